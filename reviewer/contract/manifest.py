@@ -20,9 +20,13 @@ from reviewer.contract.fields import (
 
 
 class PromptShape(Shape):
+    """A prompt, by digest. `path`, inside the suite folder, is where its text stands; a runner that
+    sends it checks the digest first."""
+
     name: Name
     version: str = ""
     sha256: Sha256
+    path: Text | None = None
 
 
 class ToolShape(Shape):
@@ -32,17 +36,23 @@ class ToolShape(Shape):
 
 
 class RunnerShape(Shape):
-    """How the candidate is run. `script` is a path inside the suite folder; `api_key_env` names
-    the environment variable that holds the key (a key itself is never written here)."""
+    """How the candidate is run. `script` is a path inside the suite folder and `script_sha256` its
+    digest; `api_key_env` names the environment variable that holds the key (a key itself is never
+    written here). `environment` names further variables that a command or Python candidate is
+    given; `network` lets it reach the network. `requests_per_minute` is for its host."""
 
     kind: Literal["scripted", "openai-chat", "openai-responses", "command", "python"]
     script: Text | None = None
+    script_sha256: Sha256 | None = None
     base_url: Text | None = None
     api_key_env: Text | None = None
     command: Annotated[list[str], Field(min_length=1)] | None = None
     entry: EntryPoint | None = None
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     max_turns: Positive | None = None
+    environment: Names = []
+    network: bool = False
+    requests_per_minute: Positive | None = None
     options: dict[str, Any] = {}
 
     @model_validator(mode="after")

@@ -57,12 +57,16 @@ class PreconditionShape(Shape):
 
 
 class FaultShape(Shape):
-    """Calls of this tool (counted from 1) that fail, in all attempts or in those listed."""
+    """Calls of this tool (counted from 1) that go wrong, in all attempts or in those listed.
 
-    kind: Literal["timeout", "error"]
+    A `timeout` and an `error` never reach the tool; a `slow` call does, after `delay_ms`.
+    """
+
+    kind: Literal["timeout", "error", "slow"]
     calls: Annotated[list[Positive], Field(min_length=1)]
     attempts: Annotated[list[Positive], Field(min_length=1)] | None = None
     message: str = ""
+    delay_ms: Annotated[float, Field(ge=0, le=600_000)] = 0.0
 
 
 def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
