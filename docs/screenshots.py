@@ -6,6 +6,7 @@ Run `python docs/screenshots.py` after a change of a screen that the pictures sh
 import asyncio
 import os
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -13,13 +14,23 @@ from textual.pilot import Pilot
 from reviewer.cli.demo import CANDIDATES, SUITE
 from reviewer.cli.main import main as reviewer
 from reviewer.desk.desk import Desk
+from reviewer.desk.run_views import RunOrder
 from reviewer.desk.workspace import at
 from reviewer.tui.app import ReviewerApp
 
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
 SIZES = ((80, 24), (140, 40))
-SCREENS = {"scorecard": (), "trajectory": ("enter",), "decision": ("D",)}
+SCREENS: dict[str, tuple[str, ...]] = {
+    "scorecard": (),
+    "trajectory": ("enter",),
+    "decision": ("D",),
+    "run-dialog": ("r",),
+}
 """Each screen, and the keys that lead there from the first one."""
+HALF = 4
+"""Attempts done when the picture of a run is taken."""
+WATCHED = 0.4
+"""Seconds until the screen has seen what the run has written."""
 
 
 async def settled(pilot: Pilot[None], app: ReviewerApp) -> None:
@@ -31,24 +42,43 @@ async def settled(pilot: Pilot[None], app: ReviewerApp) -> None:
     await pilot.pause()
 
 
-async def draw(desk: Desk, name: str, keys: tuple[str, ...], size: tuple[int, int]) -> None:
-    """One picture."""
+async def draw(desk: Desk, name: str, size: tuple[int, int], *keys: str) -> None:
+    """One picture of a screen at rest."""
     app = ReviewerApp(desk, watch=False, ascii_only=False)
     async with app.run_test(size=size) as pilot:
         await settled(pilot, app)
         for key in keys:
             await pilot.press(key)
             await settled(pilot, app)
-        picture = app.export_screenshot(title=f"reviewer: {name}")
+        keep(app, name, size)
+
+
+async def draw_run(desk: Desk, name: str, size: tuple[int, int]) -> None:
+    """A run half done, its candidate's first attempts landing as the picture is taken."""
+    order = RunOrder(suite_id=SUITE, candidate_id=CANDIDATES[0], jobs=2, pace=0.5)
+    app = ReviewerApp(desk, ascii_only=False, runs=[order])
+    async with app.run_test(size=size) as pilot:
+        while not (app.live.at_work and app.live.views[0].done >= HALF):
+            await pilot.pause(0.05)
+        await pilot.pause(WATCHED)
+        keep(app, name, size)
+        app.live.abandon()
+
+
+def keep(app: ReviewerApp, name: str, size: tuple[int, int]) -> None:
+    """Write what stands on the screen."""
     target = SCREENSHOTS / f"{name}-{size[0]}x{size[1]}.svg"
-    target.write_text(picture, encoding="utf-8")
+    target.write_text(app.export_screenshot(title=f"reviewer: {name}"), encoding="utf-8")
     print(target)  # noqa: T201
 
 
-async def draw_all(desk: Desk) -> None:
-    for name, keys in SCREENS.items():
-        for size in SIZES:
-            await draw(desk, name, keys, size)
+def example(place: Path, *candidates: str) -> Desk:
+    """A workspace with the example, and the recorded traces of these candidates."""
+    reviewer(["init", "--example", str(place)])
+    traces = place / "suites" / SUITE / "traces"
+    for candidate in candidates:
+        reviewer(["--workspace", str(place), "import", str(traces / f"{candidate}.jsonl")])
+    return Desk(at(place))
 
 
 def main() -> None:
@@ -56,17 +86,14 @@ def main() -> None:
     os.environ.pop("TEXTUAL_THEME", None)
     SCREENSHOTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "shopflow"
-        reviewer(["init", "--example", str(place)])
-        traces = place / "suites" / SUITE / "traces"
         # The candidate that must be blocked comes last: the newest undecided one is shown first.
-        for candidate in reversed(CANDIDATES):
-            reviewer(["--workspace", str(place), "import", str(traces / f"{candidate}.jsonl")])
-        desk = Desk(at(place))
-        try:
-            asyncio.run(draw_all(desk))
-        finally:
-            desk.close()
+        with closing(example(Path(folder) / "shopflow", *reversed(CANDIDATES))) as desk:
+            for name, keys in SCREENS.items():
+                for size in SIZES:
+                    asyncio.run(draw(desk, name, size, *keys))
+        for size in SIZES:
+            with closing(example(Path(folder) / f"run-{size[0]}")) as desk:
+                asyncio.run(draw_run(desk, "run", size))
 
 
 if __name__ == "__main__":

@@ -176,10 +176,10 @@ def compact(record: object) -> bytes:
 
 
 def make_template(folder: Path) -> Path:
-    """A workspace with the shipped suite and nothing imported."""
-    door = Door(folder)
-    said = door.run("init", folder, "--example")
+    """A workspace with ShopFlow's suite alone and nothing imported."""
+    said = Door(folder).run("init", folder)
     assert said.code == 0, said
+    shutil.copytree(SHIPPED, folder / "suites" / SUITE)
     return folder
 
 

@@ -1,19 +1,21 @@
-"""`reviewer demo`: the ShopFlow example, in a throw-away workspace."""
+"""`reviewer demo`: the ShopFlow example, run in a throw-away workspace."""
 
 import argparse
 import shutil
 import tempfile
 from pathlib import Path
 
-from reviewer.cli.imports import import_and_say
 from reviewer.cli.say import note, out
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
+from reviewer.desk.run_views import RunOrder
 from reviewer.desk.workspace import Workspace, make
-from reviewer.ingest.judge import Asked
 
 SUITE = "refund-eval-v5"
 CANDIDATES = ("refund-agent-v7", "refund-agent-v8")
+JOBS = 3
+PACE = 0.25
+"""Of the attempts' own time, so that the grid is seen to fill."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,22 +32,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
-    traces = workspace.suites / SUITE / "traces"
-    results = import_and_say(
-        workspace,
-        [traces / f"{candidate}.jsonl" for candidate in CANDIDATES],
-        Asked(),
-        quiet=True,
-    )
-    refused = [result for result in results if result.refused]
-    if refused:
-        raise DeskError(f"the shipped example was refused: {refused[0].problem}", exit_code=40)
     desk = Desk(workspace)
     try:
         if not arguments.headless:
             from reviewer.cli.workstation import open_on
 
-            return open_on(desk, mouse=not arguments.no_mouse)
+            return open_on(desk, mouse=not arguments.no_mouse, runs=_orders(JOBS, PACE))
+        for order in _orders(jobs=JOBS, pace=0.0):
+            ended = desk.start_run(order).wait()
+            if ended.state != "done":
+                raise DeskError(f"the shipped example did not run: {ended.problem}", exit_code=40)
         from reviewer.release.render_text import summary_text
 
         for number, candidate in enumerate(CANDIDATES):
@@ -57,3 +53,11 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
         return 0
     finally:
         desk.close()
+
+
+def _orders(jobs: int, pace: float) -> list[RunOrder]:
+    """Both candidates on every slot of the plan."""
+    return [
+        RunOrder(suite_id=SUITE, candidate_id=candidate, jobs=jobs, pace=pace)
+        for candidate in CANDIDATES
+    ]

@@ -60,6 +60,7 @@ def parser() -> Parser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     _workspace_commands(commands)
     _suite_commands(commands)
+    _run_commands(commands)
     _evidence_commands(commands)
     _decision_commands(commands)
     return top
@@ -88,6 +89,11 @@ def _from_one(text: str) -> int:
     return int(text)
 
 
+def _from_zero(text: str) -> int:
+    """A whole number from 0."""
+    return 0 if text == "0" else _from_one(text)
+
+
 def _everywhere(to: argparse.ArgumentParser, **default: Any) -> None:
     """Options that may stand before a command and behind it."""
     shown = "a folder with suites/ and store/"
@@ -107,7 +113,7 @@ def _workspace_commands(commands: "Commands") -> None:
     demo.add_argument("--keep", metavar="DIR", help="make the workspace here and keep it")
     init = _add(commands, "init", "workspace", "make a workspace")
     init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
-    init.add_argument("--example", action="store_true", help="with the ShopFlow suite in it")
+    init.add_argument("--example", action="store_true", help="with the example suites in it")
     _add(commands, "doctor", "workspace", "check the store: integrity, chain, version, permissions")
     backup = _add(commands, "backup", "workspace", "copy the store whole, while others write")
     backup.add_argument("file", help="a new file")
@@ -131,6 +137,35 @@ def _suite_commands(commands: "Commands") -> None:
             act.add_argument("suite", nargs="?" if name == "check" else None, help="suite id")
         if name == "freeze":
             act.add_argument("--as", dest="new_id", metavar="NEW_ID", help="the new version's id")
+
+
+def _run_commands(commands: "Commands") -> None:
+    make = _add(commands, "run", "runs", "make attempts of a candidate, judged as they come")
+    make.add_argument("suite", help="suite id")
+    make.add_argument("candidate", help="candidate id, of a manifest in the suite folder")
+    make.add_argument(
+        "--attempts", type=_from_one, metavar="N",
+        help="per episode, numbered on from those made (default: as the policy plans)",
+    )  # fmt: skip
+    make.add_argument(
+        "--resume", action="store_true",
+        help="make only the attempts 1 to N without a trace, and one more for each lost to "
+        "infrastructure",
+    )  # fmt: skip
+    make.add_argument("--jobs", type=_from_one, default=4, metavar="N", help="at a time (4)")
+    make.add_argument(
+        "--workers", type=_from_zero, default=0, metavar="N",
+        help="processes to spread them over (default 0: in this one)",
+    )  # fmt: skip
+    make.add_argument("--seed", type=_from_zero, default=0, metavar="N", help="of what varies (0)")
+    make.add_argument(
+        "--approve", choices=("deny", "allow", "ask"), default="deny", metavar="RULE",
+        help="calls that need an approval: deny (default), allow, ask on the terminal",
+    )  # fmt: skip
+    make.add_argument(
+        "--network", action="store_true", help="let programs of a candidate reach the network"
+    )
+    make.add_argument("--traces", metavar="FILE", help="also write the records to a new file")
 
 
 def _evidence_commands(commands: "Commands") -> None:

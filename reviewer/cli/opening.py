@@ -23,15 +23,19 @@ def desk_of(arguments: argparse.Namespace) -> "Desk":
 
 
 def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
-    """(suite, candidate) as asked; what is left out is taken when there is only one."""
+    """(suite, candidate) as asked; what is left out is taken when traces leave only one choice."""
     suite, candidate = arguments.suite, arguments.candidate
+    if suite and candidate:
+        return suite, candidate
+    made = desk.releases()
     if not suite:
-        known = [info.suite_id for info in desk.suites()]
+        known = sorted({s for s, c in made if candidate in ("", None, c)} or {s for s, _ in made})
+        known = known or [info.suite_id for info in desk.suites()]
         if len(known) != 1:
             raise DeskError(f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=2)
         suite = known[0]
     if not candidate:
-        names = [info.candidate_id for info in desk.candidates(suite)]
+        names = [c for s, c in made if s == suite]
         if len(names) != 1:
             raise DeskError(
                 f"--candidate is needed, one of: {', '.join(names) or 'none imported yet'}",

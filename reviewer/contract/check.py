@@ -3,7 +3,7 @@
 Pure: bytes in, values and problems out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -12,8 +12,9 @@ from reviewer.contract import values
 from reviewer.contract.errors import ContractError, Problem, json_path, shown
 from reviewer.contract.explain import as_problems, shape_faults, without
 from reviewer.contract.model import Episode, JudgePrompt, Rubric, Suite
+from reviewer.contract.rubric_shape import RubricShape
 from reviewer.contract.rules import episode_problems, policy_problems
-from reviewer.contract.schema import EpisodeShape, JudgeShape, RubricShape, SuiteShape
+from reviewer.contract.schema import EpisodeShape, JudgeShape, SuiteShape
 from reviewer.contract.strict_json import load_object
 
 
@@ -155,7 +156,20 @@ def _rubric(files: Mapping[str, bytes], problems: list[Problem]) -> Rubric | Non
         return None
     reading = _read(files[file], file, RubricShape)
     problems += reading.problems
-    return None if reading.problems or reading.raw is None else values.rubric_value(reading.raw)
+    if reading.problems or reading.raw is None:
+        return None
+    rubric = values.rubric_value(reading.raw)
+    problems += _strange_episodes(rubric, files)
+    return rubric
+
+
+def _strange_episodes(rubric: Rubric, files: Mapping[str, bytes]) -> Iterator[Problem]:
+    for i, wording in enumerate(rubric.wording):
+        for j, episode_id in enumerate(wording.episodes or ()):
+            if f"{values.EPISODES}{episode_id}.json" not in files:
+                path = json_path(("wording", i, "episodes", j))
+                reason = f"there is no episodes/{shown(episode_id)}.json"
+                yield Problem(values.RUBRIC_FILE, path, reason)
 
 
 def _judge(files: Mapping[str, bytes], problems: list[Problem]) -> JudgePrompt | None:

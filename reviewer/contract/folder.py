@@ -156,7 +156,7 @@ def locked_files(folder: Path) -> dict[str, bytes]:
         raise ContractError(str(folder), "$", "is not a folder")
     found: dict[str, Path] = {}
     problems: list[Problem] = []
-    for path, entry in _entries(folder):
+    for path, entry in _walked(folder, ""):
         reason = path_problem(path) or _entry_problem(entry)
         if reason is not None:
             problems.append(Problem(f"{_name(folder)}/{path}", "$", reason))
@@ -191,6 +191,22 @@ def candidate_files(folder: Path) -> list[Path]:
     return sorted(p for p in (folder / CANDIDATES).glob("*.json") if not p.name.startswith("."))
 
 
+def candidate_folder(folder: Path) -> dict[str, bytes]:
+    """Content of every file below `candidates/` (manifests, scripts), by path inside the suite.
+
+    Raises ContractError naming an entry that no suite may hold.
+    """
+    if not (folder / CANDIDATES).is_dir():
+        return {}
+    found: dict[str, bytes] = {}
+    for path, entry in _walked(folder / CANDIDATES, f"{CANDIDATES}/"):
+        if (reason := path_problem(path) or _entry_problem(entry)) is not None:
+            raise ContractError(f"{_name(folder)}/{path}", "$", reason)
+        if not entry.is_dir(follow_symlinks=False):
+            found[path] = read_bytes(Path(entry.path))
+    return found
+
+
 def read_bytes(path: Path, limit: int = MAX_FILE) -> bytes:
     """A regular file's content; a link is not followed. ContractError when it cannot be read."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -213,9 +229,9 @@ def read_bytes(path: Path, limit: int = MAX_FILE) -> bytes:
     return data
 
 
-def _entries(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+def _walked(folder: Path, inside: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
     try:
-        yield from _walk(folder, "")
+        yield from _walk(folder, inside)
     except OSError as error:
         raise ContractError(str(error.filename), "$", str(error.strerror)) from None
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 from reviewer.contract.check import check_suite
 from reviewer.contract.errors import ContractError, Problem, shown
 from reviewer.contract.folder import (
-    CANDIDATES,
     FROZEN,
     candidate_files,
+    candidate_folder,
     locked_files,
     read_bytes,
     suite_state,
@@ -85,9 +85,9 @@ def write_lock(folder: Path) -> str:
 def freeze_as(folder: Path, new_id: str) -> NewVersion:
     """Makes the edited content a suite of its own and puts the frozen one back, byte for byte.
 
-    The new suite is a sibling folder named `new_id`, with that id inside, the same candidates and
-    no traces. Nothing is written unless the content is valid and every frozen file can be put
-    back from its verified copy.
+    The new suite is a sibling folder named `new_id`, with that id inside, the same candidates (with
+    their scripts) and no traces. Nothing is written unless the content is valid and every frozen
+    file can be put back from its verified copy.
     """
     if (reason := id_problem(new_id)) is not None:
         raise ContractError(shown(new_id), "$", reason)
@@ -104,8 +104,8 @@ def freeze_as(folder: Path, new_id: str) -> NewVersion:
     renamed = {**edited, SUITE_FILE: _with_id(edited.get(SUITE_FILE, b""), new_id)}
     _valid_id(renamed)
     new_lock = make_lock(new_id, renamed)
-    candidates = {path.name: read_bytes(path) for path in candidate_files(folder)}
-    _write_version(target, renamed, new_lock, candidates)
+    manifests = sorted(path.name for path in candidate_files(folder))
+    _write_version(target, renamed, new_lock, candidate_folder(folder))
     for path, data in originals.items():
         _write(folder / path, data)
     _write(folder / SUMS_FILE, sha256sum_text(lock).encode())
@@ -116,7 +116,7 @@ def freeze_as(folder: Path, new_id: str) -> NewVersion:
     if after.state != "frozen":
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "could not be put back as frozen")
     restored = tuple(edit.path for edit in state.edits)
-    return NewVersion(target, suite_digest(new_lock), restored, tuple(sorted(candidates)))
+    return NewVersion(target, suite_digest(new_lock), restored, tuple(manifests))
 
 
 def diff_suite(folder: Path) -> str:
@@ -210,8 +210,8 @@ def _write_version(
     try:
         for path, data in files.items():
             _write(draft / path, data)
-        for name, data in candidates.items():
-            _write(draft / CANDIDATES / name, data)
+        for path, data in candidates.items():
+            _write(draft / path, data)
         _write_frozen(draft, files, lock)
         draft.rename(target)
     except OSError:

@@ -15,6 +15,9 @@ Category = Literal["golden", "secondary", "negative", "task"]
 Mode = Literal["point", "strict"]
 Scale = Literal["binary", "five", "levels"]
 
+RED_TEAM = "red-team"
+"""The tag of an episode whose contract is to refuse: its attempts make the safety-block rate."""
+
 
 class Value(Struct, frozen=True, kw_only=True):
     """Base of every value: immutable, compared by content."""
@@ -161,7 +164,8 @@ class Criterion(Value, frozen=True):
     """One question of the rubric.
 
     `asks` is the question in a line; `weak` and `strong` say what the two ends look like when two
-    messages are compared. Of scale `five` only the anchored levels need labels.
+    messages are compared. Of scale `five` only the anchored levels need labels. `weight` is shown,
+    never summed by; None when the rubric gives none.
     """
 
     criterion_id: str
@@ -172,6 +176,19 @@ class Criterion(Value, frozen=True):
     weak: str = ""
     strong: str = ""
     required: bool = False
+    weight: float | None = None
+
+
+class Wording(Value, frozen=True):
+    """What policy wants a final message to say (`says`, each phrase) and to leave out (`never`).
+
+    `episodes` is None when it holds for every episode of the suite.
+    """
+
+    wording_id: str
+    says: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    episodes: tuple[str, ...] | None = None
 
 
 class Rubric(Value, frozen=True):
@@ -182,6 +199,7 @@ class Rubric(Value, frozen=True):
     criteria: tuple[Criterion, ...]
     final_messages: int = 0
     both_orders: bool = True
+    wording: tuple[Wording, ...] = ()
 
 
 class JudgePrompt(Value, frozen=True):

@@ -5,9 +5,12 @@ Pure functions on values; each problem is `(JSON path, reason)`.
 
 from collections.abc import Iterator
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from reviewer.contract.codes import known_check
 from reviewer.contract.errors import json_path, shown
-from reviewer.contract.model import Budget, Episode, Expected, Policy, Tools
+from reviewer.contract.model import RED_TEAM, Budget, Episode, Expected, Policy, Tools
 
 Found = Iterator[tuple[str, str]]
 
@@ -42,9 +45,12 @@ def policy_problems(policy: Policy) -> list[tuple[str, str]]:
 
 
 def _absent(episode: Episode) -> Found:
+    expected = episode.expected
+    if expected.trajectory_match is None:
+        expected = replace(expected, trajectory=())  # only shown: no trace fails by it
     silent = (
         _no_rule(episode.tools)
-        and episode.expected == Expected()
+        and expected == Expected()
         and episode.budget == Budget()
         and not episode.writes
     )
@@ -52,6 +58,27 @@ def _absent(episode: Episode) -> Found:
         yield "$", "empty contract: no tools rule, nothing expected, no budget; any trace passes"
     if episode.category == "negative" and not episode.tools.forbidden:
         yield "$.tools.forbidden", "a negative episode must forbid at least one tool"
+    if episode.category == "secondary" and not (episode.tools.required or expected.trajectory):
+        yield "$.tools.required", "a secondary episode must name the tools to be selected"
+    if episode.category == "golden" and not episode.tools.required and expected == Expected():
+        yield "$.tools.required", "a golden episode must expect a tool, an end state or wording"
+    if RED_TEAM in episode.tags and not _can_refuse(episode):
+        reason = "a red-team episode must say what is refused: a tool, an end state or wording"
+        yield "$.tags", reason
+
+
+def _can_refuse(episode: Episode) -> bool:
+    """Whether the authority or the state gate can fail."""
+    tools, expected = episode.tools, episode.expected
+    return bool(
+        tools.allowed is not None
+        or tools.forbidden
+        or tools.approvals
+        or expected.final_state is not UNSET
+        or expected.state
+        or expected.message_contains
+        or expected.message_excludes
+    )
 
 
 def _no_rule(tools: Tools) -> bool:

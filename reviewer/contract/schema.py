@@ -23,7 +23,7 @@ from reviewer.contract.fields import (
     Texts,
     once,
 )
-from reviewer.contract.model import Category, Mode, Order, Scale, TrajectoryMatch
+from reviewer.contract.model import Category, Mode, Order, TrajectoryMatch
 from reviewer.contract.simulator import SimulatorShape
 
 Detector = Literal["email", "card", "iban", "phone", "secret", "ssn"]
@@ -176,53 +176,6 @@ class SuiteShape(Shape):
     defaults: DefaultsShape = DefaultsShape()
     episodes: Ids | None = None
     source: dict[str, Any] = {}
-
-
-class LevelShape(Shape):
-    value: Annotated[int, Field(ge=1, le=9)]
-    label: Text
-
-
-class CriterionShape(Shape):
-    """One question. Levels: two of `binary`, the anchored ones of `five`, all of `levels`."""
-
-    criterion_id: Id
-    title: Text
-    asks: Text
-    scale: Scale
-    levels: Annotated[list[LevelShape], Field(min_length=2)]
-    weak: str = ""
-    strong: str = ""
-    required: bool = False
-
-    @model_validator(mode="after")
-    def _levels_fit_the_scale(self) -> "CriterionShape":
-        values = [level.value for level in self.levels]
-        if values != sorted(set(values)):
-            raise ValueError("levels must rise, each value once")
-        if self.scale == "binary" and values != [1, 2]:
-            raise ValueError("a binary criterion has exactly the levels 1 and 2")
-        if self.scale == "five" and (values[0] != 1 or values[-1] != 5):
-            raise ValueError("a criterion of scale five anchors at least 1 and 5, nothing beyond")
-        if self.scale == "levels" and values != list(range(1, len(values) + 1)):
-            raise ValueError("named levels are numbered 1, 2, 3 without a gap")
-        return self
-
-
-class RubricShape(Shape):
-    """How people judge final messages, alone and in blind pairs."""
-
-    schema_: Literal["reviewer/rubric@1"] = Field(alias="schema")
-    rubric_id: Id
-    version: Text
-    criteria: Annotated[list[CriterionShape], Field(min_length=1, max_length=9)]
-    final_messages: Count = 0
-    both_orders: bool = True
-
-    @model_validator(mode="after")
-    def _criteria_differ(self) -> "RubricShape":
-        once([criterion.criterion_id for criterion in self.criteria])
-        return self
 
 
 class JudgeShape(Shape):

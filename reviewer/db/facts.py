@@ -11,8 +11,26 @@ from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
 from reviewer.gates.model import GATES
 
 
+class FirstSet(NamedTuple):
+    """Counts of an episode's first complete set: its attempts numbered up to `last`."""
+
+    last: int
+    attempts: int
+    measured: int
+    passes: int
+    critical: int
+    infra: int
+    in_plan: int
+    cost_nano: int
+    cost_unknown: int
+    steps: int
+    fail: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
 class RollRow(NamedTuple):
-    """Counts of one episode for one candidate; zeros when nothing has been imported."""
+    """Counts of every attempt of one episode made by one candidate; zeros when there is none.
+    `first` holds the first complete set apart, when attempts are numbered beyond the plan."""
 
     key: int
     episode_id: str
@@ -29,6 +47,7 @@ class RollRow(NamedTuple):
     steps: int
     fail: tuple[int, ...]
     unknown: tuple[int, ...]
+    first: FirstSet | None = None
 
 
 class TraceRow(NamedTuple):
@@ -77,6 +96,12 @@ _ROLL = (
     " FROM episode e LEFT JOIN roll r ON r.candidate=:candidate AND r.episode=e.id"
     " WHERE e.suite=:suite"
 )
+_FIRST = (
+    "SELECT episode, last, attempts, measured, passes, critical, infra, in_plan, cost_nano,"
+    " cost_unknown, steps, "
+    + ", ".join(f"{word}_{gate}" for word in ("fail", "unknown") for gate in range(len(GATES)))
+    + " FROM first_set WHERE candidate=:candidate"
+)
 _TRACE = (
     "SELECT id, candidate, episode, attempt, gates, passed, critical, infra, cost_usd, latency_ms,"
     " steps, timeouts, events, termination, final_state, sha256, source, record, pack, offset,"
@@ -84,21 +109,29 @@ _TRACE = (
 )
 
 
-def _roll(row: tuple[Any, ...]) -> RollRow:
+def _roll(row: tuple[Any, ...], firsts: dict[int, FirstSet]) -> RollRow:
     tags = tuple(msgspec.json.decode(row[3], type=list[str]))
     counts: tuple[int, int, int, int, int, int, int, int, int] = row[4:13]
-    return RollRow(row[0], row[1], row[2], tags, *counts, row[13:20], row[20:27])
+    first = firsts.get(row[0])
+    return RollRow(row[0], row[1], row[2], tags, *counts, row[13:20], row[20:27], first)
+
+
+def _first(row: tuple[Any, ...]) -> FirstSet:
+    counts: tuple[int, int, int, int, int, int, int, int, int, int] = row[1:11]
+    return FirstSet(*counts, row[11:18], row[18:25])
 
 
 def rolls(
     connection: sqlite3.Connection, suite: int, candidate: int, keys: Sequence[int] | None = None
 ) -> list[RollRow]:
     """Roll-ups of a candidate in suite order, or only those of the given episode keys."""
-    where = "" if keys is None else f" AND e.id IN ({','.join(str(int(k)) for k in keys)})"
-    rows = connection.execute(
-        f"{_ROLL}{where} ORDER BY e.position", {"suite": suite, "candidate": candidate}
-    )
-    return [_roll(row) for row in rows.fetchall()]
+    among = "" if keys is None else f"IN ({','.join(str(int(k)) for k in keys)})"
+    bound = {"suite": suite, "candidate": candidate}
+    only = among and f" AND e.id {among}"
+    rows = connection.execute(f"{_ROLL}{only} ORDER BY e.position", bound).fetchall()
+    only = among and f" AND episode {among}"
+    firsts = {row[0]: _first(row) for row in connection.execute(f"{_FIRST}{only}", bound)}
+    return [_roll(row, firsts) for row in rows]
 
 
 _FAILS = "(coalesce(r.measured, 0) - coalesce(r.passes, 0))"
@@ -194,10 +227,22 @@ def findings(connection: sqlite3.Connection, traces: Sequence[int]) -> list[Find
     return found
 
 
+def _counted(connection: sqlite3.Connection, candidate: int) -> str:
+    """The clause that leaves out traces `t` beyond the first complete set; empty when none is."""
+    known = connection.execute("SELECT 1 FROM first_set WHERE candidate=? LIMIT 1", (candidate,))
+    if known.fetchone() is None:
+        return ""
+    return (
+        " AND NOT EXISTS (SELECT 1 FROM first_set s WHERE s.candidate = t.candidate"
+        " AND s.episode = t.episode AND t.attempt > s.last)"
+    )
+
+
 def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[float], int]:
-    """Latencies of every attempt that has one, sorted, and how many have none."""
+    """Latencies of every attempt that counts and has one, sorted, and how many have none."""
     rows = connection.execute(
-        "SELECT latency_ms FROM trace WHERE candidate=? AND NOT (infra = 1 AND passed IS NULL)",
+        "SELECT t.latency_ms FROM trace t WHERE t.candidate=?"
+        f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}",
         (candidate,),
     ).fetchall()
     known = sorted(row[0] for row in rows if row[0] is not None)
@@ -205,10 +250,11 @@ def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[floa
 
 
 def unknown_codes(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, int]]:
-    """Codes of what is not measured, with the number of traces."""
+    """Codes of what is not measured, with the number of traces that count."""
     return connection.execute(
         "SELECT f.code, count(DISTINCT f.trace) FROM trace t JOIN finding f ON f.trace = t.id"
-        " WHERE t.candidate=? AND f.severity='not_measured' GROUP BY f.code ORDER BY f.code",
+        f" WHERE t.candidate=? AND f.severity='not_measured'{_counted(connection, candidate)}"
+        " GROUP BY f.code ORDER BY f.code",
         (candidate,),
     ).fetchall()
 
@@ -216,10 +262,12 @@ def unknown_codes(connection: sqlite3.Connection, candidate: int) -> list[tuple[
 def diagnostic_means(
     connection: sqlite3.Connection, candidate: int
 ) -> dict[str, tuple[float | None, int]]:
-    """Mean of each diagnostic over the traces where it is defined, with how many those are."""
+    """Mean of each diagnostic over the traces that count and where it is defined, with how many
+    those are."""
     sums, counts = [0.0] * len(DIAGNOSTICS), [0] * len(DIAGNOSTICS)
     rows = connection.execute(
-        "SELECT diagnostics FROM trace WHERE candidate=? AND diagnostics IS NOT NULL ORDER BY id",
+        "SELECT t.diagnostics FROM trace t WHERE t.candidate=? AND t.diagnostics IS NOT NULL"
+        f"{_counted(connection, candidate)} ORDER BY t.id",
         (candidate,),
     ).fetchall()
     for (blob,) in rows:

@@ -1,21 +1,22 @@
 """Writing judged traces: one durable transaction per batch, roll-ups and journal with it."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reviewer.db import journal
 from reviewer.db.codec import mask_of
+from reviewer.db.firsts import update_firsts
 from reviewer.db.proof import batch_digest, quarantine_digest
+from reviewer.db.registry import Plan
 from reviewer.db.rolls import ADD, roll_rows
 from reviewer.gates.model import Finding, Verdict
 
 
 class NewTrace(NamedTuple):
-    """One judged attempt, ready to be written. `pack` is an index into the batch's packs;
-    `planned` is the number of attempts per episode that its suite's policy plans."""
+    """One judged attempt, ready to be written. `pack` is an index into the batch's packs."""
 
     candidate: int
     episode: int
@@ -39,7 +40,6 @@ class NewTrace(NamedTuple):
     length: int | None
     diagnostics: bytes | None
     findings: Sequence[Finding]
-    planned: int
     chunks: Sequence["Chunk"] = ()
     verdict: tuple[bool | None, float | None, str] | None = None
 
@@ -95,9 +95,11 @@ def write_batch(
     packs: Sequence[Pack],
     refused: Sequence[Refused],
     progress: Progress,
+    plans: Mapping[int, Plan],
     now: str,
 ) -> list[int]:
-    """Write one batch inside the caller's transaction; returns the new trace ids."""
+    """Write one batch inside the caller's transaction; returns the new trace ids. `plans` holds
+    the plan of each candidate with a trace in it."""
     first = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM trace").fetchone()[0]
     pack_id = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
     connection.executemany(
@@ -122,7 +124,8 @@ def write_batch(
         ],
     )
     _write_findings(connection, zip(ids, traces, strict=True))
-    connection.executemany(ADD, roll_rows(traces))
+    connection.executemany(ADD, roll_rows(traces, plans))
+    update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
     connection.executemany(
         "INSERT INTO quarantine"
         " (source, record, candidate_id, episode_id, suite_id, attempt, reasons)"

@@ -6,6 +6,7 @@ from pathlib import Path
 from reviewer.db.connection import (
     APPLICATION_ID,
     StoreError,
+    close_writer,
     create_file,
     scripts,
     write_lock,
@@ -30,7 +31,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         connection = writer(path)
         try:
             known = scripts()
-            if connection.execute("PRAGMA user_version").fetchone()[0] < len(known):
+            if version_of(connection) < len(known):
                 _apply(connection, known)
         except sqlite3.Error as error:
             connection.close()
@@ -38,8 +39,19 @@ def open_writer(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def version_of(connection: sqlite3.Connection) -> int:
+    """The number of the last schema file applied."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def bring_up_to_date(path: Path) -> None:
+    """Apply what an older reviewer did not know yet. Raises StoreError."""
+    close_writer(open_writer(path), path)
+
+
 def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
-    """All of it or nothing, names and numbers included: a run killed here leaves an empty file."""
+    """All of it or nothing, names and numbers included: a run killed here leaves the file as it
+    was."""
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
@@ -53,7 +65,10 @@ def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
         steps(name=script.stem)(step)
     connection.execute("BEGIN IMMEDIATE")
     try:
+        before = version_of(connection)
         steps.apply(Database(connection, recursive_triggers=True))
+        if before == 1:
+            _count_firsts(connection)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={len(known)}")
         connection.execute("COMMIT")
@@ -61,3 +76,14 @@ def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _count_firsts(connection: sqlite3.Connection) -> None:
+    """What `002_first_set.sql` keeps, of the traces that stand already."""
+    from reviewer.db import registry
+    from reviewer.db.firsts import rebuild_firsts
+
+    for suite in registry.suites(connection):
+        body = registry.suite_body(connection, suite.suite_id)
+        for one in registry.candidates(connection, suite.id):
+            rebuild_firsts(connection, one.id, registry.plan_of(body, one.planned))

@@ -14,12 +14,10 @@ from typing import Any
 
 import msgspec
 
-from reviewer.contract.model import Policy, Suite
+from reviewer.contract.model import Suite
 from reviewer.db import registry
+from reviewer.db.firsts import wrong_firsts
 from reviewer.db.rolls import wrong_rolls
-
-ANY_ATTEMPT = 1 << 62
-"""The plan of a probe: whatever was tried was in plan."""
 
 _TRACES = (
     "SELECT t.*, s.suite_id, c.candidate_id, e.episode_id, o.path, o.sha256, v.passed, v.reward"
@@ -76,6 +74,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
     suites: dict[str, dict[str, Any]] = {}
     candidates: dict[tuple[str, str], tuple[int, str | None]] = {}
     quarantines: dict[int, str] = {}
+    plans: dict[tuple[str, str], int] = {}
     for seq, entry in enumerate(_entries(connection), 1):
         kind = entry["type"]
         if kind == "traces.added":
@@ -90,9 +89,11 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         elif kind == "candidate.registered":
             key = entry["suite_id"], entry["candidate_id"]
             candidates[key] = candidates.get(key, (seq, None))[0], entry["digest"]
+        elif kind == "run.started" and entry["declared"] is not None:
+            plans[entry["suite_id"], entry["candidate_id"]] = entry["declared"]
     return [
         *_wrong_batches(connection, batches),
-        *_wrong_names(connection, suites, candidates),
+        *_wrong_names(connection, suites, candidates, plans),
         *(
             f"quarantine of source {source}"
             for source, wanted in quarantines.items()
@@ -122,6 +123,7 @@ def _wrong_names(
     connection: sqlite3.Connection,
     suites: dict[str, dict[str, Any]],
     candidates: dict[tuple[str, str], tuple[int, str | None]],
+    plans: dict[tuple[str, str], int],
 ) -> Iterator[str]:
     for row in registry.suites(connection):
         entry = suites.pop(row.suite_id, None)
@@ -141,6 +143,8 @@ def _wrong_names(
             manifest = None if one.manifest is None else hashlib.sha256(one.manifest).hexdigest()
             if wanted != (one.seq, one.digest) or manifest != one.digest:
                 yield f"candidate {one.candidate_id} of {row.suite_id}"
+            if plans.get((row.suite_id, one.candidate_id)) != one.planned:
+                yield f"the attempts planned for {one.candidate_id} of {row.suite_id}"
     yield from (f"suite {name} is gone" for name in suites)
     yield from (f"candidate {name} of {suite} is gone" for suite, name in candidates)
 
@@ -163,15 +167,15 @@ def _finished(connection: sqlite3.Connection, source: int) -> bool:
 
 def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
     """Roll-ups that their traces do not give; `reviewer score` counts anew."""
-    known = 0
     for suite in registry.suites(connection):
-        policy: Policy = registry.suite_body(connection, suite.suite_id).policy
-        planned = ANY_ATTEMPT if suite.probe else policy.attempts
+        body = registry.suite_body(connection, suite.suite_id)
         for one in registry.candidates(connection, suite.id):
-            known += connection.execute(
-                "SELECT count(*) FROM roll WHERE candidate=?", (one.id,)
-            ).fetchone()[0]
+            planned = registry.plan_of(body, one.planned)
             if wrong := wrong_rolls(connection, one.id, planned):
                 yield f"{wrong} of {one.candidate_id}"
-    if known != connection.execute("SELECT count(*) FROM roll").fetchone()[0]:
-        yield "some of no candidate"
+            if wrong := wrong_firsts(connection, one.id, planned):
+                yield f"{wrong} first sets of {one.candidate_id}"
+    for table in ("roll", "first_set"):
+        stray = f"SELECT 1 FROM {table} WHERE candidate NOT IN (SELECT id FROM candidate) LIMIT 1"
+        if connection.execute(stray).fetchone():
+            yield "some of no candidate"

@@ -23,11 +23,34 @@ class SuiteRow(NamedTuple):
 
 
 class CandidateRow(NamedTuple):
+    """`planned` is what its first run declared, where that is more than the suite's policy."""
+
     id: int
     candidate_id: str
     digest: str | None
     manifest: bytes | None
     seq: int
+    planned: int | None
+
+
+class Plan(NamedTuple):
+    """Attempts per episode: how many a suite plans, and up to which number they count in rates
+    (more only where the policy's pass^k needs more)."""
+
+    attempts: int
+    counted: int
+
+
+ANY_ATTEMPT = 1 << 62
+"""The plan of a probe: whatever was tried was in plan."""
+
+
+def plan_of(suite: Suite, declared: int | None) -> Plan:
+    """The policy's plan, or more when the candidate's first run declared more in advance."""
+    if suite.probe:
+        return Plan(ANY_ATTEMPT, ANY_ATTEMPT)
+    attempts = max(suite.policy.attempts, declared or 0)
+    return Plan(attempts, max(attempts, suite.policy.pass_hat.k))
 
 
 class SourceRow(NamedTuple):
@@ -158,11 +181,12 @@ def episode_ids(connection: sqlite3.Connection, suite: int) -> dict[str, int]:
     )
 
 
+_CANDIDATE = "id, candidate_id, digest, manifest, seq, planned"
+
+
 def candidates(connection: sqlite3.Connection, suite: int) -> list[CandidateRow]:
     rows = connection.execute(
-        "SELECT id, candidate_id, digest, manifest, seq FROM candidate WHERE suite=?"
-        " ORDER BY candidate_id",
-        (suite,),
+        f"SELECT {_CANDIDATE} FROM candidate WHERE suite=? ORDER BY candidate_id", (suite,)
     )
     return [CandidateRow(*row) for row in rows]
 
@@ -171,8 +195,7 @@ def candidate_row(
     connection: sqlite3.Connection, suite: int, candidate_id: str
 ) -> CandidateRow | None:
     row = connection.execute(
-        "SELECT id, candidate_id, digest, manifest, seq FROM candidate"
-        " WHERE suite=? AND candidate_id=?",
+        f"SELECT {_CANDIDATE} FROM candidate WHERE suite=? AND candidate_id=?",
         (suite, candidate_id),
     ).fetchone()
     return CandidateRow(*row) if row else None
@@ -225,6 +248,14 @@ def register_candidate(
     return row
 
 
+def declared_plans(connection: sqlite3.Connection) -> dict[int, int]:
+    """Candidate key → attempts per episode, of those whose first run declared more than the
+    policy plans."""
+    return dict(
+        connection.execute("SELECT id, planned FROM candidate WHERE planned IS NOT NULL").fetchall()
+    )
+
+
 def candidate_name(connection: sqlite3.Connection, candidate: int) -> str:
     """The id of a candidate that stands in the store."""
     row = connection.execute(
@@ -251,6 +282,11 @@ def source_row(
         f"SELECT {_SOURCE} FROM source WHERE sha256=? AND suite=? AND candidate=?",
         (sha256, suite, candidate),
     ).fetchone()
+    return SourceRow(*row) if row else None
+
+
+def source_by_id(connection: sqlite3.Connection, source: int) -> SourceRow | None:
+    row = connection.execute(f"SELECT {_SOURCE} FROM source WHERE id=?", (source,)).fetchone()
     return SourceRow(*row) if row else None
 
 

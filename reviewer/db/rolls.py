@@ -1,14 +1,16 @@
 """Roll-ups: counts per candidate × episode, derived from traces and kept beside them.
 
+`roll` counts every attempt made, `first_set` (see `firsts`) those of the first complete set.
 Adding a batch (`roll_rows`), counting anew (`rebuild_rolls`) and checking (`wrong_rolls`) go
 through the one `add_to_roll`, so they cannot disagree about what is counted.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes, nano
+from reviewer.db.registry import Plan
 from reviewer.gates.model import GATES
 
 COUNTS = (
@@ -51,11 +53,11 @@ class Counted(Protocol):
     def cost_usd(self) -> float | None: ...
     @property
     def steps(self) -> int: ...
-    @property
-    def planned(self) -> int: ...
 
 
-class _Stored(NamedTuple):
+class Stored(NamedTuple):
+    """A trace as it stands, as far as it is counted."""
+
     candidate: int
     episode: int
     attempt: int
@@ -65,22 +67,27 @@ class _Stored(NamedTuple):
     infra: bool
     cost_usd: float | None
     steps: int
-    planned: int
 
 
-def roll_rows(traces: Iterable[Counted]) -> list[list[int]]:
-    """Counts per candidate × episode: [candidate, episode, *counts in the order of COUNTS]."""
+STORED = "candidate, episode, attempt, gates, passed, critical, infra, cost_usd, steps"
+
+
+def roll_rows(traces: Iterable[Counted], plans: Mapping[int, Plan]) -> list[list[int]]:
+    """Counts per candidate × episode: [candidate, episode, *counts in the order of COUNTS].
+
+    `plans` holds each candidate's plan.
+    """
     rolls: dict[tuple[int, int], list[int]] = {}
     for trace in traces:
         key = (trace.candidate, trace.episode)
         row = rolls.get(key)
         if row is None:
             row = rolls[key] = [trace.candidate, trace.episode, *([0] * len(COUNTS))]
-        add_to_roll(row, trace)
+        add_to_roll(row, trace, plans[trace.candidate].attempts)
     return list(rolls.values())
 
 
-def add_to_roll(row: list[int], trace: Counted) -> None:
+def add_to_roll(row: list[int], trace: Counted, planned: int) -> None:
     if trace.infra and trace.passed is None:
         row[6] += 1  # infrastructure: outside every rate, but its money was spent
     else:
@@ -88,7 +95,7 @@ def add_to_roll(row: list[int], trace: Counted) -> None:
         row[3] += trace.passed is not None
         row[4] += trace.passed is True
         row[5] += trace.critical
-        row[7] += trace.attempt <= trace.planned
+        row[7] += trace.attempt <= planned
         if trace.gates:
             for gate, code in enumerate(gate_codes(trace.gates)):
                 if code == UNKNOWN:
@@ -102,42 +109,33 @@ def add_to_roll(row: list[int], trace: Counted) -> None:
     row[10] += trace.steps
 
 
-def counted(connection: sqlite3.Connection, candidate: int, planned: int) -> list[list[int]]:
+def counted(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
     """One candidate's counts, made from its traces."""
-    found = connection.execute(
-        "SELECT candidate, episode, attempt, gates, passed, critical, infra, cost_usd, steps"
-        " FROM trace WHERE candidate=?",
-        (candidate,),
-    )
-    return roll_rows(
-        _Stored(
-            c,
-            e,
-            n,
-            gates,
-            None if passed is None else bool(passed),
-            critical,
-            infra,
-            cost,
-            steps,
-            planned,
-        )
-        for c, e, n, gates, passed, critical, infra, cost, steps in found
-    )
+    found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
+    return roll_rows(map(stored, found), {candidate: plan})
 
 
-def rebuild_rolls(connection: sqlite3.Connection, candidate: int, planned: int) -> None:
+def stored(row: tuple[int, int, int, int, int | None, bool, bool, float | None, int]) -> Stored:
+    """A row of the columns STORED; SQLite has no booleans."""
+    c, e, n, gates, passed, critical, infra, cost, steps = row
+    verdict = None if passed is None else bool(passed)
+    return Stored(c, e, n, gates, verdict, critical, infra, cost, steps)
+
+
+def rebuild_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> None:
     """Count one candidate's roll-ups anew, inside the caller's transaction."""
-    rows = counted(connection, candidate, planned)
+    rows = counted(connection, candidate, plan)
     connection.execute("DELETE FROM roll WHERE candidate=?", (candidate,))
     connection.executemany(ADD, rows)
 
 
-def wrong_rolls(connection: sqlite3.Connection, candidate: int, planned: int) -> int:
+def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
     """How many of a candidate's roll-ups are not what its traces give."""
-    stored = connection.execute(
-        f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=?", (candidate,)
-    ).fetchall()
-    there = {tuple(row) for row in stored}
-    made = {tuple(row) for row in counted(connection, candidate, planned)}
+    there = set(
+        connection.execute(
+            f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=?",
+            (candidate,),
+        ).fetchall()
+    )
+    made = {tuple(row) for row in counted(connection, candidate, plan)}
     return len(there ^ made)

@@ -19,7 +19,6 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.views import Choice, KeyInfo, Signed
 from reviewer.desk.workspace import Workspace, write_private
-from reviewer.gates.model import GATES
 from reviewer.release.assess import Recommendation
 from reviewer.release.attest.agent import connect_agent
 from reviewer.release.attest.dsse import parse_envelope
@@ -36,6 +35,8 @@ from reviewer.release.attest.sign import sign_statement
 from reviewer.release.attest.signers import Signers, read_signers
 from reviewer.release.attest.statement import build_statement
 from reviewer.release.attest.verify import verify
+from reviewer.release.figures import GateFigures
+from reviewer.release.references import against_promotion
 
 DECISIONS = ("PROMOTE", "BLOCK", "REPAIR")
 ENVIRONMENT = "production"
@@ -262,14 +263,14 @@ def decision_facts(
         suite_episodes=len(suite.episodes),
         policy_uri=f"suites/{suite.suite_id}/suite.json#policy",
         policy_sha256=policy,
-        gates=tuple(_gate_fact(built, gate) for gate in GATES),
+        gates=tuple(_gate_fact(gate) for gate in assessment.figures.gates),
         repeatability=tuple(
             RepeatabilityFact(e.episode_id, suite.policy.pass_hat.k, e.attempts, e.passes)
-            for e in assessment.figures.episodes
+            for e in assessment.figures.counted
         ),
         failures=tuple(
             FailureFact(trace.trace_id, trace.episode_id, trace.sha256, trace.codes)
-            for trace in gathered.failures
+            for trace in against_promotion(gathered.failures)
         ),
         report_sha256=built.digest,
         recommendation=assessment.recommendation,
@@ -287,16 +288,9 @@ def decision_facts(
     )
 
 
-def _gate_fact(built: Built, gate: str) -> GateFact:
-    found = built.report["gates"][gate]
-    result = (
-        "FAILED"
-        if found["fail"]
-        else "NOT_RUN"
-        if found["not_measured"] or not found["pass"]
-        else "PASSED"
-    )
-    return GateFact(gate, cast(Any, result), True, 0, int(found["fail"]))
+def _gate_fact(gate: GateFigures) -> GateFact:
+    result = "FAILED" if gate.against else "NOT_RUN" if gate.open or not gate.passed else "PASSED"
+    return GateFact(gate.gate, cast(Any, result), True, 0, gate.against)
 
 
 def _evidence_digest(connection: sqlite3.Connection, built: Built) -> str:

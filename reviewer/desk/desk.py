@@ -1,10 +1,11 @@
 """The desk: the one thing both doors call. Every answer is a value of `views`."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from reviewer.contract.model import Suite
 from reviewer.db import facts, registry
@@ -12,6 +13,7 @@ from reviewer.db.connection import DAMAGE, StoreError
 from reviewer.desk import overview, reports, scorecards, suites, traces
 from reviewer.desk.errors import DeskError
 from reviewer.desk.readers import Readers
+from reviewer.desk.run_views import Runnable, RunOrder, RunView
 from reviewer.desk.suites import Held
 from reviewer.desk.views import (
     CandidateInfo,
@@ -32,6 +34,9 @@ from reviewer.desk.views import (
 from reviewer.desk.workspace import Workspace
 from reviewer.gates.model import GATES
 
+if TYPE_CHECKING:
+    from reviewer.desk.runs import RunHandle, Runs
+
 
 class Desk:
     """One workspace, for reading from any thread; what writes opens a writer for that act.
@@ -45,6 +50,8 @@ class Desk:
         self._records = traces.Records()
         self._reports = reports.Reports(workspace)
         self._readers = Readers(workspace.store)
+        self._begun: Runs | None = None
+        self._beginning = Lock()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -70,7 +77,9 @@ class Desk:
             ) from error
 
     def close(self) -> None:
-        """Stop every question and let the connections go; for quitting."""
+        """Abandon what runs, stop every question and let the connections go; for quitting."""
+        if self._begun is not None:
+            self._begun.close()
         self._readers.close()
 
     def interrupt(self) -> None:
@@ -96,11 +105,11 @@ class Desk:
         with self._reading() as connection:
             return suites.hold(self.place, connection, suite_id)
 
-    def _info(self, suite_id: str) -> SuiteInfo:
-        for info in self.suites():
-            if info.suite_id == suite_id:
-                return info
-        raise DeskError(f"no suite {suite_id} in {self.workspace}")
+    def _info(self, connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
+        found = overview.suite_infos(self.place, connection, suite_id)
+        if not found:
+            raise DeskError(f"no suite {suite_id} in {self.workspace}")
+        return found[0]
 
     def candidates(self, suite_id: str) -> list[CandidateInfo]:
         """Candidates with traces on a suite, by id."""
@@ -108,6 +117,13 @@ class Desk:
             return []
         with self._reading() as connection:
             return overview.candidate_infos(connection, self._reports, suite_id)
+
+    def releases(self) -> list[tuple[str, str]]:
+        """(suite, candidate) of everything that has traces, by id."""
+        if not self._has_store():
+            return []
+        with self._reading() as connection:
+            return overview.releases(connection)
 
     def opening(self) -> tuple[str, str] | None:
         """What to show first: the newest candidate that is neither decided nor ready to promote,
@@ -128,7 +144,7 @@ class Desk:
             return scorecards.scorecard_of(
                 built.assessment,
                 built.gathered,
-                self._info(suite_id),
+                self._info(connection, suite_id),
                 overview.decided(connection, key),
                 rev,
                 banner(built.assessment),
@@ -180,6 +196,8 @@ class Desk:
             for trace in facts.traces_of(connection, candidate, keys):
                 made.setdefault(trace.episode, []).append(trace)
             placed, _ = facts.quarantined(connection, suite_id, candidate_id)
+            declared = registry.declared_plans(connection).get(candidate)
+            planned = max(body.policy.attempts, declared or 0)
             k = body.policy.pass_hat.k
             if body.probe:
                 k = min(k, max((row.attempts for row in by_key.values()), default=1) or 1)
@@ -188,7 +206,7 @@ class Desk:
                     by_key[key],
                     made.get(key, []),
                     k,
-                    body.policy.attempts,
+                    planned,
                     placed.get(by_key[key].episode_id, 0),
                     body.probe,
                 )
@@ -368,3 +386,39 @@ class Desk:
         from reviewer.desk.schemas import schema
 
         return schema(kind)
+
+    def runnable(self, suite_id: str) -> list[Runnable]:
+        """The candidates that a suite has manifests of, and whether they can be run."""
+        from reviewer.desk.run_checks import runnable
+
+        if not self._has_store():
+            return runnable(self.place, None, suite_id)
+        with self._reading() as connection:
+            return runnable(self.place, connection, suite_id)
+
+    def start_run(
+        self,
+        order: RunOrder,
+        on_change: "Callable[[RunHandle], None] | None" = None,
+        keep: Callable[[list[bytes]], None] | None = None,
+    ) -> "RunHandle":
+        """Begin a run; it goes on in a thread of its own, which calls `on_change` when something
+        happened and gives `keep` the records that were stored. Raises DeskError when it cannot
+        begin."""
+        return self._runs().start(order, on_change, keep)
+
+    def runs(self) -> list[RunView]:
+        """The runs begun here, newest first."""
+        return [] if self._begun is None else self._begun.views()
+
+    def run_handle(self, number: int) -> "RunHandle":
+        """What steers a run. Raises DeskError for a number that no run has."""
+        return self._runs().handle(number)
+
+    def _runs(self) -> "Runs":
+        from reviewer.desk.runs import Runs
+
+        with self._beginning:
+            if self._begun is None:
+                self._begun = Runs(self.place)
+            return self._begun

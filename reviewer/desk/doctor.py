@@ -42,6 +42,8 @@ def examine(workspace: Workspace) -> list[Check]:
         return [*found, Check("store", False, str(error))]
     try:
         found.append(_schema(connection))
+        if found[-1].ok is False:
+            return found  # what else it should hold is not there yet
         found.append(_integrity(connection))
         found += _chain(connection)
         found.append(_payloads(connection))
@@ -87,7 +89,9 @@ def _sqlite_version(version: str) -> Check:
 def _schema(connection: sqlite3.Connection) -> Check:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     known = len(scripts())
-    return Check("schema", version == known, f"version {version}, this reviewer knows {known}")
+    way_out = "" if version == known else "; any command that reads it brings it up to date"
+    text = f"version {version}, this reviewer knows {known}{way_out}"
+    return Check("schema", version == known, text)
 
 
 def _integrity(connection: sqlite3.Connection) -> Check:

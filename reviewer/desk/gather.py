@@ -8,7 +8,7 @@ import msgspec
 
 from reviewer.contract.model import Candidate, Episode, Policy, Suite
 from reviewer.db import facts, registry
-from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes, gate_results
 from reviewer.desk.errors import DeskError
 from reviewer.gates.model import GATES
 from reviewer.release.evidence import DiagnosticMeans, EpisodeCounts, Evidence, FailedTrace
@@ -73,6 +73,7 @@ def evidence(
         baseline_id=baseline_id,
         baseline=baseline,
         probes=probes(connection, suite, candidate_id),
+        planned=stored.planned,
     )
 
 
@@ -87,8 +88,18 @@ def probe_suite(suite: Suite, counts: list[facts.RollRow]) -> Suite:
 
 
 def _counts(roll: facts.RollRow, quarantined: int) -> EpisodeCounts:
+    made = _columns(roll.episode_id, roll, quarantined)
+    if roll.first is None:
+        return made
+    first = _columns(roll.episode_id, roll.first, quarantined)
+    return msgspec.structs.replace(made, first=first)
+
+
+def _columns(
+    episode_id: str, roll: facts.RollRow | facts.FirstSet, quarantined: int
+) -> EpisodeCounts:
     return EpisodeCounts(
-        episode_id=roll.episode_id,
+        episode_id=episode_id,
         attempts=roll.attempts,
         measured=roll.measured,
         passes=roll.passes,
@@ -116,7 +127,7 @@ def failures(
     counts: list[facts.RollRow],
 ) -> tuple[FailedTrace, ...]:
     """Failing traces in suite order, then by attempt."""
-    place = {roll.key: (position, roll.episode_id) for position, roll in enumerate(counts)}
+    place = {roll.key: (position, roll) for position, roll in enumerate(counts)}
     rows = facts.failed_traces(connection, candidate)
     rows.sort(key=lambda row: (place[row.episode][0], row.attempt))
     by_trace: dict[int, list[facts.FindingRow]] = {}
@@ -130,21 +141,23 @@ def failures(
 
 def _failed(
     row: facts.TraceRow,
-    episode_id: str,
+    roll: facts.RollRow,
     suite_id: str,
     candidate_id: str,
     found: list[facts.FindingRow],
 ) -> FailedTrace:
     shown = [finding for finding in found if finding.severity != "note"]
     return FailedTrace(
-        trace_id=f"{suite_id}/{candidate_id}/{episode_id}/{row.attempt}",
-        episode_id=episode_id,
+        trace_id=f"{suite_id}/{candidate_id}/{roll.episode_id}/{row.attempt}",
+        episode_id=roll.episode_id,
         attempt=row.attempt,
         codes=tuple(dict.fromkeys(finding.code for finding in shown)),
         critical=bool(row.critical),
         infrastructure=bool(row.infra),
+        results=gate_results(row.gates),
         sha256=row.sha256.hex(),
         evidence=tuple((f.gate, f.code, f.seq) for f in shown),
+        extra=roll.first is not None and row.attempt > roll.first.last,
     )
 
 

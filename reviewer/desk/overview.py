@@ -21,17 +21,23 @@ class _Known(NamedTuple):
     candidates: int
 
 
-def suite_infos(workspace: Workspace, connection: sqlite3.Connection | None) -> list[SuiteInfo]:
-    """Every suite folder, then what only the store has (probes); `connection` None without one."""
-    known = {} if connection is None else _known(connection)
+def suite_infos(
+    workspace: Workspace, connection: sqlite3.Connection | None, only: str | None = None
+) -> list[SuiteInfo]:
+    """Every suite folder, then what only the store has (probes); `connection` None without one.
+
+    `only` names the one suite to look at: a folder nobody asks about may be costly to check.
+    """
+    known = {} if connection is None else _known(connection, only)
     found = [
         _folder_info(workspace, folder, known.pop(folder.name, None))
         for folder in suites.folders(workspace)
+        if only in (None, folder.name)
     ]
     return found + [_stored_info(one) for one in known.values()]
 
 
-def _known(connection: sqlite3.Connection) -> dict[str, _Known]:
+def _known(connection: sqlite3.Connection, only: str | None) -> dict[str, _Known]:
     return {
         row.suite_id: _Known(
             row,
@@ -40,6 +46,7 @@ def _known(connection: sqlite3.Connection) -> dict[str, _Known]:
             len(registry.candidates(connection, row.id)),
         )
         for row in registry.suites(connection)
+        if only in (None, row.suite_id)
     }
 
 
@@ -127,6 +134,14 @@ def decided(connection: sqlite3.Connection, candidate: int) -> str | None:
         (candidate,),
     ).fetchone()
     return f"{row[0]}, {row[1]}" if row else None
+
+
+def releases(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """(suite, candidate) of everything that has traces, by id."""
+    return connection.execute(
+        "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
+        " ORDER BY s.suite_id, c.candidate_id"
+    ).fetchall()
 
 
 def opening(connection: sqlite3.Connection, reports: Reports) -> tuple[str, str] | None:

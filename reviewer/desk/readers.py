@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from reviewer.db.connection import StoreError, reader
+from reviewer.db.connection import StoreError, reader, scripts
+from reviewer.db.migrate import bring_up_to_date, version_of
 
 IDLE = 4
 
@@ -27,13 +28,22 @@ class Readers:
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
-            connection = reader(self._store)
+            connection = self._open()
         with self._lock:
             self._lent.add(connection)
         try:
             yield connection
         finally:
             self._take_back(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        """A new connection; a store of an older reviewer is brought up to date first."""
+        connection = reader(self._store)
+        if version_of(connection) < len(scripts()):
+            connection.close()
+            bring_up_to_date(self._store)
+            connection = reader(self._store)
+        return connection
 
     def _take_back(self, connection: sqlite3.Connection) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from reviewer.db import facts, journal, payload, proof, registry
 from reviewer.db.codec import mask_of, pack_diagnostics
 from reviewer.db.connection import close_writer, transaction
+from reviewer.db.firsts import rebuild_firsts
 from reviewer.db.intake import replace_verdict
 from reviewer.db.migrate import open_writer
 from reviewer.db.rolls import rebuild_rolls
@@ -80,7 +81,9 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                             )
                             replace_verdict(connection, trace.id, verdict, diagnostics)
                             changed.append(trace.id)
-                    rebuild_rolls(connection, candidate.id, held.suite.policy.attempts)
+                    planned = registry.plan_of(held.suite, candidate.planned)
+                    rebuild_rolls(connection, candidate.id, planned)
+                    rebuild_firsts(connection, candidate.id, planned)
                 if changed:
                     note_rescore(connection, row.suite_id, changed)
     finally:

@@ -163,7 +163,8 @@ def row_of(
         )
     latencies = sorted(t.latency_ms for t in traces if t.latency_ms is not None)
     made = roll.attempts + roll.infra
-    defined = roll.measured >= k and roll.measured == roll.attempts
+    first = roll.first or roll
+    defined = first.measured >= k and first.measured == first.attempts
     return EpisodeRow(
         key=roll.key,
         episode_id=roll.episode_id,
@@ -171,7 +172,7 @@ def row_of(
         cells=tuple(cells),
         attempts=attempt_marks(traces, 0 if probe else planned, quarantined),
         passes=roll.passes,
-        pass_hat=float(pass_hat_k(roll.measured, roll.passes, k)) if defined else None,
+        pass_hat=float(pass_hat_k(first.measured, first.passes, k)) if defined else None,
         mean_cost_usd=roll.cost_nano / 1e9 / made if made and not roll.cost_unknown else None,
         latency_p50_ms=latency_quantile(latencies, 0.5) if latencies else None,
         tags=roll.tags,

@@ -4,7 +4,7 @@ Numbers that are unknown are None and are shown as "not measured"; texts are raw
 every one of them through `reviewer.trace.safetext.visible` where it draws).
 """
 
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 
@@ -327,55 +327,3 @@ class Refusal(View, frozen=True):
     record: int
     reasons: tuple[str, ...]
     way_out: str
-
-
-class DeskProtocol(Protocol):
-    """What a door may ask. `reviewer.desk.Desk` is the one implementation; tests may fake it.
-
-    Every method may be called from any thread; each opens short read transactions of its own.
-    Methods raise `reviewer.desk.DeskError` (with `.text`, `.ways_out`, `.exit_code`).
-    """
-
-    workspace: str
-
-    def suites(self) -> list[SuiteInfo]: ...
-    def candidates(self, suite_id: str) -> list[CandidateInfo]: ...
-    def opening(self) -> tuple[str, str] | None: ...
-    def scorecard(self, suite_id: str, candidate_id: str) -> Scorecard: ...
-    def order(
-        self,
-        suite_id: str,
-        candidate_id: str,
-        by: str = "worst",
-        descending: bool = False,
-        only_failing: bool = False,
-        text: str = "",
-    ) -> list[int]: ...
-    def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]: ...
-    def cell(
-        self, suite_id: str, candidate_id: str, episode_id: str, gate: str
-    ) -> list[CellLine]: ...
-    def trace(self, trace_id: str) -> TraceView: ...
-    def events(self, trace_id: str, first: int, count: int) -> list[EventRow]: ...
-    def event(self, trace_id: str, seq: int) -> EventDetail: ...
-    def decision(
-        self, suite_id: str, candidate_id: str, baseline: str | None = None
-    ) -> DecisionView: ...
-    def keys(self) -> list[KeyInfo]: ...
-    def sign(
-        self,
-        suite_id: str,
-        candidate_id: str,
-        decision: str,
-        key: str,
-        comment: str = "",
-        expect_report: str | None = None,
-        passphrase: str | None = None,
-    ) -> Signed: ...
-    def export(
-        self, suite_id: str, candidate_id: str, out: str, formats: tuple[str, ...]
-    ) -> Exported: ...
-    def sources(self) -> list[SourceInfo]: ...
-    def refusals(self) -> list[Refusal]: ...
-    def version(self) -> int: ...
-    def schema(self, kind: str) -> dict[str, Any]: ...

@@ -25,7 +25,8 @@ from reviewer.trace.record import TraceRecord
 class Diagnostics(Struct, frozen=True, gc=False):
     """Shares from 0 to 1; None where the contract expects nothing to compare with.
 
-    `efficiency` is None too unless the trace passed: doing nothing is not efficient.
+    `efficiency` is None too unless the trace passed, and 0 where calls were due and none was made:
+    doing nothing is not efficient.
     """
 
     tool_precision: float | None = None
@@ -62,11 +63,11 @@ def diagnose(
         accuracy = _argument_accuracy(contract, acts)
     optimal = len(expected) if episode.optimal_steps is None else episode.optimal_steps
     efficiency = None
-    if optimal and made:
+    if optimal:
         if verdict is None:
             verdict = score(contract, record, acts=acts)
         if verdict.passed:
-            efficiency = min(1.0, optimal / len(made))
+            efficiency = min(1.0, optimal / len(made)) if made else 0.0
     if not expected:
         return Diagnostics(efficiency=efficiency, argument_accuracy=accuracy)
     if list(expected) == made:

@@ -20,7 +20,6 @@ from reviewer.ingest.outcome import Facts, Group
 BATCH_BYTES = 8 << 20
 BATCH_TRACES = 4000
 MOST_TOLD = 1000  # refusals kept to be told; all of them stand in quarantine
-ANY_ATTEMPT = 1 << 62  # a probe plans nothing: whatever was tried was in plan
 
 
 class Manifest(NamedTuple):
@@ -54,7 +53,8 @@ class Batcher:
     """Takes judged groups of one source, in file order, and writes them batch by batch.
 
     `suites` are those the groups may name. `now` gives the journal its clock. `retried` are record
-    numbers that stand in quarantine and are being read again.
+    numbers that stand in quarantine and are being read again. `share_evidence` says that attempts
+    may be alike (a probe's are, and so are those of our own runner: it made each of them).
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class Batcher:
         manifests: FindManifest,
         now: Callable[[], str],
         retried: frozenset[int] = frozenset(),
+        share_evidence: bool = False,
     ) -> None:
         self.connection = connection
         self.store = store
@@ -82,7 +83,7 @@ class Batcher:
         self._manifests = manifests
         self._now = now
         self._retried = retried
-        shared = any(suite.probe for suite in suites.values())
+        shared = share_evidence or any(suite.probe for suite in suites.values())
         self._slots = Slots(connection, share_evidence=shared)
         self._rows: dict[str, registry.SuiteRow] = {}
         self._candidates: dict[tuple[str, str], int] = {}
@@ -162,7 +163,6 @@ class Batcher:
             self._pending.append(_Pending(self._trace(facts, key, attempt, base), facts))
 
     def _trace(self, facts: Facts, key: tuple[int, int], attempt: int, base: int) -> NewTrace:
-        suite = self._suites[facts.suite_id]
         return NewTrace(
             *key,
             attempt,
@@ -185,7 +185,6 @@ class Batcher:
             facts.length,
             facts.diagnostics,
             facts.findings,
-            ANY_ATTEMPT if suite.probe else suite.policy.attempts,
             facts.chunks,
             facts.verdict,
         )
@@ -212,6 +211,7 @@ class Batcher:
                 self._packs,
                 self._refused,
                 Progress(*tally, done, self.note_lines()),
+                self._plans(),
                 self._now(),
             )
             if shared:
@@ -220,6 +220,15 @@ class Batcher:
             self._told = self.tally
         self._slots.written()
         self._pending, self._refused, self._cleared, self._packs, self._raw = [], [], [], [], 0
+
+    def _plans(self) -> dict[int, registry.Plan]:
+        """The plan of every candidate known here, as it stands in this transaction:
+        a run in another process may have declared its own meanwhile."""
+        declared = registry.declared_plans(self.connection)
+        return {
+            key: registry.plan_of(self._suites[suite_id], declared.get(key))
+            for (suite_id, _), key in self._candidates.items()
+        }
 
     def _joined(self, stored: tuple[int, int, int, int]) -> Tally:
         """What to store as the source's progress. Another process may be reading the very same

@@ -39,6 +39,7 @@ _HOMES = {
         "gwet_ac1",
         "gwet_ac1_table",
         "krippendorff_alpha",
+        "krippendorff_interval",
     ),
     "calls": (
         "ToolCallMetrics",

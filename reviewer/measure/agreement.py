@@ -3,12 +3,15 @@
 None means undefined: nobody can agree or disagree beyond chance when only one category occurs.
 """
 
+import bisect
+import itertools
 import math
+import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, SupportsFloat, TypedDict
 
-from reviewer.measure.checks import finite, mean, same_length, whole
+from reviewer.measure.checks import Interval, finite, mean, open_unit, same_length, whole
 from reviewer.measure.special import z_two_sided
 
 Ratings = Sequence[Sequence[Any]]
@@ -106,15 +109,24 @@ def krippendorff_alpha(ratings: Ratings, level: str = "nominal") -> float | None
     Rows are raters, columns items, None not rated. `level`: nominal, ordinal, interval or ratio;
     all but nominal need numbers. None without two different pairable values.
     """
-    units = [item for item in _items(ratings) if item.total() > 1]
+    return _alpha([(unit, 1) for unit in _pairable(ratings)], level)
+
+
+def _pairable(ratings: Ratings) -> list[Counter[Hashable]]:
+    return [item for item in _items(ratings) if item.total() > 1]
+
+
+def _alpha(units: Sequence[tuple[Counter[Any], int]], level: str) -> float | None:
+    """Alpha of pairable items, each with how often it occurs."""
     totals: Counter[Any] = Counter()
-    for unit in units:
-        totals.update(unit)
+    for unit, times in units:
+        for value, count in unit.items():
+            totals[value] += count * times
     distance = _distance(level, totals)
     n = totals.total()
     observed = math.fsum(
-        unit[c] * unit[k] * distance(c, k) / (unit.total() - 1)
-        for unit in units
+        times * unit[c] * unit[k] * distance(c, k) / (unit.total() - 1)
+        for unit, times in units
         for c in unit
         for k in unit
         if c != k
@@ -123,6 +135,44 @@ def krippendorff_alpha(ratings: Ratings, level: str = "nominal") -> float | None
         totals[c] * totals[k] * distance(c, k) for c in totals for k in totals if c != k
     )
     return None if expected == 0 else 1.0 - (n - 1) * observed / expected
+
+
+def krippendorff_interval(
+    ratings: Ratings,
+    level: str = "nominal",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: str = "",
+) -> Interval | None:
+    """Percentile bootstrap interval of Krippendorff's alpha: items are drawn again, not raters.
+
+    The same ratings in any order and the same seed give the same limits. Resamples in which alpha
+    is undefined are left out. None where resampling says nothing: fewer than two items rated
+    twice, nobody disagreed anywhere (every resample is 1), or most resamples undefined.
+    """
+    tail = (1.0 - open_unit("confidence", confidence)) / 2
+    draws = whole("resamples", resamples, 1)
+    units = _pairable(ratings)
+    if len(units) < 2 or all(len(unit) == 1 for unit in units):
+        return None
+    # Few kinds of item occur, however many items: drawing kinds keeps a resample cheap.
+    kinds = Counter(tuple(sorted(unit.items(), key=repr)) for unit in units)
+    names = sorted(kinds, key=repr)
+    ends = list(itertools.accumulate(kinds[name] for name in names))
+    profiles = [Counter(dict(name)) for name in names]
+    # Only random() gives the same numbers in every release of Python, hence no choices().
+    draw, n = random.Random(seed).random, len(units)
+    found = []
+    for _ in range(draws):
+        times = Counter(bisect.bisect_right(ends, draw() * n) for _ in range(n))
+        alpha = _alpha([(profiles[i], count) for i, count in sorted(times.items())], level)
+        if alpha is not None:
+            found.append(alpha)
+    if 2 * len(found) < draws:
+        return None
+    found.sort()
+    last = len(found) - 1
+    return Interval(found[round(tail * last)], found[round((1.0 - tail) * last)])
 
 
 def _distance(level: str, totals: Counter[Any]) -> Callable[[Any, Any], float]:

@@ -5,13 +5,14 @@ anything required but not measured holds; only then promote. No figure is ever w
 is on the good side of itself.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from reviewer.gates.model import GATES
 from reviewer.release.amounts import named
-from reviewer.release.evidence import Evidence
+from reviewer.release.evidence import Evidence, FailedTrace
 from reviewer.release.figures import Figures, figures
 from reviewer.release.limits import (
     Limit,
@@ -25,6 +26,7 @@ from reviewer.release.missing import Gap, gaps
 from reviewer.release.references import (
     EvidenceRef,
     References,
+    against_promotion,
     critical_evidence,
     failing_evidence,
     findings_with,
@@ -43,6 +45,10 @@ LATENCY = "latency budget exceeded"
 COMPLETION = "completion below policy"
 REGRESSION = "regression against the baseline"
 PROBE = "probe suite: shown and compared, never certifying"
+
+_STATE_CODES = frozenset(
+    {"wrong_final_state", "wrong_state", "message_missing", "message_forbidden"}
+)
 
 
 class Reason(Struct, frozen=True, kw_only=True):
@@ -110,7 +116,8 @@ def _state_failures(shown: Figures) -> int:
 
 def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Reason]:
     policy = evidence.suite.policy
-    failures = ordered_failures(evidence, shown)
+    failures = against_promotion(ordered_failures(evidence, shown))
+    first_set = [trace for trace in failures if not trace.extra]
     reasons: list[Reason] = []
 
     def add(text: str, limit: Limit, where: References) -> None:
@@ -133,25 +140,38 @@ def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Rea
         add(CRITICAL, limit, critical_evidence(evidence, failures))
     outcome = hard_pass_limit(policy, shown)
     if outcome.failed or _state_failures(shown):
-        add(NOT_EVERY, outcome, failing_evidence(failures))
+        add(NOT_EVERY, _with_later(outcome, failures), failing_evidence(failures))
     repeated = pass_hat_limit(policy, shown)
     if repeated.failed:
-        add(REPEATABILITY, repeated, unstable_evidence(failures))
+        add(REPEATABILITY, repeated, unstable_evidence(first_set))
     cost = cost_limit(policy, shown)
     if cost.failed:
-        add(COST, cost, findings_with(failures, frozenset({"cost_budget"})))
+        add(COST, cost, findings_with(first_set, frozenset({"cost_budget"})))
     latency = latency_limit(policy, shown)
     if latency.failed:
-        add(LATENCY, latency, findings_with(failures, frozenset({"latency_budget"})))
+        add(LATENCY, latency, findings_with(first_set, frozenset({"latency_budget"})))
     completion = completion_limit(policy, shown)
     if completion.failed:
-        add(COMPLETION, completion, findings_with(failures, frozenset({"wrong_final_state"})))
-    # A lost episode is a failing one: it is a reason of its own only where the policy forgives it.
-    if not reasons and (against.lost or against.new_critical):
-        lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
+        add(COMPLETION, completion, findings_with(first_set, _STATE_CODES))
+    # What is lost is failing: it is a reason of its own only where the policy forgives it.
+    lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
+    if not reasons and lost:
         limit = Limit("failed", f"lost {named(lost)}", f"none lost against {against.baseline_id}")
         add(REGRESSION, limit, failing_evidence(failures, frozenset(lost)))
+    elif not reasons and against.dropped:
+        policy_text = f"at most {against.margin:g} below {against.baseline_id}"
+        limit = Limit("failed", f"pass rate {against.difference:+.3f}", policy_text)
+        add(REGRESSION, limit, failing_evidence(failures))
     return reasons
+
+
+def _with_later(outcome: Limit, failures: Sequence[FailedTrace]) -> Limit:
+    """The limit, with the attempts beyond the set that its rate does not show."""
+    later = sum(trace.extra for trace in failures)
+    if not later:
+        return outcome
+    noun = "failure" if later == 1 else "failures"
+    return outcome._replace(observed=f"{outcome.observed}, and {later} {noun} in later attempts")
 
 
 def _reason(gap: Gap) -> Reason:

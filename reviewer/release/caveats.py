@@ -36,6 +36,8 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
         yield "completion", shown.completion.why
     if shown.critical.upper is None:
         yield "critical_failures.upper", "no attempts"
+    if shown.safety.value is None:
+        yield "safety_block_rate", shown.safety.why
     if shown.pass_hat.value is None:
         yield f"pass_hat.{shown.pass_hat.k}", shown.pass_hat.why
     if shown.cost.total_usd is None:
@@ -48,6 +50,7 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
         yield "latency_ms" if not shown.latency.n else "latency_ms limits", shown.latency.why
     if shown.latency.unknown:
         yield "latency_ms.unknown", f"{shown.latency.unknown} attempts without a latency"
+    yield "completion.judged", NO_JUDGE
     yield "judge.forward_accuracy", NO_JUDGE
     yield "judge.flip_rate", NO_JUDGE
     yield "review", "no labels yet"
@@ -92,8 +95,13 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         yield f"The p95 latency has no upper limit: {shown.latency.n} attempts, 72 give one."
     if shown.slots.planned != shown.slots.valid:
         yield f"{shown.slots.valid} of {shown.slots.planned} planned attempts are valid."
-    if shown.slots.extra:
-        yield f"{shown.slots.extra} attempts beyond the plan count in every rate."
+    later = sum(e.attempts - e.counted.attempts for e in shown.episodes)
+    if later:
+        made = sum(e.attempts for e in shown.episodes)
+        yield (
+            f"{made} attempts were made, {made - later} count: rates and costs are those of the "
+            "first complete set, and a critical or state failure blocks in whichever attempt."
+        )
     if evidence.duplicates_refused:
         yield f"{evidence.duplicates_refused} records repeated known evidence and were not counted."
     if evidence.quarantined_unplaced:

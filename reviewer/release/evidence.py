@@ -9,12 +9,15 @@ from typing import Any
 from msgspec import Struct
 
 from reviewer.contract.model import Candidate, Suite
+from reviewer.gates.model import GATES, Result
 
 
 class EpisodeCounts(Struct, frozen=True, kw_only=True):
     """One episode's attempts. `measured` of `attempts` have a verdict; costs are in nano-USD.
 
-    `attempts` leaves infrastructure failures out; `cost_unknown` counts attempts without a cost.
+    `attempts` leaves infrastructure failures out; `cost_unknown` counts attempts without a cost;
+    `in_plan` of `attempts` are numbered within the plan. `first` counts the first complete set
+    apart, when attempts were made beyond it.
     `gate_pass`, `gate_fail`, `gate_unknown` are aligned with `reviewer.gates.GATES`. `passed` and
     `unmeasured` number the attempts that passed and those without a verdict, when the store was
     asked for them (a rendering by attempt names them; no figure needs them).
@@ -36,10 +39,20 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True):
     gate_unknown: tuple[int, ...] = (0,) * 7
     passed: tuple[int, ...] = ()
     unmeasured: tuple[int, ...] = ()
+    first: "EpisodeCounts | None" = None
+
+    @property
+    def counted(self) -> "EpisodeCounts":
+        """The attempts that rates are made of: rerunning until green must not pay."""
+        return self if self.first is None else self.first
 
 
 class FailedTrace(Struct, frozen=True, kw_only=True):
-    """A trace whose verdict is fail (or an infrastructure failure), with its printed codes."""
+    """A trace whose verdict is fail (or an infrastructure failure), with its printed codes.
+
+    `results` is aligned with `reviewer.gates.GATES`. `extra` marks an attempt beyond the first
+    complete set.
+    """
 
     trace_id: str
     episode_id: str
@@ -47,9 +60,16 @@ class FailedTrace(Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...]
     critical: bool
     infrastructure: bool
+    results: tuple[Result, ...]
     sha256: str
     evidence: tuple[tuple[str, str, int | None], ...]
     """(gate, code, seq) of each finding, in printed order."""
+    extra: bool = False
+
+    @property
+    def blocks(self) -> bool:
+        """Critical, or the contracted end was missed: that blocks in whichever attempt."""
+        return self.critical or self.results[GATES.index("state")] == "fail"
 
 
 class DiagnosticMeans(Struct, frozen=True, kw_only=True):
@@ -62,9 +82,11 @@ class DiagnosticMeans(Struct, frozen=True, kw_only=True):
 class Evidence(Struct, frozen=True, kw_only=True):
     """All that one report may speak of.
 
-    `latencies_ms` is sorted; `latency_unknown` counts attempts without one. `unknown_gates` lists
-    (code, count) of what is not measured. `other_suite_digests` are digests of the same suite id
-    under which this candidate was also imported. `baseline` holds the baseline's counts.
+    `planned` is the number of attempts per episode, where the candidate's first run declared more
+    than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one.
+    `unknown_codes` lists (code, count) of what is not measured. Latencies, unknown codes and
+    diagnostics are of the attempts that count. `other_suite_digests` are digests of the same suite
+    id under which this candidate was also imported. `baseline` holds the baseline's counts.
     """
 
     suite: Suite
@@ -89,3 +111,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     baseline_id: str | None = None
     baseline: tuple[EpisodeCounts, ...] = ()
     probes: tuple[dict[str, Any], ...] = ()
+    planned: int | None = None
+
+    @property
+    def plan(self) -> int:
+        """Attempts per episode that a promotion needs."""
+        return max(self.suite.policy.attempts, self.planned or 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from reviewer.gates.model import GATES
+from reviewer.gates.model import CRITICAL_GATES, GATES
 from reviewer.release.evidence import EpisodeCounts, Evidence
 from reviewer.release.rates import (
     CriticalFigures,
@@ -15,42 +15,62 @@ from reviewer.release.rates import (
     hard_pass,
     pass_hat,
 )
+from reviewer.release.safety import safety_block
 from reviewer.release.slots import SlotFigures, slots
 from reviewer.release.spend import CostFigures, LatencyFigures, cost, latency
 
+_BLOCKING = CRITICAL_GATES | {"state"}
+"""Gates whose failure counts in whichever attempt."""
+
 
 class GateFigures(Struct, frozen=True, kw_only=True):
+    """Counts of one gate over every attempt made. Of them count against a promotion: `against`
+    failures and `open` verdicts not measured, which are those of the attempts that count, and of
+    a blocking gate the failures of any attempt."""
+
     gate: str
     passed: int
     failed: int
     not_measured: int
+    against: int
+    open: int
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """Everything a report counts or estimates, before any of it is judged."""
+    """Everything a report counts or estimates, before any of it is judged.
+
+    `episodes` count every attempt made, `counted` the first complete set, which rates and costs
+    are made of; both in the suite's order. Critical failures and refusals are counted over all
+    that was made.
+    """
 
     episodes: tuple[EpisodeCounts, ...]
+    counted: tuple[EpisodeCounts, ...]
     slots: SlotFigures
     hard_pass: Rate
     completion: Rate
     pass_hat: PassHatFigures
     critical: CriticalFigures
+    safety: Rate
     cost: CostFigures
     latency: LatencyFigures
     gates: tuple[GateFigures, ...]
 
 
 def figures(evidence: Evidence) -> Figures:
-    """Count and estimate. Episodes stand in the suite's order."""
+    """Count and estimate."""
     rows = _in_suite_order(evidence)
+    first = tuple(e.counted for e in rows)
     return Figures(
         episodes=rows,
+        counted=first,
         slots=slots(evidence, rows),
-        hard_pass=hard_pass(rows),
-        completion=completion(rows),
-        pass_hat=pass_hat(evidence, rows),
+        hard_pass=hard_pass(first),
+        completion=completion(first),
+        pass_hat=pass_hat(evidence, first),
         critical=critical(rows),
-        cost=cost(rows),
+        safety=safety_block(evidence, rows),
+        cost=cost(first),
         latency=latency(evidence),
         gates=_gates(rows),
     )
@@ -69,12 +89,20 @@ def _gates(rows: Sequence[EpisodeCounts]) -> tuple[GateFigures, ...]:
     def column(i: int, pick: Callable[[EpisodeCounts], tuple[int, ...]]) -> int:
         return sum(pick(e)[i] for e in rows)
 
+    def against(e: EpisodeCounts) -> tuple[int, ...]:
+        return tuple(
+            made if gate in _BLOCKING else first
+            for gate, made, first in zip(GATES, e.gate_fail, e.counted.gate_fail, strict=True)
+        )
+
     return tuple(
         GateFigures(
             gate=gate,
             passed=column(i, lambda e: e.gate_pass),
             failed=column(i, lambda e: e.gate_fail),
             not_measured=column(i, lambda e: e.gate_unknown),
+            against=column(i, against),
+            open=column(i, lambda e: e.counted.gate_unknown),
         )
         for i, gate in enumerate(GATES)
     )

@@ -72,7 +72,7 @@ def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
     value = shown.pass_hat.exact
     if value is None:
         kindest = exact_pass_hat(
-            ((e.attempts, e.passes + e.attempts - e.measured) for e in shown.episodes), k
+            ((e.attempts, e.passes + e.attempts - e.measured) for e in shown.counted), k
         )
         state: State = "failed" if kindest is not None and kindest < wanted else "open"
         seen = "undefined" if kindest is None else f"at most {float(kindest):.3f}"

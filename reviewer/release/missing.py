@@ -111,10 +111,10 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
             found.append(_gap(text, f"{count} of {made} not measured", "all measured", need))
     if not found:
         for gate in shown.gates:
-            if gate.not_measured:
-                what = f"gate {gate.gate} of {gate.not_measured}"
-                seen = f"{gate.not_measured} of {made} not measured"
-                need = f"{what} {_plural('attempt', gate.not_measured)}"
+            if gate.open:
+                what = f"gate {gate.gate} of {gate.open}"
+                seen = f"{gate.open} of {made} not measured"
+                need = f"{what} {_plural('attempt', gate.open)}"
                 found.append(_gap(f"{what} of {made} attempts", seen, "all measured", need))
     open_verdicts = shown.hard_pass.not_measured
     if not found and open_verdicts:
@@ -193,5 +193,5 @@ def _limit_gap(what: str, limit: Limit) -> Gap:
 
 def _more_attempts(evidence: Evidence, shown: Figures) -> int:
     """Attempts that pass^k needs beyond those the plan already asks for."""
-    policy = evidence.suite.policy
-    return sum(max(0, policy.pass_hat.k - max(e.attempts, policy.attempts)) for e in shown.episodes)
+    k = evidence.suite.policy.pass_hat.k
+    return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.counted)

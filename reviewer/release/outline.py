@@ -14,6 +14,7 @@ from reviewer.release.words import (
     limits,
     number,
     place,
+    safety_block,
     seconds,
     usd,
     verdict,
@@ -162,6 +163,10 @@ def _figures(report: dict[str, Any]) -> Block:
             str(critical["policy"]),
         ],
     ]
+    block = report["safety_block_rate"]
+    rows.append(
+        ["safety block rate", safety_block(block), limits(block["low"], block["high"]), "-"]
+    )
     for k, value in report["pass_hat"].items():
         ours = k == str(hat["k"])
         rows.append(
@@ -202,11 +207,17 @@ def _figures(report: dict[str, Any]) -> Block:
         lines=[
             f"{protocol['attempts_per_episode']} attempts planned for each of "
             f"{protocol['episodes']} episodes; {protocol['attempts_made']} made, "
-            f"{protocol['attempts_measured']} with a verdict."
+            f"{protocol['attempts_measured']} with a verdict{_counted(protocol)}."
         ],
         head=["figure", "value", "95% limits", "policy"],
         rows=rows,
     )
+
+
+def _counted(protocol: dict[str, Any]) -> str:
+    if protocol["attempts_counted"] == protocol["attempts_made"]:
+        return ""
+    return f"; {protocol['attempts_counted']} count, the first complete set"
 
 
 def _span(pair: list[float | None]) -> str:
@@ -275,12 +286,17 @@ def _failures(report: dict[str, Any]) -> Block:
         rows=[
             [
                 Name(t["trace_id"]),
-                "infra" if t["infrastructure"] else "critical FAIL" if t["critical"] else "FAIL",
+                _mark(t),
                 Name(", ".join(t["codes"])),
             ]
             for t in failures[:MOST_TRACES]
         ],
     )
+
+
+def _mark(trace: dict[str, Any]) -> str:
+    word = "critical FAIL" if trace["critical"] else "FAIL"
+    return f"{'infra' if trace['infrastructure'] else word}{', extra' if trace['extra'] else ''}"
 
 
 def _probes(report: dict[str, Any]) -> list[str]:

@@ -64,7 +64,7 @@ class CriticalFigures(Struct, frozen=True, kw_only=True):
     upper_episodes: float | None
 
 
-def _rate(counts: Sequence[tuple[int, int]], not_measured: int) -> Rate:
+def rate_of(counts: Sequence[tuple[int, int]], not_measured: int) -> Rate:
     """A rate over (attempts, passes) per episode."""
     n = sum(made for made, _ in counts)
     passes = sum(passed for _, passed in counts)
@@ -108,13 +108,15 @@ def _wilson(
 
 def hard_pass(rows: Sequence[EpisodeCounts]) -> Rate:
     """Share of attempts that pass every hard gate."""
-    return _rate([(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows))
+    return rate_of(
+        [(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows)
+    )
 
 
 def completion(rows: Sequence[EpisodeCounts]) -> Rate:
     """Share of attempts that reached the contracted end: the state gate passes."""
     i = GATES.index("state")
-    return _rate(
+    return rate_of(
         [(e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i]) for e in rows],
         sum(e.gate_unknown[i] for e in rows),
     )

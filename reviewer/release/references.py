@@ -65,6 +65,12 @@ def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> Re
     return _references((t for t in failures if t.critical), grave)
 
 
+def against_promotion(failures: Iterable[FailedTrace]) -> list[FailedTrace]:
+    """The failing traces that count against a promotion: those of the first complete set, and
+    whatever blocks. Mere infrastructure never does."""
+    return [t for t in failures if t.blocks or not (t.extra or t.infrastructure)]
+
+
 def failing_evidence(
     failures: Sequence[FailedTrace], only: frozenset[str] | None = None
 ) -> References:

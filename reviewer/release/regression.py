@@ -29,7 +29,8 @@ class Regression(Struct, frozen=True, kw_only=True):
 
     `lost` were stable (every attempt passed) and no longer are; `gained` the reverse. `difference`
     is candidate minus baseline in mean pass rate per episode, `low` and `high` its one-sided 95%
-    bounds. `verdict`: `worse`, `not worse` (by `margin`), `not shown`.
+    bounds. `verdict`: `worse`, `not worse` (by `margin`), `not shown`. `dropped` says that the
+    difference itself, compared exactly, is more than `margin` below none.
     """
 
     baseline_id: str | None
@@ -45,23 +46,25 @@ class Regression(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     margin: float = 0.0
+    dropped: bool = False
     verdict: str = "not shown"
     test: str = ""
     episodes_needed: int | None = None
 
 
 def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
-    """Compare the candidate's counts with the baseline's. Pure; no figure of it gates by itself."""
+    """Compare the candidate's counts with the baseline's. Pure; what of it gates, `assess` says."""
     margin = evidence.suite.policy.regression.margin
     if evidence.baseline_id is None:
         return Regression(baseline_id=None, why="no baseline named", margin=margin)
-    before = {e.episode_id: e for e in evidence.baseline}
+    before = {e.episode_id: e.counted for e in evidence.baseline}
+    grave = {e.episode_id for e in evidence.baseline if e.critical}
     pairs: list[tuple[EpisodeCounts, EpisodeCounts]] = []
     lost, gained, new_critical, apart = [], [], [], []
-    for now in rows:
-        then = before.get(now.episode_id)
-        if now.critical and not (then and then.critical):
-            new_critical.append(now.episode_id)
+    for made in rows:
+        now, then = made.counted, before.get(made.episode_id)
+        if made.critical and made.episode_id not in grave:
+            new_critical.append(made.episode_id)
         # One failed attempt is enough to know that an episode is no longer stable.
         if then is not None and _stable(then) and now.measured > now.passes:
             lost.append(now.episode_id)
@@ -101,6 +104,7 @@ def _compared(
     else:
         test = "exact sign-flip test over episodes, two-sided"
         p_value = stable_bits(paired_signflip_exact(now, then)["p"])
+    difference = (sum(now, Fraction(0)) - sum(then, Fraction(0))) / len(pairs)
     verdict = found.verdict
     if high is not None and high < 0:
         verdict = "worse"
@@ -111,9 +115,10 @@ def _compared(
         why="",
         compared=len(pairs),
         changed=changed,
-        difference=float((sum(now, Fraction(0)) - sum(then, Fraction(0))) / len(pairs)),
+        difference=float(difference),
         low=low,
         high=high,
+        dropped=difference < -exact(found.margin),
         verdict=verdict,
         test=test,
         p_value=p_value,

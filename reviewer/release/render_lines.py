@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from reviewer.release.words import NOT_MEASURED, limits, number, seconds, usd
+from reviewer.release.words import NOT_MEASURED, limits, number, safety_block, seconds, usd
 
 
 class Line(NamedTuple):
@@ -20,6 +20,7 @@ def summary_lines(report: dict[str, Any]) -> list[Line]:
         _suite(report),
         _gates(report),
         _attempts(report),
+        *_safety(report),
         _repeatability(report),
         _cost(report),
         _latency(report),
@@ -67,6 +68,18 @@ def _attempts(report: dict[str, Any]) -> Line:
         f"{slots['quarantined']} quarantined, {slots['missing']} missing"
     )
     return Line("pass" if slots["valid"] == slots["planned"] else "not_measured", "attempts", text)
+
+
+def _safety(report: dict[str, Any]) -> list[Line]:
+    """Nothing for a suite without red-team episodes."""
+    rate = report["safety_block_rate"]
+    if not rate["episodes"]:
+        return []
+    if rate["value"] is None:
+        return [Line("not_measured", "safety block", safety_block(rate))]
+    mark = "fail" if rate["not_blocked"] else "pass"
+    text = f"{safety_block(rate)} {limits(rate['low'], rate['high'])} of red-team attempts"
+    return [Line(mark, "safety block", text)]
 
 
 def _repeatability(report: dict[str, Any]) -> Line:

@@ -5,7 +5,7 @@ from typing import Any
 from reviewer.gates.model import CRITICAL_GATES
 from reviewer.release.assess import Assessment, Reason
 from reviewer.release.references import EvidenceRef
-from reviewer.release.words import limits, number, place, usd, verdict
+from reviewer.release.words import limits, number, place, safety_block, usd, verdict
 from reviewer.trace.safetext import visible_line
 
 GLYPHS = {"promote": "✓", "block": "▲", "repair": "✗", "hold": "○"}
@@ -68,11 +68,12 @@ def _fill(items: list[str], room: int, leading: int) -> str:
 
 def _promote_lines(assessment: Assessment) -> tuple[str, str]:
     shown = assessment.figures
-    stable = sum(1 for e in shown.episodes if 0 < e.attempts == e.passes)
     critical, rate = shown.critical, shown.hard_pass
+    stable = sum(1 for e in shown.counted if 0 < e.attempts == e.passes)
+    later = sum(e.attempts for e in shown.episodes) - rate.n
     return (
         f"no reason against: {stable} of {len(shown.episodes)} episodes passed every attempt, "
-        f"{rate.passes} of {rate.n}",
+        f"{rate.passes} of {rate.n}" + (f"; {later} made later do not count" if later else ""),
         f"{critical.count} critical in {critical.n}: true rate at most "
         f"{number(critical.upper)}, by episodes {number(critical.upper_episodes)}",
     )
@@ -103,15 +104,28 @@ def summary_text(report: dict[str, Any]) -> str:
         lines += [f"    and {more} more in report.json"] if more > 0 else []
     lines += [f"needs {need}" for need in report["needs"][:_MOST_LINES]]
     failures = report["failures"]
-    lines += [f"failing {t['trace_id']} {' '.join(t['codes'])}" for t in failures[:_MOST_LINES]]
+    lines += [_failing(t) for t in failures[:_MOST_LINES]]
     if len(failures) > _MOST_LINES:
         lines.append(f"failing and {len(failures) - _MOST_LINES} more in report.json")
     return "".join(f"{visible_line(line)}\n" for line in lines)
 
 
+def _failing(trace: dict[str, Any]) -> str:
+    extra = " (extra)" if trace["extra"] else ""
+    return f"failing {trace['trace_id']} {' '.join(trace['codes'])}{extra}"
+
+
+def _safety_line(rate: dict[str, Any]) -> str:
+    if rate["value"] is None:
+        return f"safety block: {safety_block(rate)}"
+    return f"safety block {safety_block(rate)} {limits(rate['low'], rate['high'])}"
+
+
 def _figure_lines(report: dict[str, Any]) -> list[str]:
     slots, rate, hat = report["slots"], report["hard_pass_rate"], report["pass_hat_interval"]
-    critical, cost = report["critical_failures"], report["cost"]
+    critical, block, cost = (
+        report[name] for name in ("critical_failures", "safety_block_rate", "cost")
+    )
     return [
         f"attempts {slots['valid']} of {slots['planned']} valid, {slots['infrastructure']} infra, "
         f"{slots['quarantined']} quarantined, {slots['missing']} missing, {slots['extra']} extra",
@@ -120,5 +134,6 @@ def _figure_lines(report: dict[str, Any]) -> list[str]:
         f"pass^{hat['k']} {number(hat['value'])} {limits(hat['low'], hat['high'])}",
         f"critical {critical['count']} of {critical['n']}, true rate at most "
         f"{number(critical['upper'])}, by episodes {number(critical['upper_episodes'])}",
+        _safety_line(block),
         f"cost {usd(cost['total_usd'])}, per success {usd(cost['cpst_usd'])}",
     ]

@@ -12,6 +12,7 @@ from reviewer.release.evidence import Evidence
 from reviewer.release.references import EvidenceRef
 from reviewer.release.sections import (
     candidate_section,
+    completion_section,
     cost_section,
     critical_section,
     diagnostics_section,
@@ -28,6 +29,7 @@ from reviewer.release.sections import (
     repeatability_section,
     reproduce_section,
     review_section,
+    safety_section,
     slots_section,
     suite_section,
 )
@@ -56,8 +58,9 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "slots": slots_section(evidence, shown.slots),
         "gates": gates_section(evidence, shown),
         "hard_pass_rate": rate_section(shown.hard_pass, evidence.suite.policy.hard_pass_rate),
-        "completion": rate_section(shown.completion, evidence.suite.policy.completion_min),
+        "completion": completion_section(evidence, shown),
         "critical_failures": critical_section(evidence, shown),
+        "safety_block_rate": safety_section(evidence, shown),
         "repeatability": repeatability_section(evidence, shown),
         "pass_hat": pass_hat_section(shown),
         "pass_hat_interval": pass_hat_interval_section(evidence, shown),

@@ -14,6 +14,7 @@ from reviewer.release.missing import frozen_before_first_run
 from reviewer.release.rates import Rate
 from reviewer.release.references import ordered_failures
 from reviewer.release.regression import Regression
+from reviewer.release.safety import red_team
 from reviewer.release.slots import SlotFigures
 
 NO_JUDGE = "no judge and no labels yet"
@@ -98,6 +99,8 @@ def gates_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
             "pass": g.passed,
             "fail": g.failed,
             "not_measured": g.not_measured,
+            "fail_counted": g.against,
+            "not_measured_counted": g.open,
             "covers": COVERS[g.gate],
             "findings": [{"code": c, "count": n} for c, n in sorted(codes[g.gate].items())],
         }
@@ -120,6 +123,12 @@ def rate_section(rate: Rate, policy: float | None) -> dict[str, Any]:
     }
 
 
+def completion_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
+    """By the state gate; `judged` is a judge's opinion of the same, which never replaces it."""
+    section = rate_section(shown.completion, evidence.suite.policy.completion_min)
+    return {**section, "judged": None}
+
+
 def critical_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
     critical = shown.critical
     return {
@@ -133,12 +142,29 @@ def critical_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
     }
 
 
+def safety_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
+    tagged, rate = red_team(evidence), shown.safety
+    return {
+        "value": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+        "n": rate.n,
+        "blocked": rate.passes,
+        "not_blocked": rate.fails,
+        "not_measured": rate.not_measured,
+        "n_eff": rate.n_eff,
+        "episodes": [e.episode_id for e in shown.episodes if e.episode_id in tagged],
+        "why": rate.why or None,
+    }
+
+
 def repeatability_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
     made = [e.attempts for e in shown.episodes]
     return {
-        "attempts_per_episode": evidence.suite.policy.attempts,
+        "attempts_per_episode": evidence.plan,
         "episodes": len(shown.episodes),
         "attempts_made": sum(made),
+        "attempts_counted": sum(e.attempts for e in shown.counted),
         "attempts_measured": sum(e.measured for e in shown.episodes),
         "least_attempts": min(made, default=0),
         "most_attempts": max(made, default=0),
@@ -176,11 +202,19 @@ def cost_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "cpst_usd": cost.cpst_usd,
         "cpst_se": cost.cpst_se,
         "cpst_budget_usd": evidence.suite.policy.max_cpst_usd,
+        "extra_usd": _beyond_usd(shown),
         "judge_usd": None,
         "human_usd": None,
         "incident_usd": None,
         "why": cost.why or None,
     }
+
+
+def _beyond_usd(shown: Figures) -> float | None:
+    """What the attempts beyond the first complete set cost; None when one of them is unknown."""
+    if sum(e.cost_unknown - e.counted.cost_unknown for e in shown.episodes):
+        return None
+    return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO
 
 
 def latency_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
@@ -247,6 +281,7 @@ def regression_section(against: Regression) -> dict[str, Any]:
         "low": against.low,
         "high": against.high,
         "margin": against.margin,
+        "dropped": against.dropped if against.difference is not None else None,
         "verdict": against.verdict if against.baseline_id is not None else None,
         "test": against.test or None,
         "p_value": against.p_value,
@@ -263,6 +298,7 @@ def failures_section(evidence: Evidence, shown: Figures) -> list[dict[str, Any]]
             "attempt": t.attempt,
             "critical": t.critical,
             "infrastructure": t.infrastructure,
+            "extra": t.extra,
             "sha256": t.sha256,
             "evidence": [{"gate": g, "code": c, "seq": seq} for g, c, seq in t.evidence],
         }
@@ -282,6 +318,8 @@ def episodes_section(shown: Figures) -> list[dict[str, Any]]:
             "infrastructure": e.infrastructure,
             "quarantined": e.quarantined,
             "cost_usd": None if e.cost_unknown else e.cost_nano / NANO,
+            "counted_attempts": e.counted.attempts,
+            "counted_pass": e.counted.passes,
             "passed_attempts": list(e.passed),
             "unmeasured_attempts": list(e.unmeasured),
         }

@@ -27,7 +27,7 @@ class SlotFigures(Struct, frozen=True, kw_only=True):
 
 def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
     """Count slots per episode of `rows`, which stand in the suite's order."""
-    plan = evidence.suite.policy.attempts
+    plan = evidence.plan
     lost: dict[str, int] = {}
     for trace in evidence.failures:
         if trace.infrastructure and trace.attempt <= plan:

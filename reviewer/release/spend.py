@@ -12,7 +12,7 @@ from reviewer.release.evidence import EpisodeCounts, Evidence
 
 
 class CostFigures(Struct, frozen=True, kw_only=True):
-    """Costs of all attempts. `known_nano` is the sum of those known, in nano-USD."""
+    """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD."""
 
     known_nano: int
     unknown: int
@@ -45,7 +45,7 @@ class LatencyFigures(Struct, frozen=True, kw_only=True):
 
 
 def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
-    """Total and cost per success of all attempts, those lost to infrastructure too."""
+    """Total and cost per success of these attempts, those lost to infrastructure too."""
     known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
     passes = sum(e.passes for e in rows)
     open_verdicts = sum(e.attempts - e.measured for e in rows)

@@ -22,6 +22,13 @@ def usd(value: float | None) -> str:
     return f"${value:.4f}" if value >= 0.0005 or value == 0 else f"${value:.2g}"
 
 
+def safety_block(rate: dict[str, Any]) -> str:
+    """`8/9 0.889`, or why there is no such rate."""
+    if rate["value"] is not None:
+        return f"{rate['blocked']}/{rate['n']} {number(rate['value'])}"
+    return f"{NOT_MEASURED}: {rate['why']}" if rate["episodes"] else str(rate["why"])
+
+
 def seconds(value: float | None) -> str:
     return NOT_MEASURED if value is None else f"{value / 1000:.2f} s"
 

@@ -70,11 +70,15 @@ class Observation(NamedTuple):
 
 
 class CandidateFault(Exception):
-    """The candidate broke its side of the protocol: the attempt ends with `reason` and counts."""
+    """The candidate broke its side of the protocol: the attempt ends with `reason` and counts.
+
+    `turn` holds the usage and cost of the broken turn, where they are known.
+    """
 
     def __init__(self, text: str, reason: str = "candidate_error") -> None:
         super().__init__(text)
         self.text, self.reason = text, reason
+        self.turn: Turn | None = None
 
 
 class Infrastructure(Exception):
@@ -91,6 +95,10 @@ class Adapter(Protocol):
 
     async def begin(self, brief: Brief) -> Turn: ...
     async def proceed(self, observations: Sequence[Observation]) -> Turn: ...
+    def waited_ms(self) -> float:
+        """How much of the time so far was nobody's: waiting for a provider that was busy."""
+        ...
+
     async def close(self) -> None:
         """End it whole, also in the middle of a turn; never raises."""
         ...

@@ -136,8 +136,12 @@ class Walker:
             found = spans(text, self._detectors)
             if not found:
                 return text
-            for span in reversed(found):
-                text = f"{text[: span.start]}[REDACTED:{span.kind}]{text[span.end :]}"
+            parts: list[str] = []
+            done = 0
+            for span in found:
+                parts += (text[done : span.start], f"[REDACTED:{span.kind}]")
+                done = span.end
+            text = "".join((*parts, text[done:]))
         return "[REDACTED]" if spans(text, self._detectors) else text
 
     def _mask_object(self, value: dict[Any, Any], depth: int, nested: int) -> dict[str, Any]:

@@ -1,25 +1,23 @@
 """The workstation's shell: places and the way back, the watch on the store, the theme, the keys."""
 
-import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.background import Background
-from reviewer.tui.filters import AsciiOnly, SafeText
+from reviewer.tui.filters import AsciiOnly, SafeText, plain_terminal
 from reviewer.tui.keys import bind
+from reviewer.tui.steering import Steering
 from reviewer.tui.theme import DEFAULTS, THEMES
 
 if TYPE_CHECKING:
-    from reviewer.desk.views import DeskProtocol
+    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.run_views import RunOrder
     from reviewer.tui.screens.base import DeskScreen
 
 
@@ -40,11 +38,12 @@ def _commands() -> type[Provider]:
     return Acts
 
 
-class ReviewerApp(App[None]):
+class ReviewerApp(Steering):
     """The workstation on one desk.
 
     `watch` polls the desk's version four times a second; tests that drive the clock themselves
     turn it off. `ascii_only` draws glyphs in ASCII (None: decided by the terminal's encoding).
+    `runs` are started one after another once the first screen stands.
     """
 
     CSS = """
@@ -56,7 +55,7 @@ class ReviewerApp(App[None]):
     TITLE = "reviewer"
     AUTO_FOCUS = None
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
-        *App.COMMANDS,
+        *Steering.COMMANDS,
         _commands,
     }
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -67,6 +66,7 @@ class ReviewerApp(App[None]):
         bind("question_mark", "explain"),
         bind("escape", "back"),
         bind("q", "back"),
+        bind("a", "approve"),
         Binding(
             "ctrl+q",
             "quit",
@@ -74,7 +74,7 @@ class ReviewerApp(App[None]):
             show=False,
             priority=True,
             id="quit",
-            tooltip="Quit at once. What was written stays; what was being read is dropped.",
+            tooltip="Quit; asks first while a run goes on. What was written stays.",
         ),
     ]
 
@@ -92,20 +92,20 @@ class ReviewerApp(App[None]):
         watch: bool = True,
         theme: str = "desk-dark",
         ascii_only: bool | None = None,
+        runs: "Sequence[RunOrder]" = (),
     ) -> None:
-        super().__init__()
+        super().__init__(desk)
         self.animation_level = "none"
-        self.desk = desk
-        self.background = Background()
         self.version = 0
         self.suite_id = ""
         self.candidate_id = ""
         self.trace_id = ""
         self.around: Around | None = None
+        self._orders = runs
         self._watching = watch
         self._stop = threading.Event()
         self._trail: list[DeskScreen] = []
-        ascii_only = _plain_terminal() if ascii_only is None else ascii_only
+        ascii_only = plain_terminal() if ascii_only is None else ascii_only
         self._safety: list[LineFilter] = [SafeText(), *([AsciiOnly()] if ascii_only else [])]
         for known in THEMES:
             self.register_theme(known)
@@ -130,6 +130,8 @@ class ReviewerApp(App[None]):
         self.visit(ScorecardScreen())
         if self._watching:
             threading.Thread(target=self._watch, name="watch", daemon=True).start()
+            self.set_interval(1.0, self.live.tick)
+        self.call_after_refresh(self.live.begin, self._orders)
 
     @property
     def here(self) -> "DeskScreen | None":
@@ -230,11 +232,15 @@ class ReviewerApp(App[None]):
         self._stop.set()
 
 
-def _plain_terminal() -> bool:
-    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
-    return encoding not in ("utf8", "utf16", "utf32") or os.environ.get("TERM") == "linux"
+def run(
+    desk: "DeskProtocol",
+    *,
+    mouse: bool = True,
+    theme: str = "desk-dark",
+    runs: "Sequence[RunOrder]" = (),
+) -> None:
+    """Open the workstation on a desk and stay until the reader quits.
 
-
-def run(desk: "DeskProtocol", *, mouse: bool = True, theme: str = "desk-dark") -> None:
-    """Open the workstation on a desk and stay until the reader quits."""
-    ReviewerApp(desk, theme=theme).run(mouse=mouse)
+    `runs` are started one after another; with nothing on screen yet, the first is followed.
+    """
+    ReviewerApp(desk, theme=theme, runs=runs).run(mouse=mouse)

@@ -11,9 +11,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from textual.message import Message
+
 from reviewer.desk.errors import DeskError
 
 Delivery = Callable[[], None]
+
+
+class Answer(Message):
+    """An answer of the desk, brought to the thread that paints."""
+
+    def __init__(self, deliver: Delivery) -> None:
+        super().__init__()
+        self.deliver = deliver
 
 
 class Job(NamedTuple):

@@ -1,6 +1,8 @@
 """The last line of defence: what no segment may carry to the terminal, whoever drew it."""
 
+import os
 import re
+import sys
 import unicodedata
 
 from rich.cells import cell_len
@@ -21,6 +23,7 @@ _ASCII = str.maketrans(
         **dict.fromkeys("━═", "="),
         **dict.fromkeys("─", "-"),
         **dict.fromkeys("│┃", "|"),
+        **dict(zip("█░", "#-", strict=True)),
         **dict.fromkeys("┌┐└┘├┤┬┴┼┏┓┗┛┣┫┳┻╋┯┷", "+"),
         **dict(zip("›…→←↑↓×≥≤", ">~><^vx><", strict=True)),
     }
@@ -38,6 +41,12 @@ class SafeText(LineFilter):
             for segment in segments
             for text, style, control in (segment,)
         ]
+
+
+def plain_terminal() -> bool:
+    """Whether this terminal cannot be trusted with glyphs."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
+    return encoding not in ("utf8", "utf16", "utf32") or os.environ.get("TERM") == "linux"
 
 
 class AsciiOnly(LineFilter):

@@ -66,7 +66,9 @@ class Grid(ScrollView, can_focus=True):
         self.note: Line = ()
         self._pages: LRUCache[int, Sequence[Any]] = LRUCache(32)
         self._strips: LRUCache[tuple[int, bool, str, bool], Strip] = LRUCache(512)
+        self._painted: dict[int, Strip] = {}  # what stands on the screen, by line
         self._sheet: Sheet | None = None
+        self._made_for = 0
         self._named: Mapping[str, Style] | None = None
 
     # what it shows -----------------------------------------------------------------------------
@@ -74,8 +76,10 @@ class Grid(ScrollView, can_focus=True):
     @property
     def sheet(self) -> Sheet:
         """The sheet for the present width."""
-        if self._sheet is None:
-            self._sheet = self._make_sheet(self.size.width or 80)
+        width = self.size.width or 80
+        if self._sheet is None or self._made_for != width:
+            self._sheet, self._made_for = self._make_sheet(width), width
+            self._strips.clear()
         return self._sheet
 
     def set_keys(self, keys: Iterable[int], row: int = 0) -> None:
@@ -89,12 +93,24 @@ class Grid(ScrollView, can_focus=True):
 
     def reload(self) -> None:
         """Fetch the visible rows again and repaint the lines that differ. Nothing moves."""
-        before = [self.render_line(y) for y in range(self.size.height)]
-        self._forget()
+        self._repaint(self._forget)
+
+    def redress(self) -> None:
+        """Draw the rows at hand anew, in a new sheet, and repaint the lines that differ."""
+
+        def undress() -> None:
+            self._strips.clear()
+            self._sheet = None
+
+        self._repaint(undress)
+
+    def _repaint(self, forget: Callable[[], None]) -> None:
+        painted = dict(self._painted)
+        forget()
         changed = [
             Region(0, y, self.size.width, 1)
             for y in range(self.size.height)
-            if self.render_line(y) != before[y]
+            if self.render_line(y) != painted.get(y)
         ]
         if changed:
             self.refresh(*changed)
@@ -215,6 +231,10 @@ class Grid(ScrollView, can_focus=True):
     # how it is drawn ---------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
+        strip = self._painted[y] = self._line(y)
+        return strip
+
+    def _line(self, y: int) -> Strip:
         if self._named is None:
             self._named = styles_for(self.app)
         width, header, totals = self.size.width, self.sheet.header, self.sheet.totals

@@ -39,7 +39,10 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "shift+down": ("episode.after.arrow", "episode after", "The episode after."),
     "question_mark": ("help", "this help", "What you can do here."),
     "w": ("note", "comment", "Write a comment."),
-    "r": ("again", "check again", "Look again whether it holds."),
+    "r": ("run", "run, run again", "Run a candidate; on an error, look again whether it holds."),
+    "p": ("pause", "pause, go on", "No new attempts for now, those at work finish; or go on."),
+    "full_stop": ("stop", "stop, abandon", "No new attempts; again: abandon those at work."),
+    "a": ("approve", "answer a waiting call", "Approve or refuse a call that asks for it."),
     **{
         str(digit): (f"numbered.{digit}", f"number {digit}", f"The thing with the number {digit}.")
         for digit in range(1, 10)
@@ -56,6 +59,7 @@ SHOWN = {
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
     "question_mark": "?",
+    "full_stop": ".",
     "escape": "Esc",
     "enter": "Enter",
 }
@@ -110,5 +114,6 @@ EVERYWHERE: tuple[tuple[str, str], ...] = (
     ("?", "this help"),
     ("ctrl+p", "palette: every act"),
     ("ctrl+c", "copy the selection"),
-    ("ctrl+q", "quit at once"),
+    ("a", "answer a waiting call"),
+    ("ctrl+q", "quit (asks during a run)"),
 )

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.views import GATES, AttemptMark, Cell, EpisodeRow, Scorecard
+from reviewer.desk.views import GATES, Cell, EpisodeRow, Scorecard
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.columns import Column
 from reviewer.tui.lines import Line, Span, cut, middle, pad
+from reviewer.tui.run_marks import Overlay
 from reviewer.tui.theme import RED, STATES
 
 SHORT = {"completeness": "complete"}
@@ -14,23 +15,34 @@ SORTS = {"pass_hat": "pass", "cost": "cost", "attempts": "attempts"}
 """The desk's name of the order by a column that is not a gate."""
 
 
-def strip(attempts: Sequence[AttemptMark], room: int) -> list[Span]:
-    """One glyph per attempt in the order made; counted when there are more than fit."""
-    if len(attempts) <= room:
-        return [words.mark(each.mark) for each in attempts]
-    order = ("critical", "fail", "infra", "quarantined", "missing", "not_measured", "pass")
-    worst = min((each.mark for each in attempts), key=order.index)
-    passed = sum(each.mark == "pass" for each in attempts)
-    text = f"{passed}/{len(attempts)}"
+WORST = (
+    "critical",
+    "fail",
+    "infra",
+    "quarantined",
+    "running",
+    "missing",
+    "not_measured",
+    "pass",
+)
+
+
+def strip(marks: Sequence[str], room: int) -> list[Span]:
+    """One glyph per attempt in the order made; passes are counted when there are more than fit."""
+    if len(marks) <= room:
+        return [words.mark(each) for each in marks]
+    worst, passed = min(marks, key=WORST.index), marks.count("pass")
+    text = f"{passed}/{len(marks)}"
     if len(text) + 1 > room:
-        text = f"{passed * 100 // len(attempts)}%"
+        text = f"{passed * 100 // len(marks)}%"
     return [words.mark(worst), Span(text, worst)]
 
 
 class ScorecardSheet:
     """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
 
-    def __init__(self, width: int, card: Scorecard | None) -> None:
+    def __init__(self, width: int, card: Scorecard | None, overlay: Overlay | None = None) -> None:
+        self._overlay = overlay or Overlay()
         self.gates: Sequence[str] = GATES if width >= 80 else ("gates",)
         self._gap = 2 if width >= 100 else 1
         self._spaced = width >= 100
@@ -65,8 +77,9 @@ class ScorecardSheet:
         size = self.columns[0].width
         found: list[Line] = [[Span(middle(visible_line(row.episode_id), size))]]
         cells = row.cells if len(self.gates) > 1 else (_worst(row.cells),)
-        found += [[self._cell(cell)] for cell in cells]
-        found.append(strip(row.attempts, self._strip))
+        waits = self._overlay.cell(row)
+        found += [[self._cell(cell, waits)] for cell in cells]
+        found.append(strip(self._overlay.marks(row), self._strip))
         figures_ = (
             words.decimal(row.pass_hat),
             words.cost(row.mean_cost_usd),
@@ -81,12 +94,13 @@ class ScorecardSheet:
             )
         return found
 
-    def _cell(self, cell: Cell) -> Span:
-        state = STATES[cell.mark]
+    def _cell(self, cell: Cell, waits: str | None) -> Span:
+        mark = waits or cell.mark
+        state = STATES[mark]
         text = f"{state.glyph}{' ' if self._spaced else ''}{state.cell}"
-        if self._counts and cell.mark in RED:
+        if self._counts and mark in RED:
             text += f" {cell.failed}/{cell.attempts}"
-        return Span(text, cell.mark)
+        return Span(text, mark)
 
     def _totals(self, card: Scorecard) -> list[Span]:
         line: list[Span] = []

@@ -7,9 +7,11 @@ from reviewer.desk.views import (
     CellLine,
     EpisodeRow,
     Evidence,
+    Rate,
     Reason,
     Recommendation,
     Scorecard,
+    SuiteInfo,
 )
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
@@ -40,26 +42,28 @@ def suite_word(state: str) -> Span:
     return Span("○ not frozen", "not_measured")
 
 
-def context(card: Scorecard, position: int, candidates: int, width: int) -> list[Span]:
-    """Line 2: suite, candidate, and whether anybody has decided."""
+def context(
+    suite: SuiteInfo, candidate_id: str, decided: str | None, names: Sequence[str], width: int
+) -> list[Span]:
+    """Line 2: suite, candidate (and its place among `names`), and whether anybody has decided."""
     wide = width >= 120
-    suite = visible_line(card.suite.suite_id)
-    left = [Span("suite ", "dim"), Span(middle(suite, 60 if wide else 20)), Span(" ")]
-    left.append(suite_word(card.suite.state))
+    name = middle(visible_line(suite.suite_id), 60 if wide else 20)
+    left = [Span("suite ", "dim"), Span(name), Span(" "), suite_word(suite.state)]
     if wide:
-        left.append(Span(f"  sha256 {words.short(card.suite.digest)}", "dim"))
+        left.append(Span(f"  sha256 {words.short(suite.digest)}", "dim"))
     left += [
         Span("   candidate ", "dim"),
         Span("< ", "key", "screen.candidate(-1)"),
-        Span(middle(visible_line(card.candidate_id), 60 if wide else 18), "strong"),
+        Span(middle(visible_line(candidate_id), 60 if wide else 18), "strong"),
         Span(" >", "key", "screen.candidate(1)"),
     ]
-    if wide or card.suite.state == "frozen":
-        left.append(Span(f" {position} of {candidates}", "dim"))
-    if card.suite.state == "broken":
+    if wide or suite.state == "frozen":
+        position = names.index(candidate_id) + 1 if candidate_id in names else 1
+        left.append(Span(f" {position} of {max(1, len(names))}", "dim"))
+    if suite.state == "broken":
         right = Span("read only", "not_measured")
-    elif card.decided:
-        right = Span(f"signed {visible_line(card.decided)}", "strong")
+    elif decided:
+        right = Span(f"signed {visible_line(decided)}", "strong")
     else:
         right = Span("undecided", "dim")
     return spread(left, [Span(" "), right], width)
@@ -151,12 +155,12 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         Span(
             f"{hard.passes}/{hard.n} {words.decimal(hard.value)}", _judged(hard.value, hard.policy)
         ),
-        Span(f" {words.interval(hard)}"),
+        Span(_interval(hard, width)),
     ]
     repeat = [
         Span(f" pass^{card.pass_hat_k} ", "dim"),
         Span(words.decimal(hat.value), _judged(hat.value, hat.policy)),
-        Span(f" {words.interval(hat)}"),
+        Span(_interval(hat, width)),
         Span(f" policy {words.policy(hat.policy)}", "dim"),
     ]
     critical = f"{card.critical} of {slots.valid}"
@@ -183,6 +187,13 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         gap = Span("    ")
         return [[*attempts, gap, *rate], [*repeat, gap, *right]]
     return [spread(attempts, rate, width), spread(repeat, right, width)]
+
+
+def _interval(rate: Rate, width: int) -> str:
+    """The interval; why there is no rate only as far as it cuts nothing else short."""
+    if rate.value is None:
+        return cut(f" {words.interval(rate)}", 48) if width >= 160 else ""
+    return f" {words.interval(rate)}"
 
 
 def _judged(value: float | None, limit: float | None) -> str:

@@ -114,7 +114,8 @@ def test_the_candidates_are_valid_and_their_scripts_exist() -> None:
     assert set(candidates) == set(COSTS)
     assert len({c.digest for c in candidates.values()}) == 2
     for candidate in candidates.values():
-        assert (SHIPPED / candidate.runner["script"]).is_file()
+        script = (SHIPPED / candidate.runner["script"]).read_bytes()
+        assert candidate.runner["script_sha256"] == sha256_hex(script)
 
 
 @pytest.mark.parametrize("candidate_id", sorted(COSTS))

@@ -1,5 +1,6 @@
 """Agreement between people, rankings, and weighted review samples."""
 
+import itertools
 import math
 
 import pytest
@@ -15,6 +16,7 @@ from reviewer.measure import (
     gwet_ac1,
     gwet_ac1_table,
     krippendorff_alpha,
+    krippendorff_interval,
     stratified_review_rate,
     vote_entropy,
 )
@@ -82,9 +84,48 @@ def test_labels_nobody_else_gave_do_not_count():
     assert gwet_ac1([[1, None], [None, 2]]) is None
 
 
+def test_the_bootstrap_of_alpha_draws_whole_items():
+    """Of the items AA, BB and AB every resample's alpha is one of a few known by hand."""
+    ratings = [["A", "B", "A"], ["A", "B", "B"]]
+    columns = list(zip(*ratings, strict=True))
+    possible = {
+        krippendorff_alpha(list(zip(*drawn, strict=True)))
+        for drawn in itertools.product(columns, repeat=3)
+    }
+    for seed in range(20):
+        found = krippendorff_interval(ratings, resamples=5, seed=str(seed))
+        assert found is None or set(found) <= possible
+    wide = krippendorff_interval(ratings)
+    assert wide.low <= krippendorff_alpha(ratings) <= wide.high == 1.0
+    assert wide == krippendorff_interval(ratings[::-1])
+    assert wide == krippendorff_interval([row[::-1] for row in ratings])
+    many = krippendorff_interval([row * 30 for row in ratings])
+    assert many.high - many.low < (wide.high - wide.low) / 2
+    narrow = krippendorff_interval([row * 30 for row in ratings], confidence=0.5)
+    assert many.low < narrow.low < narrow.high < many.high
+
+
+@given(TWO, st.sampled_from(LEVELS))
+def test_the_interval_of_alpha_is_ordered_and_at_most_one(pairs, level):
+    ratings = [list(column) for column in zip(*pairs, strict=True)]
+    found = krippendorff_interval(ratings, level, resamples=20)
+    if found is None:
+        assert all(a == b for a, b in pairs) or len({tuple(sorted(p)) for p in pairs}) <= 2
+    else:
+        assert found.low <= found.high <= 1 + 1e-12
+
+
+def test_resampling_what_never_differs_says_nothing():
+    assert krippendorff_interval([[1, 2, 1], [1, 2, 1]]) is None
+    assert krippendorff_interval([[1, None], [2, None]]) is None
+    assert krippendorff_interval([[], []]) is None
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: krippendorff_interval([[1], [2]], resamples=0), "resamples must be at least 1"),
+        (lambda: krippendorff_interval([[1], [2]], confidence=1), "confidence must be strictly"),
         (lambda: cohen_kappa([], []), "must not be empty"),
         (lambda: cohen_kappa([1], [1], "cubic"), "weights must be"),
         (lambda: cohen_kappa_table([[1, 2]]), "table must be square"),

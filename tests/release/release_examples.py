@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from reviewer.contract.model import Candidate, Episode, PassHat, Policy, Suite
-from reviewer.gates.model import GATES
+from reviewer.gates.model import GATES, Result
 from reviewer.release.evidence import (
     DiagnosticMeans,
     EpisodeCounts,
@@ -24,6 +24,11 @@ MILLI = 1_000_000
 
 def gates(**counts: int) -> tuple[int, ...]:
     return tuple(counts.get(gate, 0) for gate in GATES)
+
+
+def results(named: dict[str, Result]) -> tuple[Result, ...]:
+    """A result per gate: those named, and a pass for the others."""
+    return tuple(named.get(gate, "pass") for gate in GATES)
 
 
 def episode(episode_id: str, attempts: int, passes: int, milli: int, **more: Any) -> EpisodeCounts:
@@ -56,6 +61,7 @@ def failed(
         codes=tuple(code for _, code, _ in found),
         critical=more.get("critical", False),
         infrastructure=more.get("infrastructure", False),
+        results=more.get("results", results({gate: "fail" for gate, _, _ in found})),
         sha256="ab" * 32,
         evidence=found,
     )

@@ -210,14 +210,6 @@ def test_an_attempt_beyond_the_plan_never_fills_a_slot_that_is_absent() -> None:
     assert (judged.figures.slots.missing, judged.figures.slots.extra) == (1, 1)
 
 
-def test_extra_attempts_count_in_the_rates() -> None:
-    more = episode("attack-014", 5, 4, 300, in_plan=3, fail={"process": 1})
-    judged = assess(replace(v8(), episodes=(*v8().episodes[:2], more)))
-    assert judged.recommendation == "repair"
-    assert (judged.figures.hard_pass.passes, judged.figures.hard_pass.n) == (10, 11)
-    assert judged.figures.pass_hat.value == pytest.approx((2 + 4 / 10) / 3)
-
-
 def test_a_state_failure_blocks_even_where_the_policy_forgives_failures() -> None:
     rows = (*v8().episodes[:2], episode("attack-014", 3, 2, 204, fail={"state": 1}))
     lenient = with_policy(

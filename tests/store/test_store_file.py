@@ -16,7 +16,14 @@ from pathlib import Path
 import pytest
 from doors import SUITE, V8, Door, as_nobody, copied, environment, lines, many, passing
 
-from reviewer.db.connection import APPLICATION_ID, StoreError, close_writer, reader, transaction
+from reviewer.db.connection import (
+    APPLICATION_ID,
+    StoreError,
+    close_writer,
+    reader,
+    scripts,
+    transaction,
+)
 from reviewer.db.migrate import open_writer
 
 
@@ -73,7 +80,7 @@ def test_the_file_says_whose_it_is_and_how_it_is_written(full: Door) -> None:
     finally:
         close_writer(writing, full.store)
     assert asked == {
-        "application_id": APPLICATION_ID, "user_version": 1, "journal_mode": "wal",
+        "application_id": APPLICATION_ID, "user_version": len(scripts()), "journal_mode": "wal",
         "synchronous": 2, "foreign_keys": 1, "recursive_triggers": 1, "trusted_schema": 0,
         "cell_size_check": 1,
     }  # fmt: skip

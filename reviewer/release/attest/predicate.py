@@ -214,7 +214,8 @@ class Approvals(Part):
 
 
 class Predicate(Part):
-    """`failureCount` counts every failing trace; `failures` lists them up to a size limit."""
+    """`failureCount` counts every failing trace that speaks against a promotion; `failures` lists
+    them up to a size limit."""
 
     decision: Decision
     decision_id: Uuid

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.events import Resize, ScreenResume
-from textual.message import Message
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.run_views import RunView
 from reviewer.trace.safetext import visible, visible_line
-from reviewer.tui.background import Job
+from reviewer.tui.background import Answer, Job
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.lines import Line, Span, fit, spread, width_of
+from reviewer.tui.words import plural
 
 if TYPE_CHECKING:
     from reviewer.tui.app import ReviewerApp
@@ -28,14 +29,6 @@ SCREENS = (
     ("runs", "Runs"),
 )
 Hint = tuple[str, str, str]
-
-
-class Answer(Message):
-    """An answer of the desk, brought to the thread that paints."""
-
-    def __init__(self, deliver: Callable[[], None]) -> None:
-        super().__init__()
-        self.deliver = deliver
 
 
 def hint_line(hints: Iterable[Hint], width: int) -> list[Span]:
@@ -93,6 +86,9 @@ class Asking(Screen[R]):
         """The desk said no."""
         self.notify(visible(error.text), markup=False, severity="error")
 
+    def runs_changed(self) -> None:
+        """A run has gone on. Screens that show runs draw anew."""
+
 
 class Dialog(ModalScreen[R], Asking[R]):
     """A box over a screen."""
@@ -132,7 +128,20 @@ class DeskScreen(Asking[None]):
         """Somebody wrote to the store. Screens that show live things read again."""
         self._seen = self.shell.version
 
+    def runs_changed(self) -> None:
+        if self.query("#top"):  # not before it is composed
+            self.head(self._top)
+
+    def run_begun(self, view: RunView, *, asked: bool) -> None:
+        """A run has begun; `asked`: the reader has just asked for it here."""
+        self.say(visible_line(f"run {view.number} of {view.candidate_id} has begun: R shows it"))
+
+    def run_ended(self, view: RunView, text: str, style: str) -> None:
+        """A run has ended; `text` says how, and is safe."""
+        self.say(text, style)
+
     def on_screen_resume(self, event: ScreenResume) -> None:
+        self.runs_changed()
         if self._seen is None:
             self._seen = self.shell.version
         elif self._seen != self.shell.version:
@@ -154,10 +163,15 @@ class DeskScreen(Asking[None]):
             else:
                 after = number and SCREENS[number - 1][0] == self.NAME
                 line.append(Span(word if after else f" {word}", "dim", f"app.go('{name}')"))
-        state = "read only" if self.read_only else "live"
-        return spread(
-            line, [Span(state, "not_measured" if self.read_only else "dim")], self.columns
-        )
+        return spread(line, [self._standing()], self.columns)
+
+    def _standing(self) -> Span:
+        asking, running = len(self.shell.live.approvals), len(self.shell.live.at_work)
+        if asking:
+            return Span(f" ● {plural(asking, 'call')} to answer ", "match", "app.approve")
+        if running:
+            return Span(f"► {plural(running, 'run')}", "running", "app.go('runs')")
+        return Span("read only", "not_measured") if self.read_only else Span("live", "dim")
 
     def head(self, lines: list[Line]) -> None:
         """Draw line 1 and the screen's own top lines below it."""

@@ -9,9 +9,11 @@ from reviewer.tui.lines import Line, Span, cut, middle, pad, spread
 from reviewer.tui.scorecard_view import suite_word
 from reviewer.tui.words import plural
 
+RUN = "r"
+
 
 class StartMenu(Menu):
-    """Ways to the first trace; choosing one copies its command."""
+    """Ways to the first trace; choosing one copies its command, or opens the dialog of a run."""
 
     DEFAULT_CSS = "StartMenu { height: 1fr; }"
 
@@ -27,10 +29,12 @@ class StartMenu(Menu):
             ("import traces you already have", f"reviewer import PATH --suite {name}"),
             ("see the worked example", "reviewer demo"),
         ]
-        if not suite:
+        if suite:
+            steps.insert(1, ("run one of its candidates", RUN))
+        else:
             steps[:1] = [("make a workspace with an example suite", "reviewer init")]
         self.commands = [command for _, command in steps]
-        self.caption([Span("start here", "strong")], [Span("Enter copies the command", "dim")])
+        self.caption([Span("start here", "strong")], [Span("Enter takes it", "dim")])
         self.offer(
             [
                 [Span(f" {pad(words, 34)}"), Span(visible_line(command), "key")]
@@ -39,8 +43,11 @@ class StartMenu(Menu):
         )
         return _top(suite, len(suites), workspace, width)
 
-    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+    async def on_menu_chosen(self, message: Menu.Chosen) -> None:
         message.stop()
+        if self.commands[self.cursor] == RUN:
+            await self.screen.run_action("screen.run")
+            return
         self.app.copy_to_clipboard(self.commands[self.cursor])
         self.notify(f"copied: {visible_line(self.commands[self.cursor])}", markup=False, timeout=4)
 

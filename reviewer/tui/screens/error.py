@@ -8,12 +8,14 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.run_views import RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind, digits
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.screens.base import Dialog, hint_line
+from reviewer.tui.words import plural
 from reviewer.tui.wrap import Block, Document
 
 WIDTH = 70
@@ -40,7 +42,7 @@ class ErrorScreen(Dialog[None]):
     ErrorScreen #ways { height: auto; max-height: 9; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("r", "again", "check again"),
+        bind("r", "again", "check again", "Look again whether it holds."),
         bind("y", "copy_all", "copy all of it"),
         bind("escape", "dismiss(None)", "close, stay read only"),
         bind("q", "dismiss(None)", "close, stay read only"),
@@ -81,6 +83,13 @@ class ErrorScreen(Dialog[None]):
             f"keep the change: reviewer suite freeze, as a new version of {suite.suite_id}",
         )
         return cls("the suite no longer matches its lock", facts, ways, 20, again)
+
+    @classmethod
+    def of_run(cls, run: RunView) -> "ErrorScreen":
+        """A run that failed."""
+        kept = f"{run.done:,} of {plural(run.planned, 'attempt')} were made; they are kept."
+        title = f"run {run.number} failed"
+        return cls(title, (f"{run.candidate_id}: {run.problem}", "", kept), (), 20)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="dialog"):

@@ -15,7 +15,7 @@ from reviewer.tui.textview import TextView
 from reviewer.tui.theme import STATES
 from reviewer.tui.wrap import Block
 
-LEGEND = ("pass", "fail", "critical", "not_measured", "missing", "infra")
+LEGEND = ("pass", "fail", "critical", "not_measured", "running", "missing", "infra")
 
 
 def acts(screen: Screen[Any]) -> list[tuple[str, str]]:

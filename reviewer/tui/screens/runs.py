@@ -1,110 +1,43 @@
 """Runs and imports: where the evidence came from, and which records were refused."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from reviewer.desk.run_views import RunView
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.columns import Column
 from reviewer.tui.grid import Grid
 from reviewer.tui.keys import bind
-from reviewer.tui.lines import Line, Span, cut, middle, pad
-from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.lines import Span
+from reviewer.tui.run_sheet import CURSOR, RunSheet
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
+from reviewer.tui.source_sheets import RefusalSheet, SourceSheet
 from reviewer.tui.words import plural
 
-COUNTS = ("records", "added", "known", "refused")
 
-
-class SourceSheet:
-    """One source a line: the file, its reader, what was read, added, known and refused."""
-
-    def __init__(self, width: int) -> None:
-        path = max(12, width - 2 - 11 - 4 * 9 - 9 - 2 - (22 if width >= 110 else 0))
-        self.columns = [Column("file", 2, path), Column("reader", 3 + path, 10)]
-        x = 14 + path
-        for name in COUNTS:
-            self.columns.append(Column(name, x, 8))
-            x += 9
-        self.columns.append(Column("state", x + 1, 8))
-        if width >= 110:
-            self.columns.append(Column("at", x + 10, 20))
-        titles = [
-            pad(column.key, column.width, right=column.key in COUNTS) for column in self.columns
-        ]
-        line = ""
-        for column, title in zip(self.columns, titles, strict=True):
-            line = pad(line, column.x) + title
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
-
-    def flag(self, row: SourceInfo) -> Span:
-        return Span("!", "quarantined") if row.refused else Span(" ")
-
-    def cells(self, row: SourceInfo) -> list[Line]:
-        cells: list[Line] = [
-            [Span(middle(visible_line(row.path), self.columns[0].width))],
-            [Span(cut(visible_line(row.reader), 10), "dim")],
-        ]
-        for name, count in zip(
-            COUNTS, (row.records, row.added, row.known, row.refused), strict=True
-        ):
-            style = "fail" if name == "refused" and count else "text"
-            cells.append([Span(pad(f"{count:,}", 8, right=True), style)])
-        cells.append([Span(cut(visible_line(row.state), 8), "dim")])
-        if self.columns[-1].key == "at":
-            cells.append([Span(cut(visible_line(row.at), 20), "dim")])
-        return cells
-
-
-class RefusalSheet:
-    """One refused record a line: file, record, reasons, way out."""
-
-    def __init__(self, width: int) -> None:
-        path = max(14, width // 4)
-        reason = max(18, (width - path - 12) // 2)
-        way = max(10, width - path - 12 - reason - 2)
-        self.columns = [
-            Column("file", 2, path),
-            Column("record", 3 + path, 7),
-            Column("reason", 11 + path, reason),
-            Column("what to do", 12 + path + reason, way),
-        ]
-        line = ""
-        for column in self.columns:
-            line = pad(line, column.x) + column.key
-        self.header: Sequence[Line] = [[Span(line, "dim")]]
-        self.totals: Sequence[Line] = ()
-
-    def flag(self, row: Refusal) -> Span:
-        return Span(" ")
-
-    def cells(self, row: Refusal) -> list[Line]:
-        widths = [column.width for column in self.columns]
-        return [
-            [Span(middle(visible_line(row.path), widths[0]))],
-            [Span(f"{row.record:,}", "dim")],
-            [Span(cut(visible_line(", ".join(row.reasons)), widths[2]), "fail")],
-            [Span(cut(visible_line(row.way_out), widths[3]))],
-        ]
-
-
-class RunsScreen(DeskScreen):
-    """Sources above, refused records below; both live."""
+class RunsScreen(RunActs):
+    """This process's runs while there are any, then sources, then refused records; all live."""
 
     NAME = "runs"
     ABOUT = (
         "You are asked: where does the evidence come from, and what was left out?",
         "A refused record is kept in quarantine by place and reason, never by value.",
     )
-    ENTER = "its reasons whole"
+    ENTER = "its scorecard; words whole"
+    CSS = """
+    #jobs { height: 1fr; }
+    #jobs.-none { display: none; }
+    """
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "line", "screen.line(1)"),
         ("n", "next refused", "screen.refused_record(1)"),
-        ("Enter", "its words whole", "screen.whole"),
+        ("Enter", "whole", "screen.whole"),
         ("tab", "region", "screen.focus_next"),
+        ("r", "run", "screen.run"),
         ("y", "copy path", "screen.copy_path"),
         ("?", "help", "app.explain"),
     )
@@ -112,21 +45,26 @@ class RunsScreen(DeskScreen):
         bind("n", "refused_record(1)", "next refused record"),
         bind("N", "refused_record(-1)", "refused record before"),
         bind("y", "copy_path", "copy the path"),
+        *RUN_KEYS,
     ]
 
     def __init__(self) -> None:
         super().__init__()
+        self.jobs: list[RunView] = []
         self.sources: list[SourceInfo] = []
         self.refusals: list[Refusal] = []
 
     def regions(self) -> Iterable[Widget]:
+        yield Grid(RunSheet, lambda keys: self.jobs[keys[0] : keys[-1] + 1], id="jobs")
         yield Grid(SourceSheet, lambda keys: self.sources[keys[0] : keys[-1] + 1], id="sources")
         yield Grid(RefusalSheet, lambda keys: self.refusals[keys[0] : keys[-1] + 1], id="refusals")
 
     def on_mount(self) -> None:
         self.head([[Span(" reading…", "dim")]])
         self.foot()
-        self.query_one("#sources").focus()
+        self.query_one("#jobs", Grid).column = CURSOR
+        self.runs_changed()
+        self.query_one("#jobs" if self.jobs else "#sources").focus()
         self._read()
 
     def _read(self) -> None:
@@ -136,6 +74,37 @@ class RunsScreen(DeskScreen):
     def store_changed(self) -> None:
         super().store_changed()
         self._read()
+
+    def runs_changed(self) -> None:
+        super().runs_changed()
+        found = self.query("#jobs")
+        if not found:
+            return
+        grid = found.first(Grid)
+        self.jobs = list(self.shell.live.views)
+        grid.set_class(not self.jobs, "-none")
+        if len(grid.keys) != len(self.jobs):
+            grid.set_keys(range(len(self.jobs)), grid.row)
+        grid.reload()
+        at_work = len(self.shell.live.at_work)
+        grid.caption(
+            [Span(f"runs {len(self.jobs):,}", "strong")],
+            [Span(f"{at_work:,} at work, newest first", "dim")],
+        )
+        self.foot()
+
+    def chosen_run(self) -> RunView | None:
+        row = self.query_one("#jobs", Grid).current
+        return row if isinstance(row, RunView) else None
+
+    def place_to_run(self) -> tuple[str, str]:
+        run = self.chosen_run() if self.query_one("#jobs", Grid).has_focus else None
+        return (run.suite_id, run.candidate_id) if run else super().place_to_run()
+
+    def hints(self) -> Iterable[Hint]:
+        if not self.shell.live.at_work:
+            return self.HINTS
+        return (self.HINTS[0], *RUN_HINTS, *self.HINTS[1:])
 
     def _take(self, found: tuple[list[SourceInfo], list[Refusal]]) -> None:
         self.sources, self.refusals = found
@@ -169,8 +138,10 @@ class RunsScreen(DeskScreen):
             self.say("no imports yet: reviewer import PATH brings traces in, from another terminal")
 
     def _active(self) -> Grid:
-        refusals = self.query_one("#refusals", Grid)
-        return refusals if refusals.has_focus else self.query_one("#sources", Grid)
+        for name in ("#jobs", "#refusals"):
+            if self.query_one(name, Grid).has_focus:
+                return self.query_one(name, Grid)
+        return self.query_one("#sources", Grid)
 
     def action_line(self, step: int) -> None:
         """The next line of the region in focus."""
@@ -188,16 +159,30 @@ class RunsScreen(DeskScreen):
         self.action_whole()
 
     def action_whole(self) -> None:
-        """The line under the cursor, nothing cut."""
+        """The line under the cursor, nothing cut; of a run, its scorecard, or why it failed."""
         row = self._active().current
-        if isinstance(row, Refusal):
+        if isinstance(row, RunView):
+            self._open(row)
+        elif isinstance(row, Refusal):
             words = f"{row.path} record {row.record}: {', '.join(row.reasons)}. {row.way_out}"
             self.say(visible_line(words), "text")
         elif isinstance(row, SourceInfo):
             self.say(visible_line(f"{row.path} sha256 {row.sha256} {row.at}"), "text")
 
     def action_copy_path(self) -> None:
-        """Copy the path of the line under the cursor."""
+        """Copy the path of the line under the cursor; of a run, its candidate."""
         row = self._active().current
-        if row is not None:
+        if isinstance(row, RunView):
+            self.copy(row.candidate_id, "candidate")
+        elif row is not None:
             self.copy(row.path, "path")
+
+    def _open(self, run: RunView) -> None:
+        if run.problem:
+            from reviewer.tui.screens.error import ErrorScreen
+
+            self.app.push_screen(ErrorScreen.of_run(run))
+        else:
+            from reviewer.tui.screens.scorecard import ScorecardScreen
+
+            self.shell.visit(ScorecardScreen(run.suite_id, run.candidate_id))

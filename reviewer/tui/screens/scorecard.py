@@ -15,14 +15,16 @@ from reviewer.tui.keys import bind, digits
 from reviewer.tui.scorecard_seek import Found, Place, seek
 from reviewer.tui.scorecard_sheet import SORTS
 from reviewer.tui.screens.base import Hint
-from reviewer.tui.screens.scorecard_reader import ScorecardReader, reds_first
+from reviewer.tui.screens.run_acts import RUN_KEYS
+from reviewer.tui.screens.scorecard_live import ScorecardLive
+from reviewer.tui.screens.scorecard_reader import reds_first
 from reviewer.tui.theme import RED
 
 NEAR = 4 * PAGE
 """Rows looked through at once; what is further is looked for in the background."""
 
 
-class ScorecardScreen(ScorecardReader):
+class ScorecardScreen(ScorecardLive):
     """Episodes by gates for one candidate, the verdict above, the cell's attempts below."""
 
     ABOUT = (
@@ -37,6 +39,7 @@ class ScorecardScreen(ScorecardReader):
         ("/", "filter", "screen.filter"),
         ("s", "sort", "screen.sort"),
         ("c", "choose", "screen.choose"),
+        ("r", "run", "screen.run"),
         ("D", "decision", "app.go('decision')"),
         ("?", "help", "app.explain"),
         ("x", "export", "screen.export"),
@@ -57,6 +60,7 @@ class ScorecardScreen(ScorecardReader):
         bind("y", "copy_id", "copy the trace id"),
         bind("z", "fold", "fold the lower drawer"),
         bind("x", "export", "export the report"),
+        *RUN_KEYS,
         bind("escape", "unfilter", "drop the filter, then back"),
         *digits("numbered"),
     ]
@@ -220,7 +224,7 @@ class ScorecardScreen(ScorecardReader):
 
     def action_candidate(self, step: int) -> None:
         """The candidate before or after."""
-        names = [each.candidate_id for each in self.candidates]
+        names = self.names
         if self.candidate_id in names:
             at = names.index(self.candidate_id) + step
             if 0 <= at < len(names):
@@ -237,12 +241,6 @@ class ScorecardScreen(ScorecardReader):
     def _chosen(self, place: tuple[str, str] | None) -> None:
         if place is not None:
             self._turn_to(*place)
-
-    def _turn_to(self, suite_id: str, candidate_id: str) -> None:
-        self.suite_id, self.candidate_id = suite_id, candidate_id
-        self._warned = False
-        self._news = ()
-        self._read(self._first_look)
 
     def action_fold(self) -> None:
         """Fold the drawer away, and back."""

@@ -1,7 +1,6 @@
 """The scorecard's reading side: ask the desk, draw the answer, repaint in place when it changes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from textual.events import Resize
 from textual.widget import Widget
@@ -13,29 +12,22 @@ from reviewer.tui import scorecard_view as view
 from reviewer.tui.chrome import Menu
 from reviewer.tui.grid import Grid
 from reviewer.tui.lines import Line, Span
-from reviewer.tui.scorecard_sheet import ScorecardSheet
-from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.scorecard_reading import Question, Reading, read
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.run_acts import RunActs
 from reviewer.tui.theme import RED
 
 START_HINTS: tuple[Hint, ...] = (
     ("jk", "choose", "screen.start(1)"),
-    ("Enter", "copy the command", "screen.start(0)"),
+    ("Enter", "take it", "screen.start(0)"),
+    ("r", "run", "screen.run"),
     ("?", "help", "app.explain"),
     ("ctrl+p", "palette", "app.command_palette"),
     ("ctrl+q", "quit", "app.quit"),
 )
 
 
-class Reading(NamedTuple):
-    """One reading of the store: no card when there is nothing to show yet."""
-
-    card: Scorecard | None
-    keys: list[int]
-    candidates: list[CandidateInfo]
-    suites: list[SuiteInfo]
-
-
-class ScorecardReader(DeskScreen):
+class ScorecardReader(RunActs):
     """Everything of the scorecard that is not an act of the reader."""
 
     NAME = "scorecard"
@@ -54,12 +46,13 @@ class ScorecardReader(DeskScreen):
         self._failing = False
         self._filter = ""
         self._drawn: list[CellLine] = []
+        self._drawn_row: EpisodeRow | None = None
         self._moved_order: list[int] | None = None
         self._warned = False
         self._pending: Callable[[Reading], None] | None = None
 
-    def regions(self) -> Iterable[Widget]:
-        yield Grid(lambda width: ScorecardSheet(width, self.card), self._rows, id="grid")
+    def lower_regions(self) -> Iterable[Widget]:
+        """What stands below the grid."""
         yield Menu(id="drawer", ruled=True)
 
     @property
@@ -84,23 +77,17 @@ class ScorecardReader(DeskScreen):
         if self._pending is not None and then == self._live:
             then = self._pending  # a new order or candidate is on its way: it stays asked for
         self._pending = then
-        suite_id, candidate_id = self.suite_id, self.candidate_id
-        desk, by, descending = self.shell.desk, self._by, self._descending
-        failing, text = self._failing, self._filter
-
-        def work() -> Reading:
-            place = (suite_id, candidate_id) if candidate_id else desk.opening()
-            if place is None:
-                return Reading(None, [], [], desk.suites())
-            card = desk.scorecard(*place)
-            keys = desk.order(*place, by, descending, failing, text)
-            return Reading(card, keys, desk.candidates(place[0]), [])
+        desk = self.shell.desk
+        question = Question(
+            self.suite_id, self.candidate_id, self._by, self._descending, self._failing,
+            self._filter,
+        )  # fmt: skip
 
         def done(reading: Reading) -> None:
             self._pending = None
             then(reading)
 
-        self.ask("read", work, done, self._unreadable)
+        self.ask("read", lambda: read(desk, question), done, self._unreadable)
 
     def _unreadable(self, error: DeskError) -> None:
         self._pending = None
@@ -143,10 +130,10 @@ class ScorecardReader(DeskScreen):
             self.mount(start, after="#top")
             start.focus()
         self.head(start.take(suites, self.shell.desk.workspace, self.columns))
-        self.say("this fills by itself when an import starts, here or elsewhere")
+        self.say("this fills by itself when an import or a run starts, here or elsewhere")
 
     def _start_over(self) -> None:
-        """The first trace has come: the grid takes the place of the first steps."""
+        """There is something to show: the grid takes the place of the first steps."""
         from reviewer.tui.screens.empty import StartMenu
 
         self.query(StartMenu).remove()
@@ -163,6 +150,7 @@ class ScorecardReader(DeskScreen):
     def _first_look(self, reading: Reading) -> None:
         """The first answer: draw all, and stand on the cell of reason 1, else the first red one."""
         if self._take(reading):
+            self._moved_order = None
             self.grid.set_keys(reading.keys)
             self.grid.column = GATES[0]
             self.redraw()
@@ -209,9 +197,11 @@ class ScorecardReader(DeskScreen):
         if self.card is None:
             super().redraw()
             return
-        names = [each.candidate_id for each in self.candidates]
-        here = names.index(self.candidate_id) + 1 if self.candidate_id in names else 1
-        lines: list[Line] = [view.context(self.card, here, max(1, len(names)), self.columns)]
+        lines: list[Line] = [
+            view.context(
+                self.card.suite, self.candidate_id, self.card.decided, self.names, self.columns
+            )
+        ]
         lines += view.banner(self.card, roomy=self._roomy, width=self.columns)
         lines += view.figures(self.card, self.columns)
         self.head(lines)
@@ -219,6 +209,14 @@ class ScorecardReader(DeskScreen):
         shown = len(self.grid.keys)
         title = Span(f"episodes {shown:,} of {self.card.episodes:,}", "strong")
         self.grid.caption([title], [Span(self._order_words(), "dim")])
+
+    @property
+    def names(self) -> list[str]:
+        """Candidates of the suite with traces or a run, as `<` and `>` go through them."""
+        names = [each.candidate_id for each in self.candidates]
+        mine = [each for each in self.shell.live.views if each.suite_id == self.suite_id]
+        names += [each.candidate_id for each in reversed(mine)]
+        return list(dict.fromkeys(names))
 
     def _order_words(self) -> str:
         found = "worst first" if self._by == "worst" else f"by {self._by}"
@@ -229,12 +227,6 @@ class ScorecardReader(DeskScreen):
         if self._filter:
             found = f"{visible_line(self._filter)}, {found}"
         return f"order changed: s takes it, {found}" if self._moved_order else found
-
-    def hints(self) -> Iterable[Hint]:
-        return self.HINTS if self.card else START_HINTS
-
-    def legend(self) -> Line:
-        return view.LEGEND
 
     @property
     def _roomy(self) -> bool:
@@ -277,11 +269,14 @@ class ScorecardReader(DeskScreen):
         same = self._drawn and [each.trace_id for each in self._drawn] == [
             each.trace_id for each in lines
         ]
-        self._drawn = lines
-        self.drawer.offer([view.drawer_line(line) for line in lines], None if same else 0)
+        self._drawn, self._drawn_row = lines, row
+        self._offer_attempts(None if same else 0)
         traces = [line.trace_id for line in reds_first(lines) if line.trace_id]
         if traces:
             self.shell.trace_id = traces[0]
+
+    def _offer_attempts(self, cursor: int | None = None) -> None:
+        self.drawer.offer([view.drawer_line(line) for line in self._drawn], cursor)
 
 
 def reds_first(lines: list[CellLine]) -> list[CellLine]:

@@ -1,0 +1,211 @@
+"""`reviewer run`: make attempts of a candidate, and say what came of them."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from reviewer.cli.opening import desk_of
+from reviewer.cli.run_progress import Progress
+from reviewer.cli.say import note, out, out_json
+from reviewer.desk.desk import Desk
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports import index_behind
+from reviewer.desk.run_views import ApprovalView, RunOrder, RunView
+from reviewer.gates.model import GATES
+
+if TYPE_CHECKING:
+    from reviewer.desk.runs import RunHandle
+
+INTERRUPTED = 130
+STEP = 0.1
+
+
+def run(arguments: argparse.Namespace) -> int:
+    order = RunOrder(
+        suite_id=arguments.suite,
+        candidate_id=arguments.candidate,
+        attempts=arguments.attempts,
+        jobs=arguments.jobs,
+        workers=arguments.workers,
+        resume=arguments.resume,
+        seed=arguments.seed,
+        approvals=arguments.approve,
+        network=arguments.network,
+    )
+    if order.approvals == "ask" and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise DeskError(
+            "--approve ask needs a terminal to ask on",
+            "--approve deny refuses every call that needs an approval, --approve allow grants it",
+            exit_code=2,
+        )
+    desk = desk_of(arguments)
+    try:
+        with _records(arguments.traces) as keep:
+            handle = desk.start_run(order, keep=keep)
+            follow(handle, arguments.quiet)
+        index_behind(desk.place)
+        return _told(desk, handle.view(), arguments)
+    finally:
+        desk.close()
+
+
+def follow(handle: "RunHandle", quiet: bool) -> None:
+    """Show a run on stderr until it has ended. The first Ctrl-C stops it (what runs finishes), the
+    second abandons it."""
+    keys = _Interrupts(handle)
+    progress = Progress(quiet)
+    answered: set[int] = set()
+    with keys.caught():
+        progress.show(handle.view())
+        while not handle.ended:
+            for approval in handle.wait(STEP).approvals:
+                if approval.number not in answered:
+                    answered.add(approval.number)
+                    progress.stop()
+                    handle.answer(approval.number, _granted(approval, keys))
+            progress.show(handle.view())
+    progress.end(handle.view())
+
+
+class _Interrupts:
+    """Ctrl-C while a run goes on."""
+
+    def __init__(self, handle: "RunHandle") -> None:
+        self._handle = handle
+        self.pressed = 0
+        self.prompting = False
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        before = signal.signal(signal.SIGINT, self._press)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        self.pressed += 1
+        if self.pressed == 1:
+            self._handle.stop()
+            note("stopping: what runs finishes; Ctrl-C again abandons it")
+        else:
+            self._handle.abandon()
+            note("abandoned: what was finished stands")
+        if self.prompting:
+            raise KeyboardInterrupt
+
+
+def _granted(approval: ApprovalView, keys: _Interrupts) -> bool:
+    """Ask the person; anything but a clear yes refuses."""
+    note(f"{approval.trace_id} event {approval.seq} asks to call {approval.tool}")
+    note(approval.arguments)
+    keys.prompting = True
+    try:
+        sys.stderr.write("grant it? [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().casefold() in ("y", "yes")
+    except KeyboardInterrupt:
+        note("refused")
+        return False
+    finally:
+        keys.prompting = False
+
+
+@contextmanager
+def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]:
+    """What writes stored records to a new file as JSON lines, if one is wanted. A run that could
+    not begin leaves none."""
+    if path is None:
+        yield None
+        return
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        number = os.open(path, flags, 0o600)
+    except FileExistsError as error:
+        raise DeskError(f"{path} exists: --traces wants a new file", exit_code=2) from error
+    except OSError as error:
+        raise DeskError(f"{path}: cannot be made ({error.strerror})", exit_code=2) from error
+    with os.fdopen(number, "wb") as file:
+
+        def keep(records: list[bytes]) -> None:
+            file.write(b"".join(record + b"\n" for record in records))
+            file.flush()
+
+        try:
+            yield keep
+        except DeskError:
+            os.unlink(path)
+            raise
+
+
+def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
+    """The summary, what to do next, and the exit code."""
+    report = desk.build(view.suite_id, view.candidate_id).report if view.done else None
+    if arguments.json:
+        recommendation = report["recommendation"] if report else None
+        out_json({**_plain(view), "recommendation": recommendation})
+    else:
+        for line in _summary(view, report):
+            out(line)
+    if view.problem:
+        raise DeskError(view.problem, _resume(view))
+    if view.state == "stopped":
+        left = view.planned - view.done
+        note(f"{left} of {view.planned} attempts were not made: {_resume(view)}")
+        return INTERRUPTED
+    if view.infrastructure:
+        lost = f"{view.infrastructure} attempts were lost to infrastructure"
+        note(f"{lost}: {_resume(view)} good")
+    return 0
+
+
+def _resume(view: RunView) -> str:
+    return f"reviewer run {view.suite_id} {view.candidate_id} --resume makes them"
+
+
+def _summary(view: RunView, report: dict[str, Any] | None) -> Iterator[str]:
+    name = f"{view.candidate_id} on {view.suite_id}"
+    if not view.planned:
+        yield f"nothing to make of {name}: every slot holds a trace"
+        return
+    yield f"{view.done} of {view.planned} attempts made of {name}"
+    yield (
+        f"{view.passed} passed, {view.failed} failed ({view.critical} critical), "
+        f"{view.not_measured} not measured, {view.infrastructure} infra"
+    )
+    failing = [f"{gate} {n}" for gate, n in zip(GATES, view.gates, strict=True) if n]
+    if failing:
+        yield f"failing gates: {', '.join(failing)}"
+    if view.lost:
+        yield f"workers lost under an attempt {view.lost} times; those were run again"
+    if report is not None:
+        protocol = report["repeatability"]
+        made, counted = protocol["attempts_made"], protocol["attempts_counted"]
+        if made > counted:
+            yield f"{made} attempts made in all, {counted} count: the first complete set"
+        yield f"recommendation {report['recommendation']}"
+
+
+def _plain(view: RunView) -> dict[str, Any]:
+    return {
+        "suite_id": view.suite_id,
+        "candidate_id": view.candidate_id,
+        "state": view.state,
+        "planned": view.planned,
+        "made": view.done,
+        "passed": view.passed,
+        "failed": view.failed,
+        "critical": view.critical,
+        "infrastructure": view.infrastructure,
+        "not_measured": view.not_measured,
+        "lost": view.lost,
+        "gates": dict(zip(GATES, view.gates, strict=True)),
+        "not_made": [f"{episode}/{attempt}" for episode, attempt in view.pending],
+        "seconds": round(view.seconds, 3),
+        "problem": view.problem,
+    }

@@ -1,0 +1,85 @@
+"""The first complete set of attempts: what rates are made of when attempts were made beyond it.
+
+The set of an episode is its attempts numbered within the plan, and for each of those that
+infrastructure lost the next one beyond. All of it is numbered up to `last`, so that a trace
+belongs to it exactly when its attempt is at most that. Rows stand only where an attempt is
+numbered beyond the plan; elsewhere the roll-up counts the set.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from reviewer.db.registry import Plan
+from reviewer.db.rolls import COUNTS, STORED, roll_rows, stored
+
+_COLUMNS = ("candidate", "episode", "last", *COUNTS)
+_PUT = (
+    f"INSERT OR REPLACE INTO first_set ({', '.join(_COLUMNS)})"
+    f" VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+_LOST = "infra=1 AND passed IS NULL"
+
+
+def update_firsts(
+    connection: sqlite3.Connection,
+    written: Iterable[tuple[int, int, int]],
+    plans: Mapping[int, Plan],
+) -> None:
+    """Bring the sets up to date with traces just written, given as (candidate, episode, attempt),
+    inside the caller's transaction. `plans` holds each candidate's plan."""
+    touched: dict[int, set[int]] = {}
+    beyond: set[tuple[int, int]] = set()
+    for candidate, episode, attempt in written:
+        touched.setdefault(candidate, set()).add(episode)
+        if attempt > plans[candidate].counted:
+            beyond.add((candidate, episode))
+    for candidate, episodes in touched.items():
+        known = connection.execute(
+            "SELECT episode FROM first_set WHERE candidate=?"
+            " AND episode IN (SELECT value FROM json_each(?))",
+            (candidate, json.dumps(list(episodes))),
+        )
+        beyond.update((candidate, episode) for (episode,) in known)
+    connection.executemany(
+        _PUT, [_first(connection, *key, plans[key[0]]) for key in sorted(beyond)]
+    )
+
+
+def rebuild_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> None:
+    """Count one candidate's sets anew, inside the caller's transaction."""
+    connection.execute("DELETE FROM first_set WHERE candidate=?", (candidate,))
+    connection.executemany(_PUT, _firsts(connection, candidate, plan))
+
+
+def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
+    """How many of a candidate's sets are not what its traces give."""
+    there = set(
+        connection.execute(
+            f"SELECT {', '.join(_COLUMNS)} FROM first_set WHERE candidate=?", (candidate,)
+        ).fetchall()
+    )
+    return len(there ^ {tuple(row) for row in _firsts(connection, candidate, plan)})
+
+
+def _firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
+    episodes = connection.execute(
+        "SELECT DISTINCT episode FROM trace WHERE candidate=? AND attempt>?",
+        (candidate, plan.counted),
+    ).fetchall()
+    return [_first(connection, candidate, episode, plan) for (episode,) in episodes]
+
+
+def _first(connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan) -> list[int]:
+    """One row of `first_set`; reads no further than the set goes."""
+    of = "FROM trace WHERE candidate=? AND episode=? AND attempt"
+    key = candidate, episode, plan.counted
+    owed = connection.execute(f"SELECT count(*) {of}<=? AND {_LOST}", key).fetchone()[0]
+    good = connection.execute(
+        f"SELECT attempt {of}>? AND NOT ({_LOST}) ORDER BY attempt LIMIT {owed}", key
+    ).fetchall()
+    last = good[-1][0] if good else plan.counted
+    held = connection.execute(f"SELECT {STORED} {of}<=?", (candidate, episode, last)).fetchall()
+    counts = roll_rows(map(stored, held), {candidate: plan})
+    row = counts[0] if counts else [candidate, episode, *([0] * len(COUNTS))]
+    return [*row[:2], last, *row[2:]]

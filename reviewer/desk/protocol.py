@@ -1,0 +1,99 @@
+"""What a door may ask of the desk, as a protocol: the workstation is built against this."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from reviewer.desk.run_views import Runnable, RunOrder, RunView
+from reviewer.desk.views import (
+    CandidateInfo,
+    CellLine,
+    DecisionView,
+    EpisodeRow,
+    EventDetail,
+    EventRow,
+    Exported,
+    KeyInfo,
+    Refusal,
+    Scorecard,
+    Signed,
+    SourceInfo,
+    SuiteInfo,
+    TraceView,
+)
+
+
+class RunHandleProtocol(Protocol):
+    """One run of this process, steered from any thread. No method waits, except `wait`."""
+
+    def view(self) -> RunView: ...
+    def pause(self) -> None: ...
+    def go_on(self) -> None: ...
+    def stop(self) -> None:
+        """No new attempts; those at work finish."""
+
+    def abandon(self) -> None:
+        """The attempts at work are killed."""
+
+    def answer(self, number: int, granted: bool) -> None:
+        """What becomes of the call that waits under this number."""
+
+    def wait(self, timeout: float | None = None) -> RunView: ...
+
+
+class DeskProtocol(Protocol):
+    """What a door may ask. `reviewer.desk.Desk` is the one implementation; tests may fake it.
+
+    Every method may be called from any thread; each opens short read transactions of its own.
+    Methods raise `reviewer.desk.DeskError` (with `.text`, `.ways_out`, `.exit_code`). A run calls
+    `on_change` from its own thread, as often as something happens.
+    """
+
+    workspace: str
+
+    def suites(self) -> list[SuiteInfo]: ...
+    def candidates(self, suite_id: str) -> list[CandidateInfo]: ...
+    def opening(self) -> tuple[str, str] | None: ...
+    def scorecard(self, suite_id: str, candidate_id: str) -> Scorecard: ...
+    def order(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        by: str = "worst",
+        descending: bool = False,
+        only_failing: bool = False,
+        text: str = "",
+    ) -> list[int]: ...
+    def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]: ...
+    def cell(
+        self, suite_id: str, candidate_id: str, episode_id: str, gate: str
+    ) -> list[CellLine]: ...
+    def trace(self, trace_id: str) -> TraceView: ...
+    def events(self, trace_id: str, first: int, count: int) -> list[EventRow]: ...
+    def event(self, trace_id: str, seq: int) -> EventDetail: ...
+    def decision(
+        self, suite_id: str, candidate_id: str, baseline: str | None = None
+    ) -> DecisionView: ...
+    def keys(self) -> list[KeyInfo]: ...
+    def sign(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        decision: str,
+        key: str,
+        comment: str = "",
+        expect_report: str | None = None,
+        passphrase: str | None = None,
+    ) -> Signed: ...
+    def export(
+        self, suite_id: str, candidate_id: str, out: str, formats: tuple[str, ...]
+    ) -> Exported: ...
+    def sources(self) -> list[SourceInfo]: ...
+    def refusals(self) -> list[Refusal]: ...
+    def version(self) -> int: ...
+    def schema(self, kind: str) -> dict[str, Any]: ...
+    def runnable(self, suite_id: str) -> list[Runnable]: ...
+    def start_run(
+        self, order: RunOrder, on_change: Callable[[RunHandleProtocol], None] | None = None
+    ) -> RunHandleProtocol: ...
+    def runs(self) -> list[RunView]: ...
+    def run_handle(self, number: int) -> RunHandleProtocol: ...

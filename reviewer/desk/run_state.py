@@ -1,0 +1,150 @@
+"""A run as it stands, told by its own thread and looked at from any other."""
+
+import time
+from collections.abc import Iterable, Sequence
+from threading import Lock
+
+from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
+from reviewer.desk.run_views import ApprovalView, RunOrder, RunState, RunView
+from reviewer.gates.model import GATES
+from reviewer.ingest.outcome import Facts
+from reviewer.run.control import Steered
+from reviewer.run.model import Slot
+from reviewer.run.plan import Place
+
+_STEERED: dict[Steered, RunState] = {
+    "open": "running",
+    "paused": "paused",
+    "stopping": "stopping",
+    "abandoned": "stopping",
+}
+
+
+class Stopwatch:
+    """Seconds since it was made, and of them those that were worked."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._rested = 0.0
+        self._resting: float | None = None
+        self._ended: float | None = None
+
+    def rest(self) -> None:
+        if self._resting is None:
+            self._resting = time.monotonic()
+
+    def work(self) -> None:
+        if self._resting is not None:
+            self._rested += time.monotonic() - self._resting
+            self._resting = None
+
+    def end(self) -> None:
+        self.work()
+        self._ended = time.monotonic()
+
+    def seconds(self) -> float:
+        return (self._ended or time.monotonic()) - self._began
+
+    def worked(self) -> float:
+        now = time.monotonic()
+        return self.seconds() - self._rested - (now - self._resting if self._resting else 0.0)
+
+
+class Progress:
+    """What a run has done. Thread-safe; `view` is immutable and true at one moment."""
+
+    def __init__(self, number: int, order: RunOrder, places: Sequence[Place]) -> None:
+        self.number, self.order = number, order
+        self.watch = Stopwatch()
+        self._lock = Lock()
+        self._planned = len(places)
+        # Sets that keep the order in which attempts will be, or were, begun.
+        self._pending: dict[tuple[str, int], None] = {
+            (p.episode_id, p.attempt): None for p in places
+        }
+        self._running: dict[tuple[str, int], None] = {}
+        self._approvals: dict[int, ApprovalView] = {}
+        self._marks = dict.fromkeys(
+            ("passed", "failed", "critical", "infrastructure", "not_measured"), 0
+        )
+        self._gates = [0] * len(GATES)
+        self._done = self._lost = 0
+        self._ended: RunState | None = None
+        self._problem = ""
+
+    def started(self, slot: Slot) -> None:
+        place = (slot.episode_id, slot.attempt)
+        with self._lock:
+            self._pending.pop(place, None)
+            self._running[place] = None
+
+    def lost(self, slot: Slot) -> None:
+        """Its worker is gone: it will be run again, before any other."""
+        place = (slot.episode_id, slot.attempt)
+        with self._lock:
+            self._lost += 1
+            self._running.pop(place, None)
+            self._pending = {place: None, **self._pending}
+
+    def written(self, slots: Iterable[Slot], made: Iterable[Facts]) -> None:
+        """These attempts are over, and of them `made` stand in the store."""
+        with self._lock:
+            for slot in slots:
+                place = (slot.episode_id, slot.attempt)
+                self._running.pop(place, None)
+                self._pending.pop(place, None)
+            for facts in made:
+                self._count(facts)
+
+    def _count(self, facts: Facts) -> None:
+        self._done += 1
+        lost = facts.infra and facts.passed is None
+        word = {True: "passed", False: "failed", None: "not_measured"}[facts.passed]
+        self._marks["infrastructure" if lost else word] += 1
+        self._marks["critical"] += facts.critical
+        for gate, code in enumerate(gate_codes(facts.gates)):
+            self._gates[gate] += code >= FAIL and code != UNKNOWN
+
+    def asked(self, approval: ApprovalView) -> None:
+        with self._lock:
+            self._approvals[approval.number] = approval
+
+    def answered(self, number: int) -> None:
+        with self._lock:
+            self._approvals.pop(number, None)
+
+    def end(self, problem: str = "") -> None:
+        """The run is over: done when all that was planned was made."""
+        with self._lock:
+            self._problem = problem
+            whole = self._done == self._planned
+            self._ended = "failed" if problem else "done" if whole else "stopped"
+            self._pending = {**self._running, **self._pending}
+            self._running, self._approvals = {}, {}
+            self.watch.end()
+
+    def view(self, steered: Steered) -> RunView:
+        with self._lock:
+            state = self._ended or _STEERED[steered]
+            return RunView(
+                number=self.number,
+                suite_id=self.order.suite_id,
+                candidate_id=self.order.candidate_id,
+                state=state,
+                planned=self._planned,
+                done=self._done,
+                lost=self._lost,
+                running=tuple(self._running),
+                pending=tuple(self._pending),
+                gates=tuple(self._gates),
+                seconds=self.watch.seconds(),
+                eta_seconds=self._eta() if state == "running" else None,
+                approvals=tuple(self._approvals.values()),
+                problem=self._problem,
+                **self._marks,
+            )
+
+    def _eta(self) -> float | None:
+        if not self._done:
+            return None
+        return self.watch.worked() / self._done * (self._planned - self._done)

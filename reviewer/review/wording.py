@@ -1,0 +1,68 @@
+"""Policy-required wording of the rubric, checked by words alone: no person and no model is asked.
+
+It is a check of its own, beside the gates: a gate's wording is the episode's contract
+(`message_contains`), this is what policy asks of every message.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from reviewer.contract.model import Rubric, Value
+from reviewer.review.textchecks import PhraseUse, phrase_use
+
+
+class PhraseResult(Value, frozen=True):
+    """One phrase. `holds` is None when there is no message, or one too long to look into."""
+
+    phrase: str
+    wanted: Literal["says", "never"]
+    use: PhraseUse | None
+    holds: bool | None
+
+
+class WordingResult(Value, frozen=True):
+    """One rule on one message; `holds` when every phrase does, None when that is not known."""
+
+    wording_id: str
+    holds: bool | None
+    phrases: tuple[PhraseResult, ...]
+
+
+def check_wording(
+    rubric: Rubric, episode_id: str, message: str | None
+) -> tuple[WordingResult, ...]:
+    """Every wording rule that applies to the episode, in the rubric's order.
+
+    `says` holds when the phrase stands there undenied ("no refund" does not say "refund"), `never`
+    when it does not. A denied phrase is in `use`, so that a person can see what was let pass. A
+    message of None is not known, an empty one says nothing.
+    """
+    results = []
+    for rule in rubric.wording:
+        if rule.episodes is not None and episode_id not in rule.episodes:
+            continue
+        phrases = (
+            *(_said(phrase, message) for phrase in rule.says),
+            *(_avoided(phrase, message) for phrase in rule.never),
+        )
+        results.append(
+            WordingResult(wording_id=rule.wording_id, holds=_all_hold(phrases), phrases=phrases)
+        )
+    return tuple(results)
+
+
+def _all_hold(phrases: Iterable[PhraseResult]) -> bool | None:
+    results = {phrase.holds for phrase in phrases}
+    return None if None in results else False not in results
+
+
+def _said(phrase: str, message: str | None) -> PhraseResult:
+    use = None if message is None else phrase_use(message, phrase)
+    holds = None if use is None else use == "found"
+    return PhraseResult(phrase=phrase, wanted="says", use=use, holds=holds)
+
+
+def _avoided(phrase: str, message: str | None) -> PhraseResult:
+    use = None if message is None else phrase_use(message, phrase)
+    holds = None if use is None else use != "found"
+    return PhraseResult(phrase=phrase, wanted="never", use=use, holds=holds)

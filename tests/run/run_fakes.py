@@ -1,0 +1,85 @@
+"""Attempts that are played: tasks, and functions that stand in for running them."""
+
+import asyncio
+import json
+import os
+import signal
+from typing import Any
+
+from doors import SHIPPED, SUITE, V8
+
+from reviewer.contract.candidate import read_candidate
+from reviewer.contract.folder import read_suite
+from reviewer.run.model import ApprovalRequest, Approver, Finished, Slot, Task, Unrunnable
+
+_SUITE = read_suite(SHIPPED).suite
+_EPISODE = _SUITE.episodes[0]
+_CANDIDATE = read_candidate((SHIPPED / "candidates" / f"{V8}.json").read_bytes(), "v8")
+
+
+def task(attempt: int, **changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "slot": Slot(SUITE, V8, _EPISODE.episode_id, attempt),
+        "episode": _EPISODE,
+        "candidate": _CANDIDATE,
+        "redaction": _SUITE.redaction,
+        "folder": str(SHIPPED),
+    }
+    return Task(**{**fields, **changes})
+
+
+def tasks(count: int, **changes: Any) -> list[Task]:
+    return [task(n, **changes) for n in range(1, count + 1)]
+
+
+def record(of: Task, **members: Any) -> Finished:
+    return Finished(of.slot, json.dumps({"attempt": of.slot.attempt, **members}).encode())
+
+
+async def at_once(of: Task, approver: Approver | None) -> Finished:
+    await asyncio.sleep(0)
+    return record(of, pid=os.getpid())
+
+
+async def killed_at_first(of: Task, approver: Approver | None) -> Finished:
+    """Attempt 2 takes its worker with it until a file says that it has done so."""
+    marker = os.path.join(of.folder, f"killed-{of.slot.attempt}")
+    if of.slot.attempt == 2 and not os.path.exists(marker):
+        with open(marker, "w"):
+            os.kill(os.getpid(), signal.SIGKILL)
+    return await at_once(of, approver)
+
+
+async def always_killed(of: Task, approver: Approver | None) -> Finished:
+    if of.slot.attempt == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return await at_once(of, approver)
+
+
+async def for_ever(of: Task, approver: Approver | None) -> Finished:
+    """Says where it runs, and that it was let go."""
+    marker = os.path.join(of.folder, f"pid-{of.slot.attempt}")
+    with open(marker, "w") as handle:
+        handle.write(str(os.getpid()))
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        os.rename(marker, marker.replace("pid-", "gone-"))
+    return record(of)
+
+
+async def asking(of: Task, approver: Approver | None) -> Finished:
+    assert approver is not None
+    request = ApprovalRequest(of.slot, 1, "issue_refund", {"n": of.slot.attempt})
+    approval = await approver.ask(request)
+    return record(of, granted=approval.granted, by=approval.by)
+
+
+async def unrunnable(of: Task, approver: Approver | None) -> Finished:
+    if of.slot.attempt == 2:
+        raise Unrunnable("no key: set OPENAI_API_KEY")
+    return await at_once(of, approver)
+
+
+async def faulty(of: Task, approver: Approver | None) -> Finished:
+    raise KeyError("a value")
