@@ -99,7 +99,10 @@ def check_events(record: TraceRecord) -> bool:
     return (
         _rising([event.seq for event in events])
         and _objects([event.arguments for event in events])
-        and (not any([event.kind for event in events]) or all(map(_has_what_it_needs, events)))
+        and (
+            not any([event.kind for event in events])  # noqa: C419 - as in acts
+            or all(map(_has_what_it_needs, events))
+        )
     )
 
 
