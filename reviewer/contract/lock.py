@@ -80,7 +80,10 @@ def suite_digest(lock_bytes: bytes) -> str:
 
 @lru_cache(16)
 def read_lock(lock_bytes: bytes) -> Lock:
-    """The lock as a value, remembered. ContractError for anything that `make_lock` would not have written."""
+    """The lock as a value, remembered.
+
+    Raises ContractError for anything that `make_lock` would not have written.
+    """
     raw = load_object(lock_bytes, LOCK_FILE)
     if raw.get("schema") != LOCK_SCHEMA:
         raise ContractError(LOCK_FILE, "$.schema", f'must be "{LOCK_SCHEMA}"')
