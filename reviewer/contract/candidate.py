@@ -1,5 +1,6 @@
 """The candidate manifest: which agent, by digest. It is the subject of a signed decision."""
 
+from functools import lru_cache
 from typing import Any
 
 from reviewer.contract.canonical import canonical_bytes, sha256_hex
@@ -18,11 +19,13 @@ def read_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
     return _value(read_shape(data, file, CandidateShape), file)
 
 
+@lru_cache(64)
 def trusted_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
     """As `read_candidate`, for bytes that passed it before: the shape is not checked again."""
     return _value(load_object(data, file), file)
 
 
+@lru_cache(64)
 def manifest_bytes(data: bytes, file: str = "candidate.json") -> bytes:
     """The RFC 8785 bytes of a manifest: what the digest is of, and what a verifier hashes."""
     return canonical_bytes(load_object(data, file), file)

@@ -6,6 +6,7 @@ the lock's own bytes is the suite's digest, and so names the whole contract.
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from reviewer.contract.canonical import canonical_bytes, sha256_hex
@@ -77,8 +78,12 @@ def suite_digest(lock_bytes: bytes) -> str:
     return sha256_hex(lock_bytes)
 
 
+@lru_cache(16)
 def read_lock(lock_bytes: bytes) -> Lock:
-    """The lock as a value. ContractError for anything that `make_lock` would not have written."""
+    """The lock as a value, remembered.
+
+    Raises ContractError for anything that `make_lock` would not have written.
+    """
     raw = load_object(lock_bytes, LOCK_FILE)
     if raw.get("schema") != LOCK_SCHEMA:
         raise ContractError(LOCK_FILE, "$.schema", f'must be "{LOCK_SCHEMA}"')

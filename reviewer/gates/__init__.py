@@ -1,24 +1,29 @@
 """Floor 2: hard gates. Contract × trace → verdict; no files, no clock, no guesses.
 
-`compile_contract` once per episode, `score` per trace; `clauses` and `diagnose` explain.
+`compile_contract` once per episode, `score` per trace; `clauses` and `diagnose` explain. Names load
+on first use (PEP 562): a scorecard that only asks what the gates are called judges nothing.
 """
 
-from reviewer.gates.acts import Acts, acts_of
-from reviewer.gates.clauses import Clause, clauses
-from reviewer.gates.compiled import Contract, compile_contract
-from reviewer.gates.diagnostics import Diagnostics, diagnose
-from reviewer.gates.limits import GOOD_ENDS, INFRASTRUCTURE_ENDS
-from reviewer.gates.model import (
-    CRITICAL_GATES,
-    FINDING_ORDER,
-    GATES,
-    Finding,
-    Gate,
-    Result,
-    Severity,
-    Verdict,
-)
-from reviewer.gates.score import CODE_ORDER, redaction_only, score, unknown_episode
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reviewer.gates.acts import Acts, acts_of
+    from reviewer.gates.checklist import Clause, clauses
+    from reviewer.gates.compiled import Contract, compile_contract
+    from reviewer.gates.diagnostics import Diagnostics, diagnose
+    from reviewer.gates.limits import GOOD_ENDS, INFRASTRUCTURE_ENDS
+    from reviewer.gates.model import (
+        CRITICAL_GATES,
+        FINDING_ORDER,
+        GATES,
+        Finding,
+        Gate,
+        Result,
+        Severity,
+        Verdict,
+    )
+    from reviewer.gates.verdict import CODE_ORDER, redaction_only, score, unknown_episode
 
 __all__ = [
     "CODE_ORDER",
@@ -44,3 +49,22 @@ __all__ = [
     "score",
     "unknown_episode",
 ]
+_HOMES = {
+    "acts": ("Acts", "acts_of"),
+    "checklist": ("Clause", "clauses"),
+    "compiled": ("Contract", "compile_contract"),
+    "diagnostics": ("Diagnostics", "diagnose"),
+    "limits": ("GOOD_ENDS", "INFRASTRUCTURE_ENDS"),
+    "verdict": ("CODE_ORDER", "redaction_only", "score", "unknown_episode"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name, "model")
+    try:
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    globals()[name] = value
+    return value

@@ -4,6 +4,7 @@ Calls and messages of a simulated user are left out here, so that no gate can co
 """
 
 from collections.abc import Iterator
+from typing import cast
 
 from msgspec import Raw, Struct
 
@@ -59,13 +60,19 @@ def acts_of(record: TraceRecord) -> Acts:
         tools = [call.tool for call in whole]
         statuses = [call.status for call in whole]
     else:
-        own = [event for event in events if event.tool is not None]
-        if not kinds <= _CALLS:
-            own = [event for event in own if event.kind in _CALLS]
-        if any([event.actor for event in own]):  # noqa: C419 - half the time of a generator
+        # Lists within any() take half the time of generators.
+        own = events
+        named = [event.tool for event in own]
+        if not kinds <= _CALLS or None in named:
+            own = [e for e in own if e.tool is not None and e.kind in _CALLS]
+        if any([event.actor for event in own]):  # noqa: C419
             own = [event for event in own if event.actor not in USER_ACTORS]
-        tools = [event.tool for event in own if event.tool is not None]
-        statuses = [event.status or ("ok" if event.kind is None else None) for event in own]
+        if own is not events:
+            named = [event.tool for event in own]
+        tools = cast(list[str], named)
+        statuses = [event.status for event in own]
+        if None in statuses:
+            statuses = [event.status or ("ok" if event.kind is None else None) for event in own]
     called = set(tools)
     reached = called
     if "denied" in statuses:

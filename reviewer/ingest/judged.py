@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from reviewer.contract.model import Episode
 from reviewer.db.codec import mask_of, pack_diagnostics
@@ -109,50 +109,48 @@ def digests(raw: bytes) -> tuple[bytes, int]:
     """(sha256 of the record, identity of its evidence): the second leaves out which slot the
     record claims, so the same run offered as another attempt or candidate is seen."""
     # The slot stands in front as a rule; cutting it out of a short head spares copying the rest.
-    head = _slotless(raw[:_HEAD], raw)
-    evidence = hashlib.sha256(_slotless(raw) if head is None else head)
-    if head is not None:
-        evidence.update(memoryview(raw)[_HEAD:])
+    plain = _PLAIN.match(raw)
+    if plain is not None:
+        evidence = hashlib.sha256(b"{" + b"".join(plain.groups(b"")))
+        evidence.update(memoryview(raw)[plain.end() :])
+    else:
+        evidence = hashlib.sha256(_slotless(raw))
     return hashlib.sha256(raw).digest(), int.from_bytes(evidence.digest()[:8], "big", signed=True)
 
 
-_HEAD = 512
 _SLOT = (b'"attempt"', b'"candidate_id"')
 _BLANK = b" \t\r\n"
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _TOKEN = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
 _SCALAR = re.compile(rb"[ \t\r\n]*+:[ \t\r\n]*+(?:" + _STRING + rb'|[^",{}\[\]]++)', re.DOTALL)
+_HELD = rb'((?:[ \t\r\n]*+"(?:schema|episode_id|started_at)"[ ]?:[ ]?"[^"\\]*+",)*+)'
+_PLAIN = re.compile(
+    rb"\{" + _HELD + rb'[ \t\r\n]*+"candidate_id"[ ]?:[ ]?"[^"\\]*+",[ \t\r\n]*+'
+    + _HELD + rb'[ \t\r\n]*+"attempt"[ ]?:[ ]?[0-9]++,[ \t\r\n]*+'
+)  # fmt: skip
+"""The usual head: both slot members among the first, in this order, nothing opened before them."""
 
 
-@overload
-def _slotless(text: bytes) -> bytes: ...
-@overload
-def _slotless(text: bytes, whole: bytes) -> bytes | None: ...
-def _slotless(text: bytes, whole: bytes = b"") -> bytes | None:
-    """`text` less the record's own slot members, each with one neighbouring comma and all blanks
-    around. With `whole`, of which `text` is the head: None when the head alone cannot tell."""
+def _slotless(text: bytes) -> bytes:
+    """`text` less the record's own slot members, each with one neighboring comma and all blanks
+    around."""
     for member in _SLOT:
-        start, end = _place(text, member, bool(whole))
+        start, end = _place(text, member)
         if start < 0:
-            if member in whole:
-                return None
             continue
         before, after = text[:start].rstrip(_BLANK), text[end:].lstrip(_BLANK)
         if after.startswith(b","):
             after = after[1:].lstrip(_BLANK)
         elif before.endswith(b","):
             before = before[:-1]
-        if not after:
-            return None  # never of a whole record, which ends with its bracket
         text = before + after
     return text
 
 
-def _place(raw: bytes, member: bytes, in_front: bool) -> tuple[int, int]:
+def _place(raw: bytes, member: bytes) -> tuple[int, int]:
     """Where `member: scalar` stands in the record itself, (-1, -1) when it does not.
 
     Arguments and observations may hold members of that name too, and those are evidence.
-    `in_front` looks no further than what the record opens first.
     """
     start = raw.find(member)
     if start < 0:
@@ -161,7 +159,7 @@ def _place(raw: bytes, member: bytes, in_front: bool) -> tuple[int, int]:
     if found is not None and raw.count(b"{", 0, start) == 1:
         return start, found.end()  # the usual order of members: nothing was opened before it
     depth = 0
-    for token in () if in_front else _TOKEN.finditer(raw):
+    for token in _TOKEN.finditer(raw):
         text = token.group()
         if text in (b"{", b"["):
             depth += 1

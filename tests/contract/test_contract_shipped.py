@@ -181,7 +181,7 @@ def test_the_digest_is_the_one_that_decisions_may_pin() -> None:
 @pytest.mark.parametrize("candidate_id", sorted(COSTS))
 def test_the_gates_fail_exactly_the_attempts_that_the_design_fails(candidate_id: str) -> None:
     from reviewer.gates.compiled import compile_contract
-    from reviewer.gates.score import score
+    from reviewer.gates.verdict import score
 
     contracts = {e.episode_id: compile_contract(e) for e in read_suite(SHIPPED).suite.episodes}
     verdicts = {
