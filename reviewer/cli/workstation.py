@@ -2,22 +2,51 @@
 
 import argparse
 from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
 
-from reviewer.cli.opening import desk_of
+from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fail
-from reviewer.desk.desk import Desk
-from reviewer.desk.run_views import RunOrder
+
+if TYPE_CHECKING:
+    from reviewer.desk.desk import Desk
+    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.run_views import RunOrder
+    from reviewer.desk.workspace import Workspace
+
+
+class LaterDesk:
+    """A desk that is loaded by the first question put to it, so that the first frame need not wait
+    for it. Safe from any thread."""
+
+    def __init__(self, workspace: "Workspace") -> None:
+        self.workspace = str(workspace.root)
+        self._place = workspace
+        self._desk: Desk | None = None
+        self._loading = Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        with self._loading:
+            if self._desk is None:
+                from reviewer.desk.desk import Desk
+
+                self._desk = Desk(self._place)
+        return getattr(self._desk, name)
+
+    def close(self) -> None:
+        if self._desk is not None:
+            self._desk.close()
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = desk_of(arguments)
+    desk = LaterDesk(workspace_of(arguments))
     try:
-        return open_on(desk, mouse=not arguments.no_mouse)
+        return open_on(cast("DeskProtocol", desk), mouse=not arguments.no_mouse)
     finally:
         desk.close()
 
 
-def open_on(desk: Desk, mouse: bool = True, runs: Sequence[RunOrder] = ()) -> int:
+def open_on(desk: "DeskProtocol", mouse: bool = True, runs: "Sequence[RunOrder]" = ()) -> int:
     """Open the screens; needs a terminal. `runs` are begun one after another, once they stand."""
     import sys
 

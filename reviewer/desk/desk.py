@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reviewer.contract.model import Suite
 from reviewer.db import facts, registry
 from reviewer.db.connection import DAMAGE, StoreError
-from reviewer.desk import overview, reports, scorecards, suites, traces
+from reviewer.desk import overview, reports, scorecards, suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.readers import Readers
 from reviewer.desk.run_views import Runnable, RunOrder, RunView
@@ -36,6 +37,7 @@ from reviewer.gates.model import GATES
 
 if TYPE_CHECKING:
     from reviewer.desk.runs import RunHandle, Runs
+    from reviewer.desk.traces import Records
 
 
 class Desk:
@@ -47,11 +49,16 @@ class Desk:
     def __init__(self, workspace: Workspace) -> None:
         self.place = workspace
         self.workspace = str(workspace.root)
-        self._records = traces.Records()
         self._reports = reports.Reports(workspace)
         self._readers = Readers(workspace.store)
         self._begun: Runs | None = None
         self._beginning = Lock()
+
+    @cached_property
+    def _records(self) -> "Records":
+        from reviewer.desk.traces import Records  # a scorecard does without
+
+        return Records()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -230,6 +237,8 @@ class Desk:
 
     def trace(self, trace_id: str) -> TraceView:
         """The header, verdict and contract of one trace."""
+        from reviewer.desk import traces
+
         with self._reading() as connection:
             place = traces.locate(connection, trace_id)
             suite = self._suite(connection, place.suite.suite_id)
@@ -237,6 +246,8 @@ class Desk:
 
     def events(self, trace_id: str, first: int, count: int) -> list[EventRow]:
         """Lines of the event list at positions first..first+count-1, from 0."""
+        from reviewer.desk import traces
+
         with self._reading() as connection:
             row = traces.locate(connection, trace_id).row
             found = facts.findings(connection, [row.id])
@@ -245,6 +256,8 @@ class Desk:
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
         """One event whole."""
+        from reviewer.desk import traces
+
         with self._reading() as connection:
             place = traces.locate(connection, trace_id)
             suite = self._suite(connection, place.suite.suite_id)
