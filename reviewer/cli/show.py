@@ -116,7 +116,7 @@ def _head(card: Scorecard) -> None:
     slots = card.slots
     fact(
         f"attempts {slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
-        f"{slots.quarantined} quarantined, {slots.missing} missing"
+        f"{slots.quarantined} quarantined, {slots.missing} missing, {slots.extra} extra"
     )
     for name, rate in (("hard pass", card.hard_pass), (f"pass^{card.pass_hat_k}", card.pass_hat)):
         bounds = (

@@ -28,19 +28,23 @@ def update_firsts(
 ) -> None:
     """Bring the sets up to date with traces just written, given as (candidate, episode, attempt),
     inside the caller's transaction. `plans` holds each candidate's plan."""
-    touched: dict[int, set[int]] = {}
+    least: dict[int, dict[int, int]] = {}
     beyond: set[tuple[int, int]] = set()
     for candidate, episode, attempt in written:
-        touched.setdefault(candidate, set()).add(episode)
+        lowest = least.setdefault(candidate, {})
+        lowest[episode] = min(attempt, lowest.get(episode, attempt))
         if attempt > plans[candidate].counted:
             beyond.add((candidate, episode))
-    for candidate, episodes in touched.items():
+    for candidate, lowest in least.items():
         known = connection.execute(
-            "SELECT episode FROM first_set WHERE candidate=?"
+            "SELECT episode, last, attempts FROM first_set WHERE candidate=?"
             " AND episode IN (SELECT value FROM json_each(?))",
-            (candidate, json.dumps(list(episodes))),
-        )
-        beyond.update((candidate, episode) for (episode,) in known)
+            (candidate, json.dumps(list(lowest))),
+        ).fetchall()
+        for episode, last, attempts in known:
+            # What comes behind a set that is whole does not change it.
+            whole = attempts >= plans[candidate].counted and lowest[episode] > last
+            (beyond.discard if whole else beyond.add)((candidate, episode))
     connection.executemany(
         _PUT, [_first(connection, *key, plans[key[0]]) for key in sorted(beyond)]
     )

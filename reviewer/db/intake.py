@@ -107,22 +107,24 @@ def write_batch(
         [(pack_id + n, *pack) for n, pack in enumerate(packs)],
     )
     ids = list(range(first, first + len(traces)))
-    connection.executemany(
-        _TRACE,
-        [
-            (
-                key,
-                *t[:16],
-                source,
-                t.record,
-                None if t.pack is None else pack_id + t.pack,
-                t.offset,
-                t.length,
-                t.diagnostics,
-            )
-            for key, t in zip(ids, traces, strict=True)
-        ],
-    )
+    rows = [
+        (
+            key,
+            *t[:4],
+            None if t.passed is None else int(t.passed),
+            int(t.critical),
+            int(t.infra),
+            *t[7:16],
+            source,
+            t.record,
+            None if t.pack is None else pack_id + t.pack,
+            t.offset,
+            t.length,
+            t.diagnostics,
+        )
+        for key, t in zip(ids, traces, strict=True)
+    ]
+    connection.executemany(_TRACE, rows)
     _write_findings(connection, zip(ids, traces, strict=True))
     connection.executemany(ADD, roll_rows(traces, plans))
     update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
@@ -151,7 +153,7 @@ def write_batch(
             "first": first,
             "added": len(traces),
             "refused": len(refused),
-            "facts": batch_digest(connection, first, len(traces)),
+            "facts": batch_digest(connection, first, len(traces), rows),
             "at": now,
         }
         if progress.done:

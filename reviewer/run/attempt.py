@@ -69,6 +69,7 @@ async def run_attempt(task: Task, approver: Approver | None = None) -> Finished:
                 await world.close()
     except Infrastructure as error:
         recorder.error(str(error))
+        meter = meter or Meter(_clock(task))
         return recorder.finish("infrastructure_error", meter, start_digest=digest)
     end = _closing_events(end, state, recorder)
     return recorder.finish(
@@ -191,6 +192,8 @@ async def _in_time(
 ) -> Turn | None:
     """The turn, or None when it takes longer than `seconds`, which is asked again at the end: it
     grows while the candidate waits for a busy provider."""
+    if seconds() is None:
+        return await turn
     flight, began = asyncio.ensure_future(turn), time.monotonic()
     try:
         while not flight.done():

@@ -34,8 +34,9 @@ class Meter:
         return round(math.fsum(cost for cost in self._costs if cost is not None), 9)
 
     def cost_usd(self) -> float | None:
-        """USD of all turns, None as soon as that of one is not known (or there was none)."""
-        return None if None in self._costs or not self._costs else self.known_cost_usd()
+        """USD of all turns, None as soon as that of one is not known. A candidate that was never
+        asked has cost nothing."""
+        return None if None in self._costs else self.known_cost_usd()
 
     def usage(self) -> dict[str, int | None] | None:
         """Tokens of all turns; each sum is None as soon as one turn did not say."""
