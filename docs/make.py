@@ -30,7 +30,7 @@ bars when the output is not a terminal; `NO_COLOR` is honoured.
 | 20 | invalid input or signature |
 | 30 | policy of signatures not met |
 | 40 | internal error |
-| 130 | interrupted by Ctrl-C: what was written stands, and the same command (a run: with `--resume`) goes on |
+| 130 | interrupted by Ctrl-C: what was written stands; the command (a run: `--resume`) goes on |
 """
 EVERYWHERE = {"--workspace", "--quiet", "--json"}
 
