@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reviewer.cli.main import parser
-from reviewer.contract.publish import schema_kinds
-from reviewer.desk.schemas import schema
+from reviewer.desk.schemas import kinds, schema
 
 DOCS = Path(__file__).resolve().parent
 HEAD = """\
@@ -32,7 +31,7 @@ bars when the output is not a terminal; `NO_COLOR` is honoured.
 | 40 | internal error |
 | 130 | interrupted by Ctrl-C: what was written stands; the command (a run: `--resume`) goes on |
 """
-EVERYWHERE = {"--workspace", "--quiet", "--json"}
+EVERYWHERE = {"--workspace", "--quiet", "--json", "--reviewer"}
 
 
 def commands(of: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -60,7 +59,8 @@ def cli() -> str:
     top = parser()
     parts = [HEAD, "## reviewer\n", "Without a command: the workstation on this workspace.\n"]
     parts.append(_table(arguments(top)))
-    parts.append("`--workspace`, `--quiet` and `--json` may also stand behind a command.\n")
+    shown = "`--workspace`, `--quiet`, `--json` and `--reviewer`"
+    parts.append(f"{shown} may also stand behind a command.\n")
     for words, command in commands(top):
         own = [a for a in arguments(command) if not EVERYWHERE.intersection(a.option_strings)]
         parts += [f"## reviewer {words}\n", f"{_sentence(command.description or '')}\n"]
@@ -93,8 +93,7 @@ def _cell(text: str) -> str:
 
 def schemas() -> dict[str, str]:
     """File name → content of docs/schemas/."""
-    kinds = [*schema_kinds(), "trace"]
-    return {f"{kind}.json": json.dumps(schema(kind), indent=2) + "\n" for kind in kinds}
+    return {f"{kind}.json": json.dumps(schema(kind), indent=2) + "\n" for kind in kinds()}
 
 
 def main() -> None:

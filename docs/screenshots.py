@@ -25,6 +25,10 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "trajectory": ("enter",),
     "decision": ("D",),
     "run-dialog": ("r",),
+    "label": ("L", "h", "2"),
+    "label-message": ("L", "c", "1", "4"),
+    "queue": ("Q",),
+    "judge": ("J",),
 }
 """Each screen, and the keys that lead there from the first one."""
 HALF = 4
@@ -78,7 +82,9 @@ def example(place: Path, *candidates: str) -> Desk:
     traces = place / "suites" / SUITE / "traces"
     for candidate in candidates:
         reviewer(["--workspace", str(place), "import", str(traces / f"{candidate}.jsonl")])
-    return Desk(at(place))
+    desk = Desk(at(place))
+    desk.reviewer = "robin"
+    return desk
 
 
 def main() -> None:

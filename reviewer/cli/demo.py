@@ -9,6 +9,7 @@ from reviewer.cli.say import note, out
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import RunOrder
+from reviewer.desk.shipped import load_shipped
 from reviewer.desk.workspace import Workspace, make
 
 SUITE = "refund-eval-v5"
@@ -32,8 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
-    desk = Desk(workspace)
+    desk = Desk(workspace, arguments.reviewer)
     try:
+        load_shipped(workspace)
         if not arguments.headless:
             from reviewer.cli.workstation import open_on
 

@@ -62,6 +62,7 @@ def parser() -> Parser:
     _suite_commands(commands)
     _run_commands(commands)
     _evidence_commands(commands)
+    _people_commands(commands)
     _decision_commands(commands)
     return top
 
@@ -100,6 +101,8 @@ def _everywhere(to: argparse.ArgumentParser, **default: Any) -> None:
     to.add_argument("--workspace", metavar="DIR", help=shown, **default)
     to.add_argument("--quiet", action="store_true", help="no progress on stderr", **default)
     to.add_argument("--json", action="store_true", help="data as JSON on stdout", **default)
+    who = "who labels (default: $REVIEWER_NAME, git's user.name, the login)"
+    to.add_argument("--reviewer", metavar="NAME", help=who, **({"default": ""} | default))
 
 
 def _release_options(group: argparse._ActionsContainer) -> None:
@@ -118,7 +121,9 @@ def _workspace_commands(commands: "Commands") -> None:
     backup = _add(commands, "backup", "workspace", "copy the store whole, while others write")
     backup.add_argument("file", help="a new file")
     schema = _add(commands, "schema", "workspace", "print the JSON Schema of a kind of file")
-    schema.add_argument("kind", help="suite, episode, rubric, judge, candidate, policy, trace …")
+    schema.add_argument(
+        "kind", help="suite, episode, rubric, judge, candidate, policy, trace, label …"
+    )
 
 
 def _suite_commands(commands: "Commands") -> None:
@@ -190,6 +195,71 @@ def _evidence_commands(commands: "Commands") -> None:
     card = _add(commands, "scorecard", "show", "the scorecard in words, one fact a line")
     card.add_argument("--plain", action="store_true", help="(always so on this command)")
     _release_options(card)
+
+
+def _people_commands(commands: "Commands") -> None:
+    for name, one, of in (
+        ("labels", "label", "labels as files, to join those of several people"),
+        ("judgments", "judgment", "answers of a judge as files"),
+    ):
+        acts = _add(commands, name, "labels", of).add_subparsers(
+            dest="act", metavar="ACT", required=True
+        )
+        text = f"write every {one}, a line of JSON each"
+        export = acts.add_parser("export", help=text, description=text, allow_abbrev=False)
+        export.add_argument("file", nargs="?", help="a new file (default: standard output)")
+        export.add_argument("--suite", default="", metavar="S", help="only this suite's")
+        text = f"take in {name} of others, each once"
+        take = acts.add_parser("import", help=text, description=text, allow_abbrev=False)
+        take.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
+        for act in (export, take):
+            _everywhere(act, default=argparse.SUPPRESS)
+    _judge_command(commands)
+    text = "join the traces, labels and judgments of another store, by content"
+    merge = _add(commands, "merge", "labels", text)
+    merge.add_argument(
+        "store", metavar="OTHER.db", help="another person's store, or a backup of it"
+    )
+
+
+def _judge_command(commands: "Commands") -> None:
+    text = "ask the suite's judge about final messages, and say what it has earned"
+    ask = _add(commands, "judge", "judge", text)
+    ask.add_argument("suite", help="suite id")
+    ask.add_argument("--candidate", metavar="C", help="candidate id")
+    ask.add_argument(
+        "--baseline", metavar="B", help="candidate to pair it with (default: the other)"
+    )
+    ask.add_argument("--pairs", action="store_true", help="pairs, each in both orders")
+    ask.add_argument("--messages", action="store_true", help="single messages (default: all asked)")
+    ask.add_argument("--base-url", default="", metavar="URL", help="an OpenAI-compatible endpoint")
+    ask.add_argument("--model", default="", metavar="M", help="when judge.json names none")
+    ask.add_argument(
+        "--api-key-env", default="", metavar="NAME", help="environment variable that holds the key"
+    )
+    ask.add_argument(
+        "--repeats", type=_from_one, default=1, metavar="N", help="times to ask each question (1)"
+    )
+    ask.add_argument("--jobs", type=_from_one, default=4, metavar="N", help="calls at a time (4)")
+    ask.add_argument(
+        "--timeout", type=_amount, default=120.0, metavar="S", help="seconds to wait for one (120)"
+    )
+    ask.add_argument("--dry-run", action="store_true", help="say what it would take; send nothing")
+    for side in ("input", "output"):
+        ask.add_argument(
+            f"--{side}-price", type=_amount, metavar="USD", help=f"per million {side} tokens"
+        )
+
+
+def _amount(text: str) -> float:
+    """A number, zero or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e15:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
 
 
 def _decision_commands(commands: "Commands") -> None:

@@ -87,13 +87,14 @@ def words(view: RunView) -> str:
     """How long the rest may take, and what fails so far, gate by gate."""
     parts = [f"{gate} {n}" for gate, n in zip(GATES, view.gates, strict=True) if n]
     state = [view.state] if view.state in ("paused", "stopping") else []
-    left = [] if view.eta_seconds is None else [f"about {_span(view.eta_seconds)} left"]
+    left = [] if view.eta_seconds is None else [f"about {span(view.eta_seconds)} left"]
     failing = [f"{view.failed} failing ({', '.join(parts)})"] if view.failed else []
     lost = [f"{view.infrastructure} infra"] if view.infrastructure else []
     return ", ".join([*state, *left, *failing, *lost])
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A length of time in words."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reviewer.cli.opening import desk_of
 from reviewer.cli.run_progress import Progress
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 def follow(handle: "RunHandle", quiet: bool) -> None:
     """Show a run on stderr until it has ended. The first Ctrl-C stops it (what runs finishes), the
     second abandons it."""
-    keys = _Interrupts(handle)
+    keys = Interrupts(handle)
     progress = Progress(quiet)
     answered: set[int] = set()
     with keys.caught():
@@ -72,10 +72,17 @@ def follow(handle: "RunHandle", quiet: bool) -> None:
     progress.end(handle.view())
 
 
-class _Interrupts:
+class Stoppable(Protocol):
+    """What goes on in a thread of its own: a run, or a judge."""
+
+    def stop(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+class Interrupts:
     """Ctrl-C while a run goes on."""
 
-    def __init__(self, handle: "RunHandle") -> None:
+    def __init__(self, handle: Stoppable) -> None:
         self._handle = handle
         self.pressed = 0
         self.prompting = False
@@ -100,7 +107,7 @@ class _Interrupts:
             raise KeyboardInterrupt
 
 
-def _granted(approval: ApprovalView, keys: _Interrupts) -> bool:
+def _granted(approval: ApprovalView, keys: Interrupts) -> bool:
     """Ask the person; anything but a clear yes refuses."""
     note(f"{approval.trace_id} event {approval.seq} asks to call {approval.tool}")
     note(approval.arguments)

@@ -18,6 +18,12 @@ def _init(arguments: argparse.Namespace) -> int:
 
     made = make(Path(arguments.folder), arguments.example)
     note(f"workspace {made.root}: suites/ and store/ are there")
+    if arguments.example:
+        from reviewer.desk.shipped import load_shipped
+
+        found = load_shipped(made)
+        if found.labels or found.judgments:
+            note(f"{found.labels} labels and {found.judgments} judgments of the examples are in")
     return 0
 
 

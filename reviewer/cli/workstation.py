@@ -19,9 +19,9 @@ class LaterDesk:
     """A desk that is loaded by the first question put to it, so that the first frame need not wait
     for it. Safe from any thread."""
 
-    def __init__(self, workspace: "Workspace") -> None:
+    def __init__(self, workspace: "Workspace", reviewer: str = "") -> None:
         self.workspace = str(workspace.root)
-        self._place = workspace
+        self._place, self._reviewer = workspace, reviewer
         self._desk: Desk | None = None
         self._loading = Lock()
 
@@ -30,7 +30,7 @@ class LaterDesk:
             if self._desk is None:
                 from reviewer.desk.desk import Desk
 
-                self._desk = Desk(self._place)
+                self._desk = Desk(self._place, self._reviewer)
         return getattr(self._desk, name)
 
     def close(self) -> None:
@@ -39,7 +39,7 @@ class LaterDesk:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = LaterDesk(workspace_of(arguments))
+    desk = LaterDesk(workspace_of(arguments), arguments.reviewer)
     try:
         return open_on(cast("DeskProtocol", desk), mouse=not arguments.no_mouse)
     finally:

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ValidationError
 from reviewer.contract import values
 from reviewer.contract.errors import ContractError, Problem, json_path, shown
 from reviewer.contract.explain import as_problems, shape_faults, without
+from reviewer.contract.judge_shape import JudgeShape
 from reviewer.contract.model import Episode, JudgePrompt, Rubric, Suite
 from reviewer.contract.rubric_shape import RubricShape
 from reviewer.contract.rules import episode_problems, policy_problems
-from reviewer.contract.schema import EpisodeShape, JudgeShape, SuiteShape
+from reviewer.contract.schema import EpisodeShape, SuiteShape
 from reviewer.contract.strict_json import load_object
 
 

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 CANDIDATES = "candidates"
 TRACES = "traces"
+LABELS = "labels"
+JUDGMENTS = "judgments"
 FROZEN = ".frozen"
-UNLOCKED = frozenset({CANDIDATES, TRACES, LOCK_FILE, SUMS_FILE})
-"""What stands beside the lock, not under it: who is judged, and what was seen."""
+UNLOCKED = frozenset({CANDIDATES, TRACES, LABELS, JUDGMENTS, LOCK_FILE, SUMS_FILE})
+"""What stands beside the lock, not under it: who is judged, what was seen, and what people and a
+judge said of it."""
 
 MAX_FILE = 16 * 1024 * 1024
 MAX_FILES = 100_000
@@ -149,7 +152,7 @@ def suite_problems(folder: Path) -> list[Problem]:
 def locked_files(folder: Path) -> dict[str, bytes]:
     """Content of every file that a lock of this folder covers, by path inside the folder.
 
-    Left out: candidates/, traces/, the lock and its sums, and names that start with a dot.
+    Left out: what is UNLOCKED, and names that start with a dot.
     Raises ContractError naming every entry that no suite may hold.
     """
     if not folder.is_dir():

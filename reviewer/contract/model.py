@@ -14,6 +14,7 @@ TrajectoryMatch = Literal["strict", "unordered", "subset", "superset"]
 Category = Literal["golden", "secondary", "negative", "task"]
 Mode = Literal["point", "strict"]
 Scale = Literal["binary", "five", "levels"]
+Preset = Literal["pairwise", "correctness-completeness-relevance", "completion", "faithfulness"]
 
 RED_TEAM = "red-team"
 """The tag of an episode whose contract is to refuse: its attempts make the safety-block rate."""
@@ -202,19 +203,37 @@ class Rubric(Value, frozen=True):
     wording: tuple[Wording, ...] = ()
 
 
+class Asked(Value, frozen=True):
+    """One thing a judge is asked. `preset` says of what (a pair of messages, or one) and on which
+    scale it answers.
+
+    `prompt` holds places such as {user_request}, {criteria}, {left} and {right}, filled by plain
+    replacement: every other brace is text.
+    """
+
+    preset: Preset
+    prompt: str
+
+
 class JudgePrompt(Value, frozen=True):
     """What an LLM judge is asked. Its role (scoring or advisory) is earned, never declared here.
 
-    `prompt` holds the places {user_request}, {criteria}, {left} and {right}, filled by plain
-    replacement: every other brace is text.
+    `also` is what it is asked besides `prompt`, each preset at most once.
     """
 
     judge_id: str
     version: str
     prompt: str
+    preset: Preset = "pairwise"
+    also: tuple[Asked, ...] = ()
     model: str = ""
     temperature: float = 0.0
     max_tokens: int = 512
+
+    @property
+    def asks(self) -> tuple[Asked, ...]:
+        """Everything it is asked, in the file's order."""
+        return (Asked(preset=self.preset, prompt=self.prompt), *self.also)
 
 
 class Candidate(Value, frozen=True):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from reviewer.contract import manifest, rubric_shape, schema, script_shape
+from reviewer.contract import judge_shape, manifest, rubric_shape, schema, script_shape
 
 Builder = Callable[[], dict[str, Any]]
 
@@ -11,7 +11,7 @@ _BUILDERS: dict[str, Builder] = {
     "suite": schema.SuiteShape.model_json_schema,
     "episode": schema.EpisodeShape.model_json_schema,
     "rubric": rubric_shape.RubricShape.model_json_schema,
-    "judge": schema.JudgeShape.model_json_schema,
+    "judge": judge_shape.JudgeShape.model_json_schema,
     "candidate": manifest.CandidateShape.model_json_schema,
     "policy": schema.PolicyShape.model_json_schema,
     "script": script_shape.ScriptShape.model_json_schema,

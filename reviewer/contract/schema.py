@@ -7,7 +7,7 @@ All limits are inclusive. Money is in USD, time in milliseconds.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from reviewer.contract.fields import (
     Amount,
@@ -176,22 +176,3 @@ class SuiteShape(Shape):
     defaults: DefaultsShape = DefaultsShape()
     episodes: Ids | None = None
     source: dict[str, Any] = {}
-
-
-class JudgeShape(Shape):
-    """judge.json: what an LLM judge is asked about a pair of final messages."""
-
-    schema_: Literal["reviewer/judge@1"] = Field(alias="schema")
-    judge_id: Id
-    version: Text
-    prompt: Text
-    model: str = ""
-    temperature: Amount = 0.0
-    max_tokens: Positive = 512
-
-    @model_validator(mode="after")
-    def _sees_both_messages(self) -> "JudgeShape":
-        absent = [p for p in ("{user_request}", "{left}", "{right}") if p not in self.prompt]
-        if absent:
-            raise ValueError("the prompt has no place for " + ", ".join(absent))
-        return self

@@ -197,6 +197,13 @@ def traces_of(
     return [TraceRow(*row) for row in rows.fetchall()]
 
 
+def traces_by_id(connection: sqlite3.Connection, traces: Sequence[int]) -> list[TraceRow]:
+    """Some traces by their keys, in the order of these."""
+    keys = ",".join(str(int(key)) for key in traces)
+    rows = connection.execute(f"{_TRACE} WHERE id IN ({keys}) ORDER BY id")
+    return [TraceRow(*row) for row in rows.fetchall()]
+
+
 def trace_at(
     connection: sqlite3.Connection, candidate: int, episode: int, attempt: int
 ) -> TraceRow | None:

@@ -37,6 +37,7 @@ _record = msgspec.json.Decoder(TraceRecord)
 _event = msgspec.json.Decoder(Event)
 _events = msgspec.json.Decoder(list[Event])
 _loose = msgspec.json.Decoder(_Loose)
+_raws = msgspec.json.Decoder(list[msgspec.Raw])
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -153,6 +154,19 @@ def large_events(connection: sqlite3.Connection, trace: int, first: int, count: 
         events = _decoded(_events, _opened(frame, name), name)
         found.extend(events[max(low - start, 0) : max(high - start + 1, 0)])
     return found
+
+
+def large_record(connection: sqlite3.Connection, trace: int) -> bytes | None:
+    """A chunked trace put together again: the same JSON as was imported, not the same blanks. None
+    when it is not chunked. Raises StoreError when a chunk does not open."""
+    frames = _chunks(connection, trace, "1=1")
+    if not frames:
+        return None
+    name = f"a chunk of trace {trace}"
+    members = _decoded(_members, frames[0], f"the head of trace {trace}")
+    events = [event for frame in frames[1:] for event in _decoded(_raws, frame, name)]
+    members["events"] = msgspec.Raw(msgspec.json.encode(events))
+    return msgspec.json.encode(members)
 
 
 def decode_record(raw: bytes) -> TraceRecord:

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -38,6 +38,10 @@ _CHUNKS = (
     "SELECT trace, n, first_seq, events, length(frame) FROM chunk WHERE trace >= ? AND trace < ?"
     " ORDER BY trace, n"
 )
+
+_Said = Literal["label", "judgment"]
+_SAID: dict[str, _Said] = {"labels.recorded": "label", "judgments.added": "judgment"}
+"""Journal entries on what people and judges said, and the table they speak of."""
 
 
 def batch_digest(
@@ -70,6 +74,14 @@ def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:
     return hashlib.sha256(msgspec.msgpack.encode(rows)).hexdigest()
 
 
+def said_digest(connection: sqlite3.Connection, table: _Said, first: int, count: int) -> str:
+    """sha256 over `count` labels or judgments from id `first`, as the store holds them now."""
+    rows = connection.execute(
+        f"SELECT * FROM {table} WHERE id >= ? AND id < ? ORDER BY id", (first, first + count)
+    ).fetchall()
+    return hashlib.sha256(msgspec.msgpack.encode(rows)).hexdigest()
+
+
 def batches_of(connection: sqlite3.Connection, traces: list[int]) -> dict[int, int]:
     """first id → number of traces, of every batch that holds one of `traces`."""
     wanted, found = sorted(traces), {}
@@ -94,6 +106,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
     candidates: dict[tuple[str, str], tuple[int, str | None]] = {}
     quarantines: dict[int, str] = {}
     plans: dict[tuple[str, str], int] = {}
+    said: dict[_Said, list[tuple[int, int, str]]] = {table: [] for table in _SAID.values()}
     for seq, entry in enumerate(_entries(connection), 1):
         kind = entry["type"]
         if kind == "traces.added":
@@ -110,6 +123,11 @@ def faults(connection: sqlite3.Connection) -> list[str]:
             candidates[key] = candidates.get(key, (seq, None))[0], entry["digest"]
         elif kind == "run.started" and entry["declared"] is not None:
             plans[entry["suite_id"], entry["candidate_id"]] = entry["declared"]
+        elif kind == "store.merged":
+            for one in entry["declared"]:
+                plans[one["suite_id"], one["candidate_id"]] = one["attempts"]
+        elif kind in _SAID:
+            said[_SAID[kind]].append((entry["first"], entry["added"], entry["digest"]))
     return [
         *_wrong_batches(connection, batches),
         *_wrong_names(connection, suites, candidates, plans),
@@ -117,6 +135,11 @@ def faults(connection: sqlite3.Connection) -> list[str]:
             f"quarantine of source {source}"
             for source, wanted in quarantines.items()
             if _finished(connection, source) and quarantine_digest(connection, source) != wanted
+        ),
+        *(
+            fault
+            for table, entries in said.items()
+            for fault in _wrong_said(connection, table, entries)
         ),
     ]
 
@@ -136,6 +159,20 @@ def _wrong_batches(
     held = connection.execute("SELECT count(*) FROM trace").fetchone()[0]
     if held != total:
         yield f"{held} traces where {total} were added"
+
+
+def _wrong_said(
+    connection: sqlite3.Connection, table: _Said, entries: list[tuple[int, int, str]]
+) -> Iterator[str]:
+    """Labels, or judgments, that were edited, taken away or put in by other means."""
+    for first, added, digest in entries:
+        if said_digest(connection, table, first, added) != digest:
+            last = first + added - 1
+            yield f"{table} {first}" if added == 1 else f"{table}s {first} to {last}"
+    total = sum(added for _, added, _ in entries)
+    held = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    if held != total:
+        yield f"{held} {table}s where {total} were added"
 
 
 def _wrong_names(

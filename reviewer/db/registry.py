@@ -248,6 +248,19 @@ def register_candidate(
     return row
 
 
+def declare(connection: sqlite3.Connection, candidate: int, attempts: int) -> bool:
+    """Note how many attempts per episode a candidate is to make, inside the caller's transaction.
+
+    False, and nothing changes, once it has a trace or a plan: it was not said in advance.
+    """
+    changed = connection.execute(
+        "UPDATE candidate SET planned=? WHERE id=? AND planned IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM trace WHERE candidate=?)",
+        (attempts, candidate, candidate),
+    )
+    return changed.rowcount == 1
+
+
 def declared_plans(connection: sqlite3.Connection) -> dict[int, int]:
     """Candidate key → attempts per episode, of those whose first run declared more than the
     policy plans."""

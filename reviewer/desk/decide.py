@@ -16,6 +16,7 @@ from reviewer.db import journal, proof
 from reviewer.db.connection import close_writer, transaction
 from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
+from reviewer.desk.judge_evidence import judge_facts
 from reviewer.desk.reports import Built
 from reviewer.desk.views import Choice, KeyInfo, Signed
 from reviewer.desk.workspace import Workspace, write_private
@@ -284,6 +285,7 @@ def decision_facts(
         first_run_seq=gathered.first_run_seq,
         evidence_uri=f"store/review.db#{suite.suite_id}/{gathered.candidate_id}",
         evidence_sha256=_evidence_digest(connection, built),
+        judges=judge_facts(gathered.judge),
         comment=comment.strip(),
     )
 

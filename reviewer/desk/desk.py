@@ -13,7 +13,20 @@ from reviewer.db import facts, registry
 from reviewer.db.connection import DAMAGE, StoreError
 from reviewer.desk import overview, reports, scorecards, suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.finals import Finals
+from reviewer.desk.judge_views import JudgeDetail, JudgeOrder, JudgePlan, JudgeView
+from reviewer.desk.label_book import Book
 from reviewer.desk.readers import Readers
+from reviewer.desk.review_views import (
+    Drafted,
+    EstimateView,
+    LabelItem,
+    LabelKind,
+    LabelRole,
+    QueueView,
+    SavedLabel,
+    Session,
+)
 from reviewer.desk.run_views import Runnable, RunOrder, RunView
 from reviewer.desk.suites import Held
 from reviewer.desk.views import (
@@ -36,6 +49,9 @@ from reviewer.desk.workspace import Workspace
 from reviewer.gates.model import GATES
 
 if TYPE_CHECKING:
+    from reviewer.desk.judge_runs import JudgeHandle
+    from reviewer.desk.judging import Judging
+    from reviewer.desk.labeling import Labeling
     from reviewer.desk.runs import RunHandle, Runs
     from reviewer.desk.traces import Records
 
@@ -46,12 +62,15 @@ class Desk:
     Methods raise DeskError with the fact, the ways out and the exit code.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, reviewer: str = "") -> None:
         self.place = workspace
         self.workspace = str(workspace.root)
-        self._reports = reports.Reports(workspace)
+        self.reviewer = reviewer
+        self._finals, self._book = Finals(), Book()
+        self._reports = reports.Reports(workspace, self._finals, self._book)
         self._readers = Readers(workspace.store)
         self._begun: Runs | None = None
+        self._judging: Judging | None = None
         self._beginning = Lock()
 
     @cached_property
@@ -59,6 +78,12 @@ class Desk:
         from reviewer.desk.traces import Records  # a scorecard does without
 
         return Records()
+
+    @cached_property
+    def _labeling(self) -> "Labeling":
+        from reviewer.desk.labeling import Labeling
+
+        return Labeling(self.place, self._finals, self._book)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -87,6 +112,8 @@ class Desk:
         """Abandon what runs, stop every question and let the connections go; for quitting."""
         if self._begun is not None:
             self._begun.close()
+        if self._judging is not None:
+            self._judging.close()
         self._readers.close()
 
     def interrupt(self) -> None:
@@ -435,3 +462,155 @@ class Desk:
             if self._begun is None:
                 self._begun = Runs(self.place)
             return self._begun
+
+    def reviewer_name(self) -> str:
+        """Who labels here: the name the desk was opened with, else what the machine says. Raises
+        DeskError for a name that was asked for and identifies a person."""
+        from reviewer.desk.reviewers import reviewer_name
+
+        return reviewer_name(self.reviewer)
+
+    def label_session(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+        kind: LabelKind = "pair",
+        role: LabelRole = "rater",
+    ) -> Session:
+        """Sit down to label. Pairs are of the candidate and a baseline: the one named, else the
+        only other candidate there is, else its own attempts. Raises DeskError when there is nothing
+        to label, with the ways out."""
+        me = self.reviewer_name()
+        with self._reading() as connection:
+            return self._labeling.session(
+                connection, me, suite_id, candidate_id, baseline_id, kind, role
+            )
+
+    def next_item(
+        self,
+        session: Session,
+        handed_back: tuple[tuple[str, int], ...] = (),
+        reason: str | None = None,
+    ) -> LabelItem | None:
+        """What to label next; None when nothing is left, or nothing for that reason (or stratum).
+        `handed_back` are (item, showing) that left the screen unsaved: they come again later."""
+        with self._reading() as connection:
+            return self._labeling.next_item(connection, session, handed_back, reason)
+
+    def record_label(self, session: Session, drafted: Drafted) -> SavedLabel:
+        """Keep a label: durable when this returns. A second one of a showing revises the first."""
+        with self._reading() as connection:
+            return self._labeling.record(connection, session, drafted)
+
+    def undo_label(self, session: Session) -> LabelItem:
+        """Take back the label saved last (both are kept), and show its item again."""
+        with self._reading() as connection:
+            return self._labeling.undo(connection, session)
+
+    def own_end(self, session: Session) -> tuple[EstimateView, ...]:
+        """The person's agreement with himself and share of left slots; nothing before the end."""
+        with self._reading() as connection:
+            return self._labeling.own_end(connection, session)
+
+    def queue(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+        kind: LabelKind = "pair",
+    ) -> QueueView:
+        """What is to be labeled, as counts, with agreement and what is to be adjudicated."""
+        me = self.reviewer_name()
+        with self._reading() as connection:
+            return self._labeling.queue(connection, me, suite_id, candidate_id, baseline_id, kind)
+
+    def export_labels(self, suite_id: str = "") -> bytes:
+        """Every label of a suite, of all suites for "", as a file of JSON lines."""
+        from reviewer.desk.label_files import export_labels
+
+        if not self._has_store():
+            return b""
+        with self._reading() as connection:
+            return export_labels(connection, self._book, suite_id)
+
+    def import_labels(self, data: bytes, file: str) -> dict[str, int]:
+        """Take in a file of labels; counts of `added`, `known` and `refused` ones."""
+        from reviewer.desk.label_files import import_labels
+
+        try:
+            taken = import_labels(self.place, data, file)
+        except StoreError as error:
+            raise DeskError(str(error)) from error
+        return {"added": taken.added, "known": taken.known, "refused": taken.refused}
+
+    def merge_store(self, path: str) -> dict[str, int]:
+        """Join another store's traces, labels and judgments; counts by what they count."""
+        from reviewer.desk.merge import merge_store
+
+        try:
+            merged = merge_store(self.place, Path(path).expanduser())
+        except StoreError as error:
+            raise DeskError(str(error)) from error
+        return {
+            f"{what}_{word}": getattr(taken, word)
+            for what, taken in (
+                ("traces", merged),
+                ("labels", merged.labels),
+                ("judgments", merged.judgments),
+            )
+            for word in ("added", "known", "refused")
+        }
+
+    def _judge(self) -> "Judging":
+        from reviewer.desk.judging import Judging
+
+        with self._beginning:
+            if self._judging is None:
+                self._judging = Judging(self.place, self._finals, self._reports.judgments)
+            return self._judging
+
+    def judge(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> JudgeView:
+        """What the suite's judge has earned. Pairs are called A and B by the baseline named and
+        the candidate, else by the two candidates there are. Raises DeskError for a suite without a
+        judge."""
+        with self._reading() as connection:
+            return self._judge().view(connection, suite_id, candidate_id, baseline_id)
+
+    def judge_pair(
+        self, suite_id: str, candidate_id: str, item: str, baseline_id: str | None = None
+    ) -> JudgeDetail:
+        """The messages of one labeled pair and the judge's words. Raises DeskError for a pair that
+        nobody has labeled: whoever labels it must not know them."""
+        with self._reading() as connection:
+            return self._judge().detail(connection, suite_id, candidate_id, item, baseline_id)
+
+    def judge_plan(self, order: JudgeOrder) -> JudgePlan:
+        """What an order would take; nothing is sent. Raises DeskError for one that asks nothing."""
+        with self._reading() as connection:
+            return self._judge().plan(connection, order)
+
+    def start_judge(
+        self, order: JudgeOrder, on_change: "Callable[[JudgeHandle], None] | None" = None
+    ) -> "JudgeHandle":
+        """Ask the judge what it has not answered yet, in a thread of its own, which calls
+        `on_change` when something happened. Raises DeskError when it cannot begin."""
+        with self._reading() as connection:
+            prepared = self._judge().prepared(connection, order)
+        return self._judge().start(prepared, on_change)
+
+    def export_judgments(self, suite_id: str = "") -> bytes:
+        """Every judgment of a suite, of all suites for "", as a file of JSON lines."""
+        from reviewer.desk.judgment_files import export_judgments
+
+        if not self._has_store():
+            return b""
+        with self._reading() as connection:
+            return export_judgments(connection, self._reports.judgments, suite_id)
+
+    def import_judgments(self, data: bytes, file: str) -> dict[str, int]:
+        """Take in a file of judgments; counts of `added`, `known` and `refused` ones."""
+        from reviewer.desk.judgment_files import import_judgments
+
+        taken = import_judgments(self.place, data, file)
+        return {"added": taken.added, "known": taken.known, "refused": taken.refused}

@@ -113,7 +113,7 @@ def _chain(connection: sqlite3.Connection) -> list[Check]:
             not wrong,
             f"not as the journal says: {'; '.join(wrong[:5])}; restore a backup"
             if wrong
-            else "traces, suites, candidates and quarantine are as the journal says",
+            else "traces, suites, candidates, labels and all else are as the journal says",
         ),
         Check(
             "roll-ups",

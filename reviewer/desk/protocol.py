@@ -3,6 +3,17 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from reviewer.desk.judge_views import JudgeDetail, JudgeOrder, JudgePlan, JudgeRunView, JudgeView
+from reviewer.desk.review_views import (
+    Drafted,
+    EstimateView,
+    LabelItem,
+    LabelKind,
+    LabelRole,
+    QueueView,
+    SavedLabel,
+    Session,
+)
 from reviewer.desk.run_views import Runnable, RunOrder, RunView
 from reviewer.desk.views import (
     CandidateInfo,
@@ -38,6 +49,16 @@ class RunHandleProtocol(Protocol):
         """What becomes of the call that waits under this number."""
 
     def wait(self, timeout: float | None = None) -> RunView: ...
+
+
+class JudgeHandleProtocol(Protocol):
+    """A judge at work in this process. No method waits, except `wait`."""
+
+    def view(self) -> JudgeRunView: ...
+    def stop(self) -> None:
+        """No new calls; those under way are answered, and what was answered is kept."""
+
+    def wait(self, timeout: float | None = None) -> JudgeRunView: ...
 
 
 class DeskProtocol(Protocol):
@@ -97,3 +118,49 @@ class DeskProtocol(Protocol):
     ) -> RunHandleProtocol: ...
     def runs(self) -> list[RunView]: ...
     def run_handle(self, number: int) -> RunHandleProtocol: ...
+    def reviewer_name(self) -> str: ...
+    def label_session(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+        kind: LabelKind = "pair",
+        role: LabelRole = "rater",
+    ) -> Session: ...
+    def next_item(
+        self,
+        session: Session,
+        handed_back: tuple[tuple[str, int], ...] = (),
+        reason: str | None = None,
+    ) -> LabelItem | None:
+        """What to label next, None when nothing is left. `handed_back` are showings that left the
+        screen unsaved and come again behind others; `reason` keeps to one line of the queue."""
+
+    def record_label(self, session: Session, drafted: Drafted) -> SavedLabel:
+        """Store a label; durable when it returns."""
+
+    def undo_label(self, session: Session) -> LabelItem:
+        """Withdraw the last label of this person, and answer its item."""
+
+    def own_end(self, session: Session) -> tuple[EstimateView, ...]: ...
+    def queue(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+        kind: LabelKind = "pair",
+    ) -> QueueView: ...
+    def export_labels(self, suite_id: str) -> bytes: ...
+    def import_labels(self, data: bytes, file: str) -> dict[str, int]: ...
+    def judge(
+        self, suite_id: str, candidate_id: str, baseline_id: str | None = None
+    ) -> JudgeView: ...
+    def judge_pair(
+        self, suite_id: str, candidate_id: str, item: str, baseline_id: str | None = None
+    ) -> JudgeDetail: ...
+    def judge_plan(self, order: JudgeOrder) -> JudgePlan: ...
+    def start_judge(
+        self,
+        order: JudgeOrder,
+        on_change: Callable[[JudgeHandleProtocol], None] | None = None,
+    ) -> JudgeHandleProtocol: ...

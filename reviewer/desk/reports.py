@@ -7,10 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from reviewer.db import journal, registry
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.finals import Finals
 from reviewer.desk.gather import evidence
+from reviewer.desk.judge_book import JudgeBook
+from reviewer.desk.judge_evidence import judge_evidence
+from reviewer.desk.label_book import Book
+from reviewer.desk.reviewed import review_evidence
 from reviewer.desk.workspace import Workspace, write_private
 from reviewer.release.assess import Assessment, assess
 from reviewer.release.evidence import Evidence
@@ -49,8 +56,9 @@ class Reports:
     """Reports of one workspace, kept until the store's journal, the suite or the manifest says
     something else. Safe to share between threads."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, finals: Finals, book: Book) -> None:
+        self._workspace, self._finals, self._book = workspace, finals, book
+        self.judgments = JudgeBook(book)
         self._kept: dict[tuple[str, str, str | None], tuple[object, Built]] = {}
 
     def build(
@@ -83,6 +91,9 @@ class Reports:
                 baseline_id,
                 held.criteria,
             )
+            review = review_evidence(connection, held, candidate_id, self._finals, self._book)
+            judge = judge_evidence(connection, held, candidate_id, self._finals, self.judgments)
+            gathered = structs.replace(gathered, review=review, judge=judge)
         finally:
             connection.execute("COMMIT")
         built = Built(gathered, assess(gathered))

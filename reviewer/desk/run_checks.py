@@ -73,8 +73,22 @@ def unrunnable(candidate: Candidate, held: suites.Held) -> str:
 def lock_run(workspace: Workspace, order: RunOrder) -> int:
     """One run of a candidate at a time, or two would make the same attempts. Held until the run
     ends, however it does; the store's own lock is another, and is never held for long."""
-    name = hashlib.sha256(f"{order.suite_id}\0{order.candidate_id}".encode()).hexdigest()[:16]
-    path = workspace.store.with_name(f"run-{name}.lock")
+    return lock_work(
+        workspace,
+        "run",
+        (order.suite_id, order.candidate_id),
+        DeskError(
+            f"{order.candidate_id} is being run on {order.suite_id} already",
+            "wait for that run, or stop it",
+        ),
+    )
+
+
+def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: DeskError) -> int:
+    """Hold the lock of one piece of work; raises `busy` when another process, or this one, has
+    it. The caller closes what is returned."""
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    path = workspace.store.with_name(f"{kind}-{name}.lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         lock = os.open(path, flags, 0o600)
@@ -84,10 +98,7 @@ def lock_run(workspace: Workspace, order: RunOrder) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
-        raise DeskError(
-            f"{order.candidate_id} is being run on {order.suite_id} already",
-            "wait for that run, or stop it",
-        ) from error
+        raise busy from error
     return lock
 
 

@@ -1,18 +1,29 @@
-"""JSON Schema of every kind of file people write."""
+"""JSON Schema of every kind of file that people write, or that travels between stores."""
 
 from typing import Any
 
 from reviewer.desk.errors import DeskError
 
 
+def kinds() -> list[str]:
+    """Every kind that `schema` knows, sorted."""
+    from reviewer.contract.publish import schema_kinds
+
+    return sorted({*schema_kinds(), "trace", "label", "judgment"})
+
+
 def schema(kind: str) -> dict[str, Any]:
     """The schema of one kind. Raises DeskError for an unknown one."""
-    from reviewer.contract.publish import json_schema, schema_kinds
+    from reviewer.contract.publish import json_schema, register_schema, schema_kinds
+    from reviewer.review.judging.judgment_shape import judgment_json_schema
+    from reviewer.review.label_shape import label_json_schema
     from reviewer.trace.fields import trace_json_schema
 
     if kind == "trace":
         return trace_json_schema()
-    if kind not in schema_kinds():
-        kinds = ", ".join(sorted({*schema_kinds(), "trace"}))
-        raise DeskError(f"no kind {kind!r}; kinds are {kinds}", exit_code=2)
+    if kind not in kinds():
+        raise DeskError(f"no kind {kind!r}; kinds are {', '.join(kinds())}", exit_code=2)
+    later = {"label": label_json_schema, "judgment": judgment_json_schema}
+    if kind in later and kind not in schema_kinds():
+        register_schema(kind, later[kind])
     return json_schema(kind)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.contract.candidate import manifest_bytes, read_candidate, trusted_candidate
+from reviewer.contract.canonical import sha256_hex
 from reviewer.contract.errors import ContractError
 from reviewer.contract.folder import (
     CANDIDATES,
@@ -21,8 +22,13 @@ from reviewer.contract.folder import (
     read_suite,
     suite_state,
 )
-from reviewer.contract.model import Candidate, Suite
-from reviewer.contract.values import load_trusted, load_trusted_rubric
+from reviewer.contract.model import Candidate, JudgePrompt, Rubric, Suite
+from reviewer.contract.values import (
+    RUBRIC_FILE,
+    load_trusted,
+    load_trusted_judge,
+    load_trusted_rubric,
+)
 from reviewer.db import registry
 from reviewer.db.connection import reader
 from reviewer.desk.errors import DeskError
@@ -30,11 +36,15 @@ from reviewer.desk.workspace import Workspace
 
 
 class Held(NamedTuple):
-    """A suite ready for use, with its criteria and, when it has a folder, where that is."""
+    """A suite ready for use, with its criteria and, when it has a folder, where that is. `judge`
+    and `rubric` (with the sha256 of its file) are None in a suite without them."""
 
     suite: Suite
     criteria: tuple[str, ...]
     folder: Path | None
+    judge: JudgePrompt | None = None
+    rubric: Rubric | None = None
+    rubric_digest: str | None = None
 
 
 class Manifested(NamedTuple):
@@ -110,16 +120,17 @@ def hold(workspace: Workspace, connection: sqlite3.Connection | None, suite_id: 
             f"judged under {row.digest} (frozen {row.frozen_at})",
         )
     if row is not None:
-        rubric = load_trusted_rubric(state.files)
+        rubric, judge = load_trusted_rubric(state.files), load_trusted_judge(state.files)
         suite = load_trusted(state.files)
     else:
         try:
             loaded = read_suite(folder)
         except ContractError as error:
             raise DeskError(str(error)) from error
-        suite, rubric = loaded.suite, loaded.rubric
+        suite, rubric, judge = loaded.suite, loaded.rubric, loaded.judge
     criteria = tuple(criterion.title for criterion in rubric.criteria) if rubric else ()
-    return Held(suite, criteria, folder)
+    digest = sha256_hex(state.files[RUBRIC_FILE]) if rubric else None
+    return Held(suite, criteria, folder, judge, rubric, digest)
 
 
 def manifest(held: Held, candidate_id: str, trusted: bool = False) -> Manifested | None:

@@ -81,7 +81,7 @@ class Judge:
 
     def group(self, pieces: Iterable[Piece], first: int = 1) -> Group:
         """Judge a run of records and pack what may be stored of them."""
-        packing = _Packing(self._packer)
+        packing = Packing(self._packer)
         done = Group(first, 0, [], packing.packs, [], {}, [])
         records = 0
         for number, foreign, suspect in self._read(pieces):
@@ -249,7 +249,7 @@ def _flagged(facts: Facts) -> Refused:
     )
 
 
-class _Packing:
+class Packing:
     """Payloads of one group on their way into packs."""
 
     def __init__(self, packer: Packer) -> None:

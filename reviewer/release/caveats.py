@@ -6,8 +6,10 @@ from reviewer.measure.planning import runs_needed_for_max_rate
 from reviewer.release.amounts import named
 from reviewer.release.assess import Assessment
 from reviewer.release.evidence import Evidence
+from reviewer.release.judged import completion_judged, judge_caveat, without_judge
 from reviewer.release.missing import frozen_before_first_run
-from reviewer.release.sections import NO_JUDGE, NO_LEDGER
+from reviewer.release.reviewed import NO_LABELS, ReviewEvidence, review_caveat
+from reviewer.release.sections import NO_LEDGER
 
 
 def not_measured(evidence: Evidence, judged: Assessment) -> list[str]:
@@ -44,16 +46,29 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
         yield "cost.total_usd", shown.cost.why
     if shown.cost.cpst_usd is None:
         yield "cost.cpst_usd", shown.cost.why
-    for kind in ("judge_usd", "human_usd", "incident_usd"):
+    judge = evidence.judge
+    if judge is None:
+        yield "cost.judge_usd", NO_LEDGER
+    elif judge.cost_usd is None:
+        yield "cost.judge_usd", f"the cost of {judge.unpriced} calls is unknown"
+    for kind in ("human_usd", "incident_usd"):
         yield f"cost.{kind}", NO_LEDGER
     if shown.latency.why:
         yield "latency_ms" if not shown.latency.n else "latency_ms limits", shown.latency.why
     if shown.latency.unknown:
         yield "latency_ms.unknown", f"{shown.latency.unknown} attempts without a latency"
-    yield "completion.judged", NO_JUDGE
-    yield "judge.forward_accuracy", NO_JUDGE
-    yield "judge.flip_rate", NO_JUDGE
-    yield "review", "no labels yet"
+    unasked = without_judge(evidence.labeled)
+    why = unasked if judge is None else judge.why
+    if completion_judged(judge) is None:
+        asked = unasked if judge is None else "the judge was not asked of single messages"
+        yield "completion.judged", asked
+    if judge is None or judge.forward.value is None:
+        yield "judge.forward_accuracy", why
+        yield "judge.flip_rate", why
+    if evidence.review is None or not evidence.review.labels:
+        yield "review", NO_LABELS
+    if evidence.review is not None:
+        yield from _review_unknown(evidence.review)
     if judged.regression.why:
         yield "regression", judged.regression.why
     if not evidence.diagnostics.values:
@@ -63,6 +78,17 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
             yield f"diagnostics.{name}", "not defined for any of these traces"
     if not evidence.probes:
         yield "probes", "none imported for this candidate"
+
+
+def _review_unknown(review: ReviewEvidence) -> Iterator[tuple[str, str]]:
+    for one in review.agreement:
+        if one.why and review.labels:
+            yield f"review.agreement.{one.criterion_id or one.question}", one.why
+    for rule in review.wording:
+        if rule.unknown:
+            yield f"review.wording.{rule.wording_id}", f"not known of {rule.unknown} messages"
+    if review.checked < review.final_messages:
+        yield "review.wording", f"looked at {review.checked} of {review.final_messages} messages"
 
 
 def what_this_does_not_show(evidence: Evidence, judged: Assessment) -> list[str]:
@@ -120,9 +146,25 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         yield f"Not shown: that it is no more than {against.margin:g} worse than the baseline." + (
             f" Without a changed episode that takes {needed} episodes." if needed else ""
         )
-    yield "No judge and no human label stands behind this report: the messages' quality is unseen."
+    yield from _who_looked(evidence)
     if policy.mode == "point":
         yield "The suite's policy is in point mode: limits are compared with estimates, not bounds."
+
+
+def _who_looked(evidence: Evidence) -> Iterator[str]:
+    judge, review = evidence.judge, evidence.review
+    people = review is not None and review.labels > 0
+    if review is not None and people:
+        yield review_caveat(review)
+    if judge is not None:
+        yield judge_caveat(judge)
+    elif people:
+        yield "No judge stands behind this report."
+    else:
+        yield (
+            "No judge and no human label stands behind this report: "
+            "the messages' quality is unseen."
+        )
 
 
 def _stable_needed(episodes: int, wanted: float) -> str:

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from reviewer.contract.model import Candidate, Suite
 from reviewer.gates.model import GATES, Result
+from reviewer.release.judged import JudgeEvidence
+from reviewer.release.reviewed import ReviewEvidence
 
 
 class EpisodeCounts(Struct, frozen=True, kw_only=True):
@@ -86,7 +88,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one.
     `unknown_codes` lists (code, count) of what is not measured. Latencies, unknown codes and
     diagnostics are of the attempts that count. `other_suite_digests` are digests of the same suite
-    id under which this candidate was also imported. `baseline` holds the baseline's counts.
+    id under which this candidate was also imported. `baseline` holds the baseline's counts; `judge`
+    is None when no judge was asked, `review` when nothing is known of labels and flags.
     """
 
     suite: Suite
@@ -112,6 +115,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
     baseline: tuple[EpisodeCounts, ...] = ()
     probes: tuple[dict[str, Any], ...] = ()
     planned: int | None = None
+    judge: JudgeEvidence | None = None
+    review: ReviewEvidence | None = None
+
+    @property
+    def labeled(self) -> bool:
+        """Whether people have labeled anything of this candidate."""
+        return self.review is not None and self.review.labels > 0
 
     @property
     def plan(self) -> int:

@@ -40,18 +40,38 @@ def gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
         what = f"candidate manifest of {evidence.candidate_id}"
         found.append(_gap(what, "unknown digest", "candidate known by digest", what))
     found += _frozen(evidence)
-    labels = evidence.suite.policy.labels.min_pairs
-    if labels > 0:
+    limits = _open_limits(evidence, shown, explained=bool(found))
+    return [*found, *_review_gaps(evidence, shown), *limits]
+
+
+def _review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
+    """Labels that the policy wants, and high flags that nobody has looked at. Beside a critical
+    failure those are not asked for: no label can lift it."""
+    review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
+    made, found = review.pairs if review else 0, []
+    if made < wanted:
+        more, pairs = wanted - made, _plural("pair", wanted - made)
         found.append(
             Gap(
-                text=f"labels missing: {labels} more pairs",
-                observed=f"0 of {labels} pairs",
-                policy=f"{labels} pairs",
-                need=f"{labels} more labelled pairs",
-                short=f"needs {labels} more pairs",
+                text=f"labels missing: {more} more {pairs}",
+                observed=f"{made} of {wanted} pairs",
+                policy=f"{wanted} pairs",
+                need=f"{more} more labelled {pairs}",
+                short=f"needs {more} more {pairs}",
             )
         )
-    return found + _open_limits(evidence, shown, bool(found))
+    if review is not None and review.open_high and not shown.critical.count:
+        flags = _plural("high flag", review.open_high)
+        found.append(
+            Gap(
+                text=f"review missing: {review.open_high} of {review.high} high flags open",
+                observed=f"{review.high - review.open_high} of {review.high} closed",
+                policy="every high flag closed by a label",
+                need=f"labels that close {review.open_high} {flags}",
+                short=f"needs {review.open_high} {flags} closed",
+            )
+        )
+    return found
 
 
 def _gap(what: str, observed: str, policy: str, need: str) -> Gap:

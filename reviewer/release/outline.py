@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from reviewer.release.judged import judge_lines
+from reviewer.release.reviewed import review_lines, review_rows
 from reviewer.release.words import (
     NOT_MEASURED,
     Name,
@@ -253,14 +255,15 @@ def _difference(against: dict[str, Any]) -> str:
 
 def _review(report: dict[str, Any]) -> Block:
     judge, review = report["judge"], report["review"]
+    rows = review_rows(review)
     return Block(
         "Soft review",
         lines=[
-            f"Judge: {judge['role']}; forward accuracy {number(judge['forward_accuracy'])}, "
-            f"flip rate {number(judge['flip_rate'])} ({judge['why']}).",
-            f"Rubric: {', '.join(review['rubric']) or 'none'}; {review['sample']} messages "
-            f"reviewed, {review['pairs_labelled']} of {review['pairs_required']} required pairs.",
+            *judge_lines(judge),
+            *review_lines(review),
         ],
+        head=["question or person", "figure", "value", "95% limits"] if rows else [],
+        rows=rows,
     )
 
 

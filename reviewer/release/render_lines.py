@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from reviewer.release.reviewed import review_summary
 from reviewer.release.words import NOT_MEASURED, limits, number, safety_block, seconds, usd
 
 
@@ -24,7 +25,7 @@ def summary_lines(report: dict[str, Any]) -> list[Line]:
         _repeatability(report),
         _cost(report),
         _latency(report),
-        Line("advisory", "soft review", f"{report['review']['pairs_labelled']} pairs labelled; "
+        Line("advisory", "soft review", f"{review_summary(report['review'])}; "
              f"judge {report['judge']['role']}"),
         _failing(report),
         _regression(report),

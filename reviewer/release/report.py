@@ -9,7 +9,9 @@ from typing import Any
 from reviewer.release.assess import Assessment, Reason, assess
 from reviewer.release.caveats import not_measured, what_this_does_not_show
 from reviewer.release.evidence import Evidence
+from reviewer.release.judged import judge_section
 from reviewer.release.references import EvidenceRef
+from reviewer.release.reviewed import review_section
 from reviewer.release.sections import (
     candidate_section,
     completion_section,
@@ -19,7 +21,6 @@ from reviewer.release.sections import (
     episodes_section,
     failures_section,
     gates_section,
-    judge_section,
     latency_section,
     pass_hat_interval_section,
     pass_hat_section,
@@ -28,7 +29,6 @@ from reviewer.release.sections import (
     regression_section,
     repeatability_section,
     reproduce_section,
-    review_section,
     safety_section,
     slots_section,
     suite_section,
@@ -66,8 +66,10 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "pass_hat_interval": pass_hat_interval_section(evidence, shown),
         "cost": cost_section(evidence, shown),
         "latency_ms": latency_section(evidence, shown),
-        "judge": judge_section(evidence),
-        "review": review_section(evidence),
+        "judge": judge_section(evidence.judge, evidence.labeled, evidence.suite.policy),
+        "review": review_section(
+            evidence.review, evidence.rubric_criteria, evidence.suite.policy.labels
+        ),
         "diagnostics": diagnostics_section(evidence),
         "failures": failures_section(evidence, shown),
         "regression": regression_section(judged.regression),

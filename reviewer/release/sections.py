@@ -10,6 +10,7 @@ from reviewer.gates.model import GATES
 from reviewer.release.amounts import NANO
 from reviewer.release.evidence import Evidence
 from reviewer.release.figures import Figures
+from reviewer.release.judged import completion_judged
 from reviewer.release.missing import frozen_before_first_run
 from reviewer.release.rates import Rate
 from reviewer.release.references import ordered_failures
@@ -17,7 +18,6 @@ from reviewer.release.regression import Regression
 from reviewer.release.safety import red_team
 from reviewer.release.slots import SlotFigures
 
-NO_JUDGE = "no judge and no labels yet"
 NO_LEDGER = "no cost of this kind is recorded"
 COVERS = {
     "completeness": "the trace is whole and starts from the frozen state",
@@ -126,7 +126,7 @@ def rate_section(rate: Rate, policy: float | None) -> dict[str, Any]:
 def completion_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
     """By the state gate; `judged` is a judge's opinion of the same, which never replaces it."""
     section = rate_section(shown.completion, evidence.suite.policy.completion_min)
-    return {**section, "judged": None}
+    return {**section, "judged": completion_judged(evidence.judge)}
 
 
 def critical_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def cost_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "cpst_se": cost.cpst_se,
         "cpst_budget_usd": evidence.suite.policy.max_cpst_usd,
         "extra_usd": _beyond_usd(shown),
-        "judge_usd": None,
+        "judge_usd": evidence.judge.cost_usd if evidence.judge else None,
         "human_usd": None,
         "incident_usd": None,
         "why": cost.why or None,
@@ -230,32 +230,6 @@ def latency_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "unknown": latency.unknown,
         "p95_policy": evidence.suite.policy.latency_p95_ms,
         "why": latency.why or None,
-    }
-
-
-def judge_section(evidence: Evidence) -> dict[str, Any]:
-    judge = evidence.suite.policy.judge
-    return {
-        "role": "advisory only",
-        "forward_accuracy": None,
-        "flip_rate": None,
-        "min_accuracy": judge.min_accuracy,
-        "max_flip_rate": judge.max_flip_rate,
-        "why": NO_JUDGE,
-    }
-
-
-def review_section(evidence: Evidence) -> dict[str, Any]:
-    labels = evidence.suite.policy.labels
-    return {
-        "rubric": list(evidence.rubric_criteria),
-        "sample": 0,
-        "sample_rate": labels.sample_rate,
-        "pairs_required": labels.min_pairs,
-        "pairs_labelled": 0,
-        "agreement": None,
-        "self_consistency": None,
-        "why": "no labels yet",
     }
 
 

@@ -32,7 +32,7 @@ def seal(label: Label) -> Label:
 
     ContractError naming the member at fault.
     """
-    return _read(canonical_bytes({**_plain(label), "uid": None}, "label"), "label")
+    return read_label(canonical_bytes({**_plain(label), "uid": None}, "label"), "label")
 
 
 def label_line(label: Label) -> bytes:
@@ -59,7 +59,7 @@ def read_labels(data: bytes, file: str = "labels.jsonl") -> tuple[Label, ...]:
         if not line.strip():
             continue
         try:
-            labels.append(_read(line, f"{file}:{number}"))
+            labels.append(read_label(line, f"{file}:{number}"))
         except ContractError as error:
             problems += error.problems
     if len(problems) > MAX_PROBLEMS:
@@ -128,7 +128,11 @@ def done(labels: Iterable[Label], reviewer: str, role: str = "rater") -> tuple[L
     return tuple(sorted((x for x in mine if not x.withdrawn), key=_age))
 
 
-def _read(line: bytes, place: str) -> Label:
+def read_label(line: bytes, place: str) -> Label:
+    """The label of one line; `place` is what errors call it, such as `labels.jsonl:7`.
+
+    ContractError with every problem, as `read_labels` has them.
+    """
     from pydantic import ValidationError
 
     from reviewer.contract.explain import as_problems, shape_faults

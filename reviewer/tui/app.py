@@ -61,6 +61,9 @@ class ReviewerApp(Steering):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("S", "go('scorecard')"),
         bind("T", "go('trajectory')"),
+        bind("L", "go('label')"),
+        bind("Q", "go('queue')"),
+        bind("J", "go('judge')"),
         bind("D", "go('decision')"),
         bind("R", "go('runs')"),
         bind("question_mark", "explain"),
@@ -164,36 +167,15 @@ class ReviewerApp(Steering):
 
     def action_go(self, name: str) -> None:
         """Go to one of the screens of line 1."""
-        if self.here is not None and name == self.here.NAME:
+        from reviewer.tui.places import place
+
+        if self.here is None or name == self.here.NAME:
             return
-        if name == "scorecard":
-            from reviewer.tui.screens.scorecard import ScorecardScreen
-
-            self.visit(ScorecardScreen(self.suite_id, self.candidate_id))
-        elif name == "trajectory":
-            self._go_trajectory()
-        elif name == "decision":
-            self._go_decision()
+        found = place(self, name)
+        if isinstance(found, str):
+            self.here.say(found)
         else:
-            from reviewer.tui.screens.runs import RunsScreen
-
-            self.visit(RunsScreen())
-
-    def _go_trajectory(self) -> None:
-        from reviewer.tui.screens.trajectory import TrajectoryScreen
-
-        if self.trace_id:
-            self.visit(TrajectoryScreen(self.trace_id))
-        elif self.here is not None:
-            self.here.say("no trace chosen yet: S, then Enter on a cell of the scorecard")
-
-    def _go_decision(self) -> None:
-        from reviewer.tui.screens.decision import DecisionScreen
-
-        if self.candidate_id:
-            self.visit(DecisionScreen(self.suite_id, self.candidate_id))
-        elif self.here is not None:
-            self.here.say("no candidate to decide on yet: import traces first")
+            self.visit(found)
 
     def action_explain(self) -> None:
         """Help for the screen on top."""
@@ -203,9 +185,12 @@ class ReviewerApp(Steering):
             self.push_screen(HelpScreen(self.screen))
 
     def problem(self, error: DeskError, again: Callable[[], None] | None = None) -> None:
-        """Show an error in full: what is so, and the ways out."""
+        """Show an error in full: what is so, and the ways out. It waits for a blind screen."""
         from reviewer.tui.screens.error import ErrorScreen
 
+        if self.here is not None and self.here.BLIND:
+            self.hold(lambda _: self.problem(error, again))
+            return
         self.push_screen(ErrorScreen.of(error, again))
 
     # the store ---------------------------------------------------------------------------------

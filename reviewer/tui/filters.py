@@ -22,7 +22,7 @@ _ASCII = str.maketrans(
         **dict(zip("✓✗▲○►·†●◊§", "+x#o>.%@oS", strict=True)),
         **dict.fromkeys("━═", "="),
         **dict.fromkeys("─", "-"),
-        **dict.fromkeys("│┃", "|"),
+        **dict.fromkeys("│┃┊", "|"),
         **dict(zip("█░", "#-", strict=True)),
         **dict.fromkeys("┌┐└┘├┤┬┴┼┏┓┗┛┣┫┳┻╋┯┷", "+"),
         **dict(zip("›…→←↑↓×≥≤", ">~><^vx><", strict=True)),

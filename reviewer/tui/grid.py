@@ -278,7 +278,8 @@ class Grid(ScrollView, can_focus=True):
             gap = " " * max(0, column.x - x)
             if gap and (on or closing):
                 gap = ("]" if closing else "") + gap[int(closing) + int(on) :] + "[" * on
-            line.append(Span(gap, "strong" if on or closing else "text"))
+            whole = self.has_focus and here and not celled
+            line.append(Span(gap, "*text" if whole else "strong" if on or closing else "text"))
             cell = fit(cell, column.width)
             under = self.has_focus and (on or (here and not celled))
             if under:  # the blanks that fill a cell belong to it, so the cursor is one block

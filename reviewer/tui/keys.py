@@ -9,6 +9,9 @@ from textual.binding import Binding, BindingType
 VERBS: dict[str, tuple[str, str, str]] = {
     "S": ("screen.scorecard", "Scorecard", "Go to the scorecard."),
     "T": ("screen.trajectory", "Trajectory", "Go to the trace you look at."),
+    "L": ("screen.label", "Label", "Label final messages, blind."),
+    "Q": ("screen.queue", "Queue", "Go to what is to be labeled, and how far people agree."),
+    "J": ("screen.judge", "Judge", "Go to the calibration of the model judge."),
     "D": ("screen.decision", "Decision", "Go to the report and the decision."),
     "R": ("screen.runs", "Runs", "Go to sources and refused records."),
     "escape": ("back", "back, close", "Back one level. Never quits, never discards."),
@@ -39,6 +42,18 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "shift+down": ("episode.after.arrow", "episode after", "The episode after."),
     "question_mark": ("help", "this help", "What you can do here."),
     "w": ("note", "comment", "Write a comment."),
+    "t": ("tie", "tie", "Neither message is better."),
+    "b": ("both_bad", "both bad", "Neither message will do."),
+    "0": ("clear", "clear this answer", "Take the answer to this criterion away."),
+    "exclamation_mark": ("flag", "flag", "Flag this item for another person, or take it back."),
+    "minus": ("skip", "skip, with a reason", "Do not answer this item, and say why by number."),
+    "u": (
+        "undo",
+        "take back the last label",
+        "Take the last saved label back; it is kept as said.",
+    ),
+    "i": ("import", "import", "Take in a file."),
+    "tab": ("region", "next region", "Go to the next region."),
     "r": ("run", "run, run again", "Run a candidate; on an error, look again whether it holds."),
     "p": ("pause", "pause, go on", "No new attempts for now, those at work finish; or go on."),
     "full_stop": ("stop", "stop, abandon", "No new attempts; again: abandon those at work."),
@@ -60,6 +75,8 @@ SHOWN = {
     "right_curly_bracket": "}",
     "question_mark": "?",
     "full_stop": ".",
+    "exclamation_mark": "!",
+    "minus": "-",
     "escape": "Esc",
     "enter": "Enter",
 }
@@ -104,13 +121,39 @@ def motions() -> list[BindingType]:
     ]
 
 
+def scrolling() -> list[BindingType]:
+    """Movement through a text that the screen itself scrolls: rows, pages, ends."""
+    table = (
+        ("k,up", "k ↑", "read(-1)", "scroll up", "up"),
+        ("j,down", "j ↓", "read(1)", "scroll down", "down"),
+        ("pageup", "pgup", "read_page(-1.0)", "a page up", "page.up"),
+        ("pagedown", "pgdn", "read_page(1.0)", "a page down", "page.down"),
+        ("ctrl+u", "^u", "read_page(-0.5)", "half a page up", "half.up"),
+        ("ctrl+d", "^d", "read_page(0.5)", "half a page down", "half.down"),
+        ("g,home", "g", "read_end(-1)", "to the start", "first"),
+        ("G,end", "G", "read_end(1)", "to the end", "last"),
+    )
+    return [
+        Binding(
+            key,
+            action,
+            words,
+            show=False,
+            key_display=display,
+            id=f"move.{name}",
+            tooltip=f"{words[0].upper()}{words[1:]}.",
+        )
+        for key, display, action, words, name in table
+    ]
+
+
 EVERYWHERE: tuple[tuple[str, str], ...] = (
     ("← ↓ ↑ →", "move (h j k l too)"),
     ("g G", "first, last"),
     ("PgUp PgDn", "a page (^u ^d: half)"),
     ("tab", "next region"),
     ("Esc q", "back, close"),
-    ("S T D R", "the screens in line 1"),
+    ("STLQJDR", "the screens in line 1"),
     ("?", "this help"),
     ("ctrl+p", "palette: every act"),
     ("ctrl+c", "copy the selection"),

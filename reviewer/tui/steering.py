@@ -7,7 +7,9 @@ from textual.app import App
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.background import Answer, Background, Delivery, Job
+from reviewer.tui.labeling import Labeling
 from reviewer.tui.live import LiveRuns, RunsChanged
+from reviewer.tui.live_judge import JudgeChanged, LiveJudge
 
 if TYPE_CHECKING:
     from reviewer.desk.protocol import DeskProtocol
@@ -22,6 +24,9 @@ class Steering(App[None]):
         self.desk = desk
         self.background = Background()
         self.live = LiveRuns(self)
+        self.judging = LiveJudge(self)
+        self.labeling = Labeling()
+        self._held: list[Callable[[DeskScreen], None]] = []
 
     @property
     def here(self) -> "DeskScreen | None":
@@ -31,6 +36,21 @@ class Steering(App[None]):
     def problem(self, error: DeskError, again: Callable[[], None] | None = None) -> None:
         """Show an error in full."""
         raise NotImplementedError
+
+    async def action_back(self) -> None:
+        """One level back."""
+        raise NotImplementedError
+
+    def hold(self, words: "Callable[[DeskScreen], None]") -> None:
+        """Keep words for the next screen that may name things."""
+        self._held.append(words)
+
+    def release(self) -> None:
+        """Say what was kept, on the screen the reader is on."""
+        if self.here is not None and not self.here.BLIND:
+            held, self._held = self._held, []
+            for words in held:
+                words(self.here)
 
     def ask(
         self,
@@ -46,14 +66,20 @@ class Steering(App[None]):
         self.background.ask(group, Job(work, failed or self.problem, post))
 
     def on_answer(self, message: Answer) -> None:
-        message.deliver()
+        if self.screen_stack:  # none while the program ends
+            message.deliver()
 
     def on_runs_changed(self, message: RunsChanged) -> None:
         self.live.changed()
 
+    def on_judge_changed(self, message: JudgeChanged) -> None:
+        self.judging.changed()
+
     def action_approve(self) -> None:
         """Answer the calls that wait, one after another."""
-        if self.live.approvals:
+        if self.here is not None and self.here.BLIND:
+            self.here.say("nothing is answered from here: Esc goes back and hands the item back")
+        elif self.live.approvals:
             from reviewer.tui.screens.approve import ApproveScreen
 
             self.push_screen(ApproveScreen())
@@ -61,15 +87,27 @@ class Steering(App[None]):
             self.here.say("no call waits for an answer")
 
     async def action_quit(self) -> None:
-        """Quit; while a run goes on, ask what becomes of it."""
-        from reviewer.tui.screens.question import QuestionScreen, leaving
+        """Quit; while a run or a judge goes on, ask what becomes of it."""
+        from reviewer.tui.screens.question import QuestionScreen, leaving, leaving_judge
 
-        if not self.live.at_work:
+        judge = self.judging.at_work
+        if not self.live.at_work and judge is None:
             self.exit()
-        elif not isinstance(self.screen, QuestionScreen):
+            return
+        if isinstance(self.screen, QuestionScreen):
+            return
+        if self.here is not None and self.here.BLIND:  # the question names candidates
+            while self.screen is not self.here:
+                await self.pop_screen()
+            await self.action_back()
+        if self.live.at_work:
             self.push_screen(leaving(self.live.at_work), self._left)
+        elif judge is not None:
+            self.push_screen(leaving_judge(judge), self._left_judge)
 
     def _left(self, chosen: str | None) -> None:
+        if chosen in ("finish", "abandon"):
+            self.judging.stop()
         if chosen == "finish":
             self.live.finish()
             if self.here is not None:
@@ -79,3 +117,9 @@ class Steering(App[None]):
         elif chosen == "abandon":
             self.live.abandon()
             self.exit()
+
+    def _left_judge(self, chosen: str | None) -> None:
+        if chosen == "stop":
+            self.judging.stop(leaving=True)
+            if self.here is not None:
+                self.here.say("quits when the calls under way are answered")

@@ -80,7 +80,18 @@ class TextView(ScrollView, can_focus=True):
 
     # moving ------------------------------------------------------------------------------------
 
-    def _to(self, y: int) -> None:
+    @property
+    def last(self) -> int:
+        """The row that is at the top when the end is visible."""
+        return max(0, self._document.height - self.body)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the rule above says that keys act here."""
+        return self.has_focus
+
+    def to_row(self, y: int) -> None:
+        """Scroll so that row `y` is at the top, as far as there are rows."""
         y = max(0, min(y, self._document.height - self.body))
         self._document.settle(y, self.body)
         self._measure()
@@ -89,20 +100,20 @@ class TextView(ScrollView, can_focus=True):
 
     def action_move(self, step: int) -> None:
         """One row."""
-        self._to(self.scroll_offset.y + step)
+        self.to_row(self.scroll_offset.y + step)
 
     def action_side(self, step: int) -> None:
         """Text has no sides: it is wrapped."""
 
     def action_end(self, step: int) -> None:
         """To the start or the end."""
-        self._to(0 if step < 0 else self._document.height)
+        self.to_row(0 if step < 0 else self._document.height)
         if step > 0:
-            self._to(self._document.height)
+            self.to_row(self._document.height)
 
     def action_page(self, pages: float) -> None:
         """A page, or half of one."""
-        self._to(self.scroll_offset.y + int(pages * self.body))
+        self.to_row(self.scroll_offset.y + int(pages * self.body))
 
     # searching ---------------------------------------------------------------------------------
 
@@ -119,7 +130,7 @@ class TextView(ScrollView, can_focus=True):
             self.refresh()
             return False
         self._match = found
-        self._to(self._document.find(*found) - self.body // 3)
+        self.to_row(self._document.find(*found) - self.body // 3)
         return True
 
     def _after(self, pattern: re.Pattern[str]) -> tuple[int, int] | None:
@@ -165,14 +176,14 @@ class TextView(ScrollView, can_focus=True):
 
     def _rule(self) -> list[Span]:
         if not self._edge and not self.title:
-            return rule(self.size.width, heavy=self.has_focus)
+            return rule(self.size.width, heavy=self.heavy)
         note = list(self.note)
         if self._document.height > self.body:
             below = self._document.height - self.scroll_offset.y - self.body
             note.append(Span(f"{', ' if note else ''}{max(0, below):,} below", "dim"))
-        joint = [Span(("┳" if self.has_focus else "┬"), "rule")] if self._edge else []
+        joint = [Span(("┳" if self.heavy else "┬"), "rule")] if self._edge else []
         width = self.size.width - len(joint)
-        return [*joint, *rule(width, self.title, note, heavy=self.has_focus)]
+        return [*joint, *rule(width, self.title, note, heavy=self.heavy)]
 
     def _marked(self, text: str, style: str) -> list[Span]:
         if not self.query_text:

@@ -83,7 +83,7 @@ async def test_the_mouse_does_what_the_keys_do() -> None:
         await pilot.click("#grid", offset=(46, 4), times=2)
         await settle(pilot)
         assert "{ appeal-009 }" in screen_text(app)
-        await pilot.click("#top", offset=(24, 0))
+        await pilot.click("#top", offset=(42, 0))
         await settle(pilot)
         assert "[Decision]" in screen_text(app)
         await pilot.click("#top", offset=(2, 0))

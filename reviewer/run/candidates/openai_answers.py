@@ -119,13 +119,13 @@ def refuse(
         way_out = (
             f"set the environment variable `{env}` to a key that may use `{settings.model}`"
             if env
-            else f"name the variable that holds its key in `runner.api_key_env` of {settings.file}"
+            else f"name the variable that holds its key in {settings.places.api_key_env}"
         )
         raise Unrunnable(f"{host} lets nobody in ({status}){error}: {way_out}")
     if status == 404:
         raise Unrunnable(
             f"{host} has no model `{settings.model}` at {settings.url} (404){error}: correct "
-            f"`model` or `runner.base_url` in {settings.file}"
+            f"{settings.places.model} or {settings.places.base_url}"
         )
     raise Refused(f"{host} refused the request ({status}){error}", error.message)
 

@@ -45,7 +45,7 @@ CHAT = Dialect(
     },
     elsewhere={"max_output_tokens": "write `max_completion_tokens` or `max_tokens`"},
 )
-_COUNTS = UsageNames("prompt_tokens", "completion_tokens", "prompt_tokens_details")
+COUNTS = UsageNames("prompt_tokens", "completion_tokens", "prompt_tokens_details")
 
 
 def check(candidate: Candidate, folder: Path) -> None:
@@ -82,8 +82,8 @@ class OpenAIChat:
         await self._endpoint.close()
 
     async def _turn(self) -> Turn:
-        meter = partial(metered, names=_COUNTS, prices=self._settings.prices)
-        ask = self._endpoint.ask("/chat/completions", self._payload(), _read, meter)
+        meter = partial(metered, names=COUNTS, prices=self._settings.prices)
+        ask = self._endpoint.ask("/chat/completions", self._payload(), read_answer, meter)
         answer, usage, cost_usd = await ask
         return Turn(self._accept(answer), answer.text, usage, cost_usd)
 
@@ -94,7 +94,7 @@ class OpenAIChat:
         payload = {"model": self._settings.model, **config, "messages": self._messages}
         return {**payload, "tools": self._tools} if self._tools else payload
 
-    def _accept(self, answer: "_Answer") -> tuple[Call, ...]:
+    def _accept(self, answer: "Answer") -> tuple[Call, ...]:
         """Keeps the message to be sent back as it was given, with the ids its calls go by here.
 
         That includes what the provider attached for itself (reasoning, signatures): several refuse
@@ -116,7 +116,7 @@ class OpenAIChat:
         return tuple(calls)
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     message: dict[str, Any]
     text: str | None
     entries: list[dict[str, Any]]
@@ -126,8 +126,9 @@ def _schema(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": tool._asdict()}
 
 
-def _read(body: dict[str, Any]) -> _Answer:
-    """Raises Again for an answer that has not the shape of one, CandidateFault for one cut off."""
+def read_answer(body: dict[str, Any]) -> Answer:
+    """The message of an answer. Raises Again for one that has not the shape of an answer,
+    CandidateFault for one cut off."""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -144,4 +145,4 @@ def _read(body: dict[str, Any]) -> _Answer:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Again("its answer holds calls that are no list of objects")
     said = [text_of(message.get("content")), text_of(message.get("refusal"))]
-    return _Answer(message, "\n".join(text for text in said if text) or None, entries)
+    return Answer(message, "\n".join(text for text in said if text) or None, entries)

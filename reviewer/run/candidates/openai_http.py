@@ -100,7 +100,7 @@ def _certificates() -> "ssl.SSLContext":
 
 
 class Endpoint:
-    """One attempt's line to its provider. Not to be used from two tasks at once."""
+    """The line of one attempt, or of a judge, to its provider. Not for two tasks at once."""
 
     def __init__(self, settings: Settings, redaction: RedactionRules, pace: Pace) -> None:
         self._settings, self._redaction, self._pace = settings, redaction, pace
@@ -229,8 +229,8 @@ class Endpoint:
         except TimeoutError:
             raise Again(f"no whole answer came within {timeout_s:g} s") from None
         except httpx.InvalidURL:
-            where = f"{self._settings.file}: $.runner.base_url"
-            raise Unrunnable(f"{where}: `{self._settings.url}` is no address") from None
+            way_out = f"correct {self._settings.places.base_url}"
+            raise Unrunnable(f"`{self._settings.url}` is no address: {way_out}") from None
         except (httpx.HTTPError, OSError) as error:
             detail = self.safe(str(error))
             raise Again(f"the connection failed: {type(error).__name__}: {detail}") from None
@@ -250,7 +250,7 @@ class Endpoint:
             there = self.safe(response.headers["location"].partition("?")[0])
             raise Unrunnable(
                 f"{settings.host} answered {status} and points to `{there}`; a key is sent to no "
-                f"other address than the manifest's: correct `runner.base_url` in {settings.file}"
+                f"other address than the one given: correct {settings.places.base_url}"
             )
         if not response.is_success:
             complaint = complaint_of((await _read(response, _MAX_COMPLAINT))[0], self.safe)

@@ -92,11 +92,18 @@ class Secret:
         raise TypeError("a key does not leave its process")
 
 
-class Settings(NamedTuple):
-    """A manifest ready to be used. `file` names it in messages; `apart_s` is the time between two
-    requests to the host."""
+class Places(NamedTuple):
+    """Where a person corrects what is wrong with an endpoint, as messages say it."""
 
-    file: str
+    base_url: str
+    api_key_env: str
+    model: str
+
+
+class Settings(NamedTuple):
+    """An endpoint ready to be asked. `apart_s` is the time between two requests to the host."""
+
+    places: Places
     url: str
     host: str
     model: str
@@ -118,14 +125,14 @@ def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Setti
         raise Unrunnable(f"{file}: $.runner.options.{shown(name)}: {reason}")
     if not candidate.model:
         raise Unrunnable(f"{file}: $.model: is missing: write the model to ask for")
-    url = _base_url(runner.get("base_url"), f"{file}: $.runner.base_url")
+    url = read_base_url(runner.get("base_url"), f"{file}: $.runner.base_url")
     per_minute = runner.get("requests_per_minute")
     return Settings(
-        file=file,
+        places=Places(f"`runner.base_url` in {file}", f"`runner.api_key_env` of {file}", "`model`"),
         url=url.geturl().rstrip("/"),
         host=url.netloc,
         model=candidate.model,
-        key=_key(runner.get("api_key_env"), f"{file}: $.runner.api_key_env"),
+        key=read_key(runner.get("api_key_env"), f"{file}: $.runner.api_key_env"),
         config=_config(candidate.config, dialect, f"{file}: $.config"),
         prompts=_prompts(candidate, folder, file),
         prices=read_prices(candidate.prices, f"{file}: $.prices"),
@@ -134,7 +141,9 @@ def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Setti
     )
 
 
-def _base_url(text: str | None, where: str) -> SplitResult:
+def read_base_url(text: str | None, where: str) -> SplitResult:
+    """The address that requests go below; `where` names it. Raises Unrunnable for what is none, or
+    holds a secret."""
     if not text:
         raise Unrunnable(f"{where}: is missing: write where requests go, such as `https://…/v1`")
     try:
@@ -144,8 +153,8 @@ def _base_url(text: str | None, where: str) -> SplitResult:
         address = False
     if address and "@" in url.netloc:
         raise Unrunnable(
-            f"{where}: holds a user or password; a manifest holds no secret: name an environment "
-            "variable in `runner.api_key_env`"
+            f"{where}: holds a user or password; no secret stands in an address: name an "
+            "environment variable for it"
         )
     if not address or unprintable(text) or " " in text or "\\" in text:
         raise Unrunnable(f"{where}: `{shown(text)}` is no http or https address")
@@ -154,7 +163,9 @@ def _base_url(text: str | None, where: str) -> SplitResult:
     return url
 
 
-def _key(env: str | None, where: str) -> Secret:
+def read_key(env: str | None, where: str) -> Secret:
+    """The key in the environment variable of that name; the empty secret without a name. Raises
+    Unrunnable when there is none, or what no key can be."""
     if env is None:
         return Secret()
     text = os.environ.get(env, "")

@@ -25,6 +25,9 @@ R = TypeVar("R")
 SCREENS = (
     ("scorecard", "Scorecard"),
     ("trajectory", "Trajectory"),
+    ("label", "Label"),
+    ("queue", "Queue"),
+    ("judge", "Judge"),
     ("decision", "Decision"),
     ("runs", "Runs"),
 )
@@ -54,6 +57,9 @@ class Asking(Screen[R]):
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[tuple[str, ...]] = ()
+    BLIND: ClassVar[bool] = False
+    """Whether nothing here may name a candidate, a gate, a cost or a judge: words about runs wait
+    until the reader stands elsewhere."""
 
     @property
     def shell(self) -> "ReviewerApp":
@@ -134,14 +140,26 @@ class DeskScreen(Asking[None]):
 
     def run_begun(self, view: RunView, *, asked: bool) -> None:
         """A run has begun; `asked`: the reader has just asked for it here."""
-        self.say(visible_line(f"run {view.number} of {view.candidate_id} has begun: R shows it"))
+        self.tell(visible_line(f"run {view.number} of {view.candidate_id} has begun: R shows it"))
 
     def run_ended(self, view: RunView, text: str, style: str) -> None:
         """A run has ended; `text` says how, and is safe."""
-        self.say(text, style)
+        self.tell(text, style)
+
+    def judge_changed(self) -> None:
+        """A judge has gone on. The screen that shows it draws anew."""
+
+    def tell(self, text: str, style: str = "dim") -> None:
+        """Say what comes from elsewhere; a blind screen passes it on to the next one."""
+        if self.BLIND:
+            self.shell.hold(lambda here: here.say(text, style))
+        else:
+            self.say(text, style)
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         self.runs_changed()
+        if not self.BLIND:
+            self.call_after_refresh(self.shell.release)
         if self._seen is None:
             self._seen = self.shell.version
         elif self._seen != self.shell.version:
@@ -166,6 +184,8 @@ class DeskScreen(Asking[None]):
         return spread(line, [self._standing()], self.columns)
 
     def _standing(self) -> Span:
+        if self.BLIND:
+            return Span("live", "dim")
         asking, running = len(self.shell.live.approvals), len(self.shell.live.at_work)
         if asking:
             return Span(f" ● {plural(asking, 'call')} to answer ", "match", "app.approve")

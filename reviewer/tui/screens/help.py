@@ -41,7 +41,9 @@ def help_lines(screen: Screen[Any], width: int) -> list[Line]:
     about = getattr(screen, "ABOUT", ())
     lines: list[Line] = [[Span(text)] for text in about]
     lines += [[], [Span(pad("here", 38), "strong"), Span("everywhere", "strong")]]
-    here = [("Enter", getattr(screen, "ENTER", "go in, choose")), *acts(screen)]
+    here = acts(screen)
+    if all(keys != "Enter" for keys, _ in here):
+        here.insert(0, ("Enter", getattr(screen, "ENTER", "go in, choose")))
     rows = max(len(here), len(EVERYWHERE))
     for index in range(rows):
         line: list[Span] = []
@@ -49,6 +51,8 @@ def help_lines(screen: Screen[Any], width: int) -> list[Line]:
             key, words = table[index] if index < len(table) else ("", "")
             line += [Span(pad(key, 10), "key"), Span(pad(words, max(1, room - 10)))]
         lines.append(line)
+    if getattr(screen, "BLIND", False):
+        return lines
     lines.append([])
     legend: list[Span] = []
     for name in LEGEND:

@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
+from reviewer.desk.judge_views import JudgeRunView
 from reviewer.desk.run_views import RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox, Menu
@@ -73,6 +74,19 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
             ("finish", "finish the attempts at work, then quit (r takes up the rest)"),
             ("abandon", "abandon the attempts at work and quit now"),
         ),
+    )
+
+
+def leaving_judge(view: JudgeRunView) -> QuestionScreen:
+    """What becomes of a judge at work when the reader quits."""
+    facts = (
+        f"{view.judge_id} is at work: {view.done:,} of {plural(view.calls, 'call')} answered.",
+        "What has been answered is kept and not asked, or paid for, again.",
+    )
+    return QuestionScreen(
+        "a judge is at work",
+        facts,
+        (("stay", "stay here"), ("stop", "make no more calls, and quit when those made answer")),
     )
 
 

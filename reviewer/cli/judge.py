@@ -1,0 +1,130 @@
+"""`reviewer judge`: what asking the suite's judge would take, asking it, and what it has earned."""
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+
+from reviewer.cli.judge_progress import JudgeProgress
+from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.runs import INTERRUPTED, STEP, Interrupts
+from reviewer.cli.say import measured, note, out, out_json
+from reviewer.desk.errors import DeskError
+from reviewer.desk.judge_views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
+from reviewer.desk.review_views import LabelKind
+
+if TYPE_CHECKING:
+    from reviewer.desk.judge_runs import JudgeHandle
+
+USD = "${:.4f}"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    try:
+        suite_id, candidate_id = release_of(arguments, desk)
+        order = _order(arguments, suite_id, candidate_id)
+        if arguments.dry_run:
+            return _planned(desk.judge_plan(order), arguments.json)
+        handle = desk.start_judge(order)
+        _follow(handle, arguments.quiet)
+        found = desk.judge(suite_id, candidate_id, arguments.baseline)
+        return _told(handle.view(), found, arguments.json)
+    finally:
+        desk.close()
+
+
+def _order(arguments: argparse.Namespace, suite_id: str, candidate_id: str) -> JudgeOrder:
+    kinds: list[LabelKind] = []
+    if arguments.pairs:
+        kinds.append("pair")
+    if arguments.messages:
+        kinds.append("message")
+    return JudgeOrder(
+        suite_id=suite_id,
+        candidate_id=candidate_id,
+        baseline_id=arguments.baseline,
+        kinds=tuple(kinds),
+        base_url=arguments.base_url,
+        model=arguments.model,
+        api_key_env=arguments.api_key_env,
+        repeats=arguments.repeats,
+        jobs=arguments.jobs,
+        timeout_s=arguments.timeout,
+        input_price=arguments.input_price,
+        output_price=arguments.output_price,
+    )
+
+
+def _planned(plan: JudgePlan, as_json: bool) -> int:
+    if as_json:
+        out_json(to_builtins(plan))
+    else:
+        out(f"calls to make: {plan.calls}; answered already: {plan.cached}")
+        out(f"input tokens: about {plan.input_tokens:,} (four bytes each)")
+        cost = "unknown: give --input-price and --output-price"
+        if plan.cost_usd is not None:
+            cost = f"at most {USD.format(plan.cost_usd)}, every reply as long as it may be"
+        out(f"cost: {cost}")
+        out(f"model: {plan.model or 'none named'}; endpoint: {plan.base_url or 'none named'}")
+    if plan.problem:
+        note(f"it cannot begin yet: {plan.problem}")
+    return 0
+
+
+def _follow(handle: "JudgeHandle", quiet: bool) -> None:
+    """Show a judge at work on stderr until it has ended."""
+    progress = JudgeProgress(quiet)
+    with Interrupts(handle).caught():
+        while not handle.ended:
+            progress.show(handle.wait(STEP))
+    progress.end(handle.view())
+
+
+def _told(view: JudgeRunView, found: JudgeView, as_json: bool) -> int:
+    if as_json:
+        out_json({"run": to_builtins(view), "judge": _plain(found)})
+    else:
+        for line in (*_summary(view), *_earned(found)):
+            out(line)
+    if view.problem:
+        raise DeskError(view.problem, "the same command asks what is left")
+    if view.state == "stopped":
+        note(f"{view.calls - view.done} of {view.calls} calls were not made: the same command does")
+        return INTERRUPTED
+    if view.unanswered:
+        note(f"{view.unanswered} calls brought no answer: the same command asks again")
+    return 0
+
+
+def _summary(view: JudgeRunView) -> Iterator[str]:
+    known = f"; {view.cached} were answered before" if view.cached else ""
+    yield f"{view.done} of {view.calls} calls made by {view.judge_id}{known}"
+    if view.done:
+        tokens = f"{measured(view.input_tokens, '{:,}')} in, {measured(view.output_tokens, '{:,}')}"
+        yield f"{view.errors} brought nothing usable; tokens {tokens} out"
+        yield f"cost {measured(view.cost_usd, USD)}"
+
+
+def _earned(found: JudgeView) -> Iterator[str]:
+    yield f"{found.judge_id} by {found.model}: {found.role} ({found.banner})"
+    for estimate in found.estimates:
+        if estimate.value is not None:
+            side, bound = (">=", estimate.low) if estimate.high is None else ("<=", estimate.high)
+            yield (
+                f"{estimate.name} {estimate.hits}/{estimate.n} {estimate.value:.3f}, "
+                f"bound {side} {measured(bound, '{:.3f}')}"
+            )
+    if found.labeled_pairs:
+        yield f"flips: {found.slots}; repeats: {found.repeats}; {found.errors}"
+    if found.hidden:
+        yield f"{found.hidden} judged pairs wait for a label"
+    yield from found.messages
+    if found.needs:
+        yield f"to score it needs {found.needs}"
+
+
+def _plain(found: JudgeView) -> dict[str, Any]:
+    plain: dict[str, Any] = to_builtins(found)
+    return plain

@@ -1,0 +1,131 @@
+"""`reviewer labels` and `reviewer judgments` (export, import) and `reviewer merge`: what several
+people and judges said, brought together."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from reviewer.cli.opening import desk_of, workspace_of
+from reviewer.cli.say import note, out, out_json
+from reviewer.contract.errors import Problem
+from reviewer.contract.folder import read_bytes
+from reviewer.desk.errors import DeskError
+from reviewer.desk.label_files import Taken
+
+MOST_BYTES = 256 << 20
+SHOWN = 20
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.command == "merge":
+        return _merge(arguments)
+    return {"export": _export, "import": _import}[arguments.act](arguments)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    desk, noun = desk_of(arguments), _noun(arguments)
+    export = desk.export_labels if noun == "label" else desk.export_judgments
+    data = export(arguments.suite)
+    count = data.count(b"\n")
+    if arguments.file is None:
+        # On a terminal nothing that others wrote may act: ASCII, with the same labels.
+        for line in data.splitlines():
+            sys.stdout.write(json.dumps(json.loads(line), separators=(",", ":")) + "\n")
+        return 0
+    target = Path(arguments.file)
+    try:
+        with target.open("xb") as handle:
+            handle.write(data)
+    except FileExistsError as error:
+        raise DeskError(f"{target} exists: name a new file", exit_code=2) from error
+    note(f"wrote {target}, {_counted(count, noun)}")
+    return 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.judgment_files import import_judgments
+    from reviewer.desk.label_files import import_labels
+
+    workspace, noun = workspace_of(arguments), _noun(arguments)
+    take = import_labels if noun == "label" else import_judgments
+    found: list[tuple[str, Taken]] = []
+    for name in arguments.files:
+        path = Path(name)
+        taken = take(workspace, read_bytes(path, MOST_BYTES), name)
+        found.append((name, taken))
+        if not arguments.quiet:
+            note(f"{name}: {_said(taken, noun)}")
+        _told(taken.problems)
+    if arguments.json:
+        out_json([{"path": name, **_plain(taken)} for name, taken in found])
+    return 20 if any(taken.refused for _, taken in found) else 0
+
+
+def _noun(arguments: argparse.Namespace) -> str:
+    return str(arguments.command).removesuffix("s")
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.imports import index_behind
+    from reviewer.desk.merge import merge_store
+
+    workspace = workspace_of(arguments)
+    merged = merge_store(workspace, Path(arguments.store))
+    index_behind(workspace)
+    if arguments.json:
+        out_json(
+            {
+                "traces": {"added": merged.added, "known": merged.known, "refused": merged.refused},
+                "labels": _plain(merged.labels),
+                "judgments": _plain(merged.judgments),
+                "decisions": list(merged.decisions),
+                "problems": list(merged.problems),
+            }
+        )
+    else:
+        refused = f", {merged.refused} refused" if merged.refused else ""
+        out(f"traces: {merged.added} added, {merged.known} already there{refused}")
+        out(f"labels: {_said(merged.labels, '')}")
+        out(f"judgments: {_said(merged.judgments, '')}")
+    _told((*merged.labels.problems, *merged.judgments.problems))
+    for text in merged.problems:
+        note(f"  {text}")
+    if merged.decisions:
+        note("signed decisions are files and stay where they were signed:")
+        for text in merged.decisions:
+            note(f"  {text}")
+    left_out = merged.refused or merged.problems
+    return 20 if left_out or merged.labels.refused or merged.judgments.refused else 0
+
+
+def _said(taken: Taken, noun: str) -> str:
+    words = [f"{_counted(taken.added, noun) if noun else taken.added} added"]
+    words.append(f"{taken.known} already there")
+    if taken.refused:
+        words.append(f"{taken.refused} refused")
+    return ", ".join(words)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _told(problems: Iterable[Problem]) -> None:
+    told = list(problems)
+    for problem in told[:SHOWN]:
+        note(f"  {problem}")
+    if len(told) > SHOWN:
+        note(f"  and {len(told) - SHOWN} more")
+
+
+def _plain(taken: Taken) -> dict[str, object]:
+    return {
+        "added": taken.added,
+        "known": taken.known,
+        "refused": taken.refused,
+        "problems": [
+            {"place": one.file, "path": one.path, "reason": one.reason} for one in taken.problems
+        ],
+    }

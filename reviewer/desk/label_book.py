@@ -1,0 +1,70 @@
+"""Labels of the store as values, kept in memory: rows are only ever added, so what was read stays
+read."""
+
+import sqlite3
+from threading import Lock
+
+from reviewer.db import labels
+from reviewer.review.labels import label_line, stored_label
+from reviewer.review.model import Label
+
+
+class Book:
+    """The labels of every suite asked for. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[labels.Stored, tuple[Label, ...]]] = {}
+        self._lock = Lock()
+
+    def of(self, connection: sqlite3.Connection, suite_digest: str) -> tuple[Label, ...]:
+        """Every label of a suite, in the order in which they came."""
+        with self._lock:
+            last, known = self._read.get(suite_digest, (labels.Stored(0, b""), ()))
+            rows = labels.labels_of(connection, suite_digest, after=max(last.id - 1, 0))
+            if last.id and rows[:1] != [last]:  # another store in its place
+                known, rows = (), labels.labels_of(connection, suite_digest)
+            fresh = rows[1:] if known else rows
+            if fresh or not known:
+                known = (*known, *(stored_label(row.body) for row in fresh))
+                self._read[suite_digest] = (rows[-1] if rows else labels.Stored(0, b"")), known
+            return known
+
+
+def row_of(label: Label) -> labels.LabelRow:
+    """A sealed label as the store keeps it."""
+    return labels.LabelRow(
+        label.uid,
+        label.suite_digest,
+        label.item,
+        label.showing,
+        label.reviewer,
+        label.role,
+        label.at,
+        label_line(label),
+    )
+
+
+class EvidenceClock:
+    """A number that changes when the journal says something about traces, verdicts or judgments,
+    and stays while people label: what is made of those alone need not be made anew."""
+
+    def __init__(self) -> None:
+        self._seen, self._hash, self._changed = 0, b"", 0
+        self._lock = Lock()
+
+    def read(self, connection: sqlite3.Connection) -> int:
+        with self._lock:
+            row = connection.execute(
+                "SELECT hash FROM journal WHERE seq=?", (self._seen,)
+            ).fetchone()
+            if self._seen and (row is None or row[0] != self._hash):
+                self._seen, self._changed = 0, self._changed + 1  # another store in its place
+            rows = connection.execute(
+                "SELECT seq, hash, instr(body, ?) FROM journal WHERE seq>? ORDER BY seq",
+                (b'"' + labels.RECORDED.encode() + b'"', self._seen),
+            ).fetchall()
+            for seq, digest, of_labels in rows:
+                self._seen, self._hash = seq, digest
+                if not of_labels:
+                    self._changed += 1
+            return self._changed

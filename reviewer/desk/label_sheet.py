@@ -1,0 +1,248 @@
+"""What one person sits down to: items, queue and rubric of a session, made once and kept while
+nothing but labels comes in."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import NamedTuple
+
+from reviewer.contract.model import Episode, Rubric, Suite
+from reviewer.contract.values import RUBRIC_FILE
+from reviewer.db import registry
+from reviewer.desk import label_items, suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.finals import Finals
+from reviewer.desk.label_book import EvidenceClock
+from reviewer.desk.review_views import Session
+from reviewer.desk.workspace import Workspace
+from reviewer.review.adjudication import to_adjudicate
+from reviewer.review.consistency import ENOUGH
+from reviewer.review.items import Built, message_items
+from reviewer.review.labels import done
+from reviewer.review.model import Item, Kind, Label
+from reviewer.review.pairs import Seen, distance, remaining, showing
+from reviewer.review.queue import Entry, Queue, build_queue, order
+from reviewer.review.signals import Signals
+
+
+class Ruled(NamedTuple):
+    """A suite with the rubric that people label by, and the digest of its file."""
+
+    suite: Suite
+    rubric: Rubric
+    rubric_digest: str
+
+    def least(self, kind: Kind) -> int:
+        """How many items to ask for, though nothing flags them and no lot drew them."""
+        pairs = self.suite.policy.labels.min_pairs if kind == "pair" else 0
+        return max(pairs, self.rubric.final_messages) or ENOUGH
+
+
+class Place(NamedTuple):
+    """One showing, with the digests of its sides; of a message `left` is the message's."""
+
+    item: Item
+    number: int
+    left: str
+    right: str | None
+
+
+class Sheet:
+    """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
+    suite's digest and the labels alone."""
+
+    def __init__(
+        self,
+        ruled: Ruled,
+        kind: Kind,
+        built: Built,
+        signals: dict[str, Signals],
+        own: Sequence[Item],
+    ) -> None:
+        policy = ruled.suite.policy.labels
+        self.ruled, self.kind, self.built, self.signals = ruled, kind, built, signals
+        self.own = own
+        self.seed = ruled.suite.digest
+        self.items = {item.item: item for item in built.items}
+        self.queue: Queue = build_queue(
+            built.items, signals, salt=self.seed, rate=policy.sample_rate, least=ruled.least(kind)
+        )
+        self.entries = {entry.item.item: entry for entry in self.queue.entries}
+
+    @cached_property
+    def episodes(self) -> dict[str, Episode]:
+        return {episode.episode_id: episode for episode in self.ruled.suite.episodes}
+
+    def place(self, item: Item, number: int) -> Place:
+        """Raises ValueError for a showing that there is not."""
+        if item.kind == "pair":
+            sides = showing(item, number, self.seed)
+            return Place(item, number, sides.left, sides.right)
+        if number != 1:
+            raise ValueError(f"a message is shown once, not as {number}")
+        return Place(item, 1, item.messages[0].digest, None)
+
+    def mine(self, labels: Iterable[Label], session: Session) -> tuple[Label, ...]:
+        """What the person has done of this sheet, by time."""
+        made = done(labels, session.reviewer, session.role)
+        if session.role == "adjudicator":
+            return tuple(x for x in made if x.item in self.items)
+        return tuple(x for x in made if x.item in self.entries)
+
+    def left(
+        self,
+        labels: Sequence[Label],
+        session: Session,
+        handed_back: Sequence[tuple[str, int]] = (),
+    ) -> tuple[Place, ...]:
+        """What is still to be shown to this person, in order."""
+        mine = self.mine(labels, session)
+        again = [(item, n) for item, n in handed_back if not any(_is(x, item, n) for x in mine)]
+        if session.role == "adjudicator":
+            return _later(self._open(labels, session, mine), again)
+        entries = order(self.queue, [x.item for x in mine])
+        if self.kind == "message":
+            known = {x.item for x in mine}
+            waiting = [self.place(e.item, 1) for e in entries if e.item.item not in known]
+            return _later(waiting, again)
+        seen = [Seen(x.item, x.showing) for x in mine]
+        seen += [
+            Seen(item, number, labeled=False) for item, number in again if item in self.entries
+        ]
+        return tuple(
+            Place(self.items[s.item], s.number, s.left, s.right)
+            for s in remaining([e.item for e in entries], self.seed, seen)
+        )
+
+    def _open(
+        self, labels: Sequence[Label], session: Session, mine: Sequence[Label]
+    ) -> list[Place]:
+        """Items that raters left open, and this person rated not at all. One showing settles."""
+        known = {x.item for x in mine}
+        return [
+            self.place(self.items[open_item.item], 1)
+            for open_item in to_adjudicate(labels)
+            if open_item.item in self.items
+            and open_item.item not in known
+            and session.reviewer not in open_item.reviewers
+        ]
+
+    def of_reason(
+        self,
+        places: Sequence[Place],
+        reason: str,
+        labels: Sequence[Label],
+        session: Session,
+    ) -> Place | None:
+        """The first of `places` that is there for this reason, or of this stratum, and does not
+        come near its other order."""
+        seen = [x.item for x in self.mine(labels, session)]
+        recent = set(seen[len(seen) - min(distance(len(self.entries)), len(seen)) :])
+        for place in places:
+            entry = self.entries.get(place.item.item)
+            named = entry is not None and reason in (entry.reasons[0], entry.stratum)
+            if named and place.item.item not in recent:
+                return place
+        return None
+
+    def total(self, labels: Sequence[Label], session: Session) -> int:
+        """Showings there are for this person, done ones included."""
+        if session.role == "adjudicator":
+            mine = self.mine(labels, session)
+            return len(mine) + len(self._open(labels, session, mine))
+        return sum(entry.showings for entry in self.entries.values())
+
+    def entry(self, item: str) -> Entry | None:
+        """Why an item is in the queue; None for one that an adjudicator alone is shown."""
+        return self.entries.get(item)
+
+
+def _is(label: Label, item: str, number: int) -> bool:
+    return (label.item, label.showing) == (item, number)
+
+
+def _later(places: Sequence[Place], again: Sequence[tuple[str, int]]) -> tuple[Place, ...]:
+    """`places` with those handed back behind the others, the oldest first."""
+    turn = {key: n for n, key in enumerate(again)}
+    return tuple(sorted(places, key=lambda p: turn.get((p.item.item, p.number), -1)))
+
+
+class Sheets:
+    """Sheets of one workspace, kept until a trace, a verdict or a judgment comes. Safe to share
+    between threads."""
+
+    def __init__(self, workspace: Workspace, finals: Finals) -> None:
+        self._workspace, self._finals = workspace, finals
+        self._clock = EvidenceClock()
+        self._lock = Lock()
+        self._ruled: dict[str, Ruled] = {}
+        self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
+
+    def ruled(self, connection: sqlite3.Connection, suite_id: str, anew: bool = False) -> Ruled:
+        """The suite and its rubric, as it was when it was last held; `anew` looks at its files.
+
+        Raises DeskError for a suite that may not be used, or has no rubric.
+        """
+        with self._lock:
+            known = self._ruled.get(suite_id)
+        if known is None or anew:
+            known = ruled(self._workspace, connection, suite_id)
+            with self._lock:
+                self._ruled[suite_id] = known
+        return known
+
+    def sheet(
+        self,
+        connection: sqlite3.Connection,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None,
+        kind: Kind,
+    ) -> Sheet:
+        """Raises DeskError for a suite, candidate or baseline that cannot be labeled."""
+        key = suite_id, candidate_id, baseline_id, kind
+        stamp = self._clock.read(connection)
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        made = self._made(connection, self.ruled(connection, suite_id), key)
+        with self._lock:
+            self._kept[key] = stamp, made
+        return made
+
+    def _made(
+        self,
+        connection: sqlite3.Connection,
+        ruled: Ruled,
+        key: tuple[str, str, str | None, Kind],
+    ) -> Sheet:
+        suite_id, candidate_id, baseline_id, kind = key
+        side = label_items.side_of(connection, suite_id, candidate_id)
+        candidate = label_items.gather(connection, self._finals, side)
+        baseline, signals = None, candidate.signals
+        if baseline_id is not None:
+            other = label_items.side_of(connection, suite_id, baseline_id)
+            baseline = label_items.gather(connection, self._finals, other)
+            row = registry.suite_row(connection, suite_id)
+            assert row is not None  # both sides were found in it
+            lost = label_items.with_lost(connection, signals, side, other, row.id)
+            signals = {**baseline.signals, **lost} if kind == "pair" else lost
+        digest = ruled.suite.digest
+        built = label_items.build(kind, digest, candidate, baseline)
+        signals = label_items.with_judgments(connection, signals, built.items)
+        own = built.items if kind == "message" else message_items(digest, candidate.messages).items
+        return Sheet(ruled, kind, built, signals, own)
+
+
+def ruled(workspace: Workspace, connection: sqlite3.Connection | None, suite_id: str) -> Ruled:
+    """A suite that may be used now, with its rubric. Raises DeskError."""
+    held = suites.hold(workspace, connection, suite_id)
+    if held.rubric is None or held.rubric_digest is None:
+        raise DeskError(
+            f"{suite_id} has no rubric, and people label by one",
+            f"write {RUBRIC_FILE} into its folder, then: reviewer suite freeze {suite_id}"
+            " --as NEW_ID",
+        )
+    return Ruled(held.suite, held.rubric, held.rubric_digest)

@@ -1,0 +1,325 @@
+"""The traces of another store: which of them are new here, and bringing those in.
+
+A trace is known by its evidence: what this store holds of an episode as often as the other does,
+adds nothing. A new one keeps its attempt's number, or takes one behind all others when that slot
+holds something else. Everything is judged again from its payload, by the code that imports files.
+"""
+
+import json
+import math
+import sqlite3
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.contract.model import RedactionRules, Suite
+from reviewer.db import facts, payload
+from reviewer.db.intake import Refused
+from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.gates.model import GATES, Finding
+from reviewer.ingest.catalogue import Target, redactor_of
+from reviewer.ingest.judge import MOST_USD, Asked, Judge, Order, Packing
+from reviewer.ingest.judged import judge_unredacted
+from reviewer.ingest.outcome import Facts, Group
+from reviewer.ingest.readers import Foreign
+from reviewer.ingest.split import Piece
+from reviewer.trace.record import SourceVerdict, TraceRecord
+
+READER = "merge/1"
+MADE = ("run/1", READER)
+"""Readers of what was really made: two attempts of theirs may be alike."""
+_REDACTION = 2 * GATES.index("redaction")
+_UNKNOWN = 2
+
+
+class Shared(NamedTuple):
+    """A candidate that both stores may hold: its keys there and here (None: not yet)."""
+
+    suite: Suite
+    candidate_id: str
+    theirs: int
+    ours: int | None
+    episodes_theirs: dict[int, str]
+    episodes_ours: dict[str, int]
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.suite.suite_id}/{self.candidate_id}"
+
+
+class New(NamedTuple):
+    """A trace of the other store that is to be brought in, under this attempt's number."""
+
+    id: int
+    candidate: int
+    episode_id: str
+    attempt: int
+
+
+class Identified(NamedTuple):
+    """What of one candidate is new, how many traces are known, what is refused (its evidence
+    stands under another name here), and trace ids that differ here."""
+
+    new: list[New]
+    known: int
+    refused: list[Refused]
+    renamed: dict[str, str]
+
+
+class _Held(NamedTuple):
+    episode_id: str
+    attempt: int
+    evidence: int
+    id: int
+    reader: str
+
+
+def identify(other: sqlite3.Connection, ours: sqlite3.Connection, one: Shared) -> Identified:
+    """Tell the traces of one candidate apart by their evidence."""
+    named = {key: name for name, key in one.episodes_ours.items()}
+    here = _held(ours, one.ours, named) if one.ours is not None else []
+    there = _held(other, one.theirs, one.episodes_theirs)
+    filled: dict[str, set[int]] = {}
+    alike: dict[tuple[str, int], deque[int]] = {}
+    for row in here:
+        filled.setdefault(row.episode_id, set()).add(row.attempt)
+        alike.setdefault((row.episode_id, row.evidence), deque()).append(row.attempt)
+    last: Counter[str] = Counter()
+    for row in (*here, *there):
+        last[row.episode_id] = max(last[row.episode_id], row.attempt)
+    holders = _holders(ours, one, there)
+    found, known = Identified([], 0, [], {}), 0
+    for row in there:
+        twins = alike.get((row.episode_id, row.evidence))
+        taken = filled.setdefault(row.episode_id, set())
+        if twins:
+            attempt = twins.popleft()
+            known += 1
+        elif (holder := holders.get(row.evidence)) and not one.suite.probe:
+            slot = one.candidate_id, row.episode_id, one.suite.suite_id, row.attempt
+            found.refused.append(Refused(row.id, *slot, (f"duplicate_evidence:{holder}",)))
+            continue
+        else:
+            attempt = row.attempt
+            if attempt in taken:
+                attempt = last[row.episode_id] = last[row.episode_id] + 1
+            taken.add(attempt)
+            found.new.append(New(row.id, one.theirs, row.episode_id, attempt))
+        if attempt != row.attempt:
+            old = f"{one.prefix}/{row.episode_id}/{row.attempt}"
+            found.renamed[old] = f"{one.prefix}/{row.episode_id}/{attempt}"
+    return found._replace(known=known)
+
+
+def _held(connection: sqlite3.Connection, candidate: int, names: Mapping[int, str]) -> list[_Held]:
+    rows = connection.execute(
+        "SELECT t.episode, t.attempt, t.evidence, t.id, o.reader FROM trace t"
+        " JOIN source o ON o.id = t.source WHERE t.candidate=? ORDER BY t.episode, t.attempt",
+        (candidate,),
+    ).fetchall()
+    return [_Held(names[row[0]], *row[1:]) for row in rows]
+
+
+def _holders(connection: sqlite3.Connection, one: Shared, there: Iterable[_Held]) -> dict[int, str]:
+    """Evidence that stands here under another candidate or episode → the trace that has it. What
+    our own runner made may be alike."""
+    asked = [row.evidence for row in there if row.reader not in MADE]
+    rows = connection.execute(
+        "SELECT t.evidence, s.suite_id, c.candidate_id, e.episode_id, t.attempt FROM trace t"
+        " JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
+        " JOIN episode e ON e.id = t.episode"
+        " WHERE t.evidence IN (SELECT value FROM json_each(?)) AND t.candidate IS NOT ?",
+        (json.dumps(asked), one.ours),
+    ).fetchall()
+    return {row[0]: "/".join(map(str, row[1:])) for row in rows}
+
+
+class Carrier:
+    """Judges traces of the other store again, in groups that a `Batcher` takes. `problems` collects
+    what could not be brought in, and why."""
+
+    def __init__(self, other: sqlite3.Connection, path: Path, shared: Iterable[Shared]) -> None:
+        self._other, self._path = other, path
+        self._shared = {one.theirs: one for one in shared}
+        self._judges: dict[int, Judge] = {}
+        self._probes = {s.suite.suite_id for s in self._shared.values() if s.suite.probe}
+        self._packer, self._text = Packer(), redactor_of(RedactionRules())
+        self.problems: list[str] = []
+
+    def groups(self, new: Sequence[New]) -> Iterator[Group]:
+        """The traces, by their number in the other store."""
+        for candidate, run in groupby(sorted(new), key=lambda one: one.candidate):
+            held: list[New] = []
+            for one in run:
+                held.append(one)
+                if len(held) == PACK_TRACES:
+                    yield from self._judged(self._shared[candidate], held)
+                    held = []
+            yield from self._judged(self._shared[candidate], held)
+
+    def _judged(self, one: Shared, held: Sequence[New]) -> Iterator[Group]:
+        rows = _rows(self._other, [new.id for new in held])
+        found = facts.findings(self._other, list(rows))
+        pieces: list[Piece] = []
+        bare: list[tuple[New, facts.TraceRow]] = []
+        for new in held:
+            raw = self._raw(rows[new.id])
+            if raw is None:
+                bare.append((new, rows[new.id]))
+            else:
+                pieces.append(Piece(new.id, raw, "", 0))
+        numbers = {new.id: new.attempt for new in held}
+        if pieces:
+            group = self._judge(one, pieces).group(pieces, pieces[0].number)
+            kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.facts]
+            yield group._replace(facts=[f for f in kept if f is not None])
+        for new, row in bare:
+            yield from self._without_payload(one, new, row, found)
+
+    def _raw(self, row: facts.TraceRow) -> bytes | None:
+        raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
+        return payload.large_record(self._other, row.id) if raw is None else raw
+
+    def _judge(self, one: Shared, pieces: Sequence[Piece]) -> Judge:
+        judge = self._judges.get(one.theirs)
+        asked = Asked(one.suite.suite_id, one.candidate_id)
+        if judge is None:
+            reader = str(one.suite.source["source"]) if one.suite.probe else "native"
+            suites = () if one.suite.probe else (one.suite,)
+            judge = Judge(Order(suites, asked, reader, str(self._path)))
+            self._judges[one.theirs] = judge
+        if one.suite.probe:
+            judge.reader = _Stored(self._said([piece.number for piece in pieces]))
+        return judge
+
+    def _said(self, traces: Sequence[int]) -> Iterator[tuple[SourceVerdict | None, str]]:
+        """What the source of each trace said of it, and its episode's title."""
+        keys = ",".join(str(key) for key in traces)
+        for trace, passed, reward, title in self._other.execute(
+            "SELECT v.trace, v.passed, v.reward, e.title FROM trace t JOIN episode e"
+            " ON e.id = t.episode LEFT JOIN source_verdict v ON v.trace = t.id"
+            f" WHERE t.id IN ({keys}) ORDER BY t.id"
+        ).fetchall():
+            verdict = None if passed is None else bool(passed)
+            said = SourceVerdict(passed=verdict, reward=reward)
+            yield (None if trace is None else said), title
+
+    def _placed(
+        self, one: Facts, row: facts.TraceRow, attempt: int, found: Sequence[facts.FindingRow]
+    ) -> Facts | None:
+        """The facts in their slot. A payload that is not the record whose digest stands beside it
+        was put there by other means."""
+        if row.pack is not None and one.sha256 != row.sha256:
+            self.problems.append(f"trace {row.id}: its payload is not the record that was imported")
+            return None
+        evidence = self._evidence(row.id)
+        # A chunked record was put together again: its blanks, and so its digests, are not the same.
+        placed = one._replace(attempt=attempt, sha256=row.sha256, evidence=evidence)
+        masked = [f for f in found if f.trace == row.id and f.code == "masked"]
+        if not masked or one.suite_id not in self._probes:
+            return placed
+        detail = self._text.masked(masked[0].detail)[:200]
+        note = Finding("redaction", "masked", "note", None, detail)
+        gates = placed.gates & ~(3 << _REDACTION) | _UNKNOWN << _REDACTION
+        return placed._replace(gates=gates, findings=(note, *placed.findings))
+
+    def _without_payload(
+        self, one: Shared, new: New, row: facts.TraceRow, found: Sequence[facts.FindingRow]
+    ) -> Iterator[Group]:
+        """A trace that held raw identifiers: its slot fails, as it did there."""
+        hits = [
+            (self._text.masked(f.code.partition(":")[2]), f.seq)
+            for f in found
+            if f.trace == row.id and f.code.startswith("unredacted:")
+        ]
+        if not hits or one.suite.probe:
+            self.problems.append(f"trace {row.id}: it has no payload, and nothing says why")
+            return
+        record = TraceRecord(
+            episode_id=new.episode_id,
+            candidate_id=one.candidate_id,
+            events=[],
+            final_state=msgspec.Raw(b"null"),
+            cost_usd=_believed(row.cost_usd, MOST_USD),
+            latency_ms=_believed(row.latency_ms, math.inf),
+        )
+        judged = judge_unredacted(record, b"", hits)
+        judged = judged._replace(sha256=row.sha256, evidence=self._evidence(row.id))
+        packing = Packing(self._packer)
+        made = packing.add(Target(one.suite), judged, new.id, "")
+        made = made._replace(attempt=new.attempt, events=row.events)
+        yield Group(new.id, 1, [made], packing.packs, [], {}, [])
+
+    def _evidence(self, trace: int) -> int:
+        row = self._other.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
+        return int(row[0])
+
+
+class _Stored:
+    """Reads stored records of a probe, with what their source said of each."""
+
+    name, version, probe = "stored", "1", True
+
+    def __init__(self, said: Iterable[tuple[SourceVerdict | None, str]]) -> None:
+        self._said = iter(said)
+
+    def sniff(self, first: Any) -> bool:
+        return False
+
+    def suite_id(self, path: Path) -> str:
+        return ""
+
+    def candidate_id(self, path: Path) -> str:
+        return ""
+
+    def read(self, raw: bytes, candidate_id: str) -> Foreign:
+        verdict, title = next(self._said)
+        return Foreign(raw, verdict, title=title)
+
+
+def _believed(value: float | None, most: float) -> float | None:
+    return value if value is not None and 0 <= value < most else None
+
+
+def refusals(
+    other: sqlite3.Connection,
+    ours: sqlite3.Connection,
+    behind: int,
+    suites: Iterable[str],
+    more: Iterable[Refused],
+) -> list[Refused]:
+    """The other store's quarantine, numbered behind `behind`, and `more`, less what this store's
+    quarantine holds as often."""
+    wanted, masked = {None, *suites}, redactor_of(RedactionRules()).masked
+    there = list(more)
+    for key, candidate_id, episode_id, suite_id, attempt, reasons in _quarantine(other):
+        if suite_id in wanted:
+            named = [
+                None if name is None else masked(str(name))
+                for name in (candidate_id, episode_id, suite_id)
+            ]
+            told = tuple(masked(str(reason)) for reason in json.loads(reasons))
+            there.append(Refused(behind + key, named[0], named[1], named[2], attempt, told))
+    here = Counter((*row[1:5], tuple(json.loads(row[5]))) for row in _quarantine(ours))
+    found = []
+    for one in there:
+        if here[one[1:]]:
+            here[one[1:]] -= 1
+        else:
+            found.append(one)
+    return found
+
+
+def _quarantine(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        "SELECT id, candidate_id, episode_id, suite_id, attempt, reasons FROM quarantine"
+        " ORDER BY id"
+    ).fetchall()
+
+
+def _rows(connection: sqlite3.Connection, traces: Sequence[int]) -> dict[int, facts.TraceRow]:
+    return {row.id: row for row in facts.traces_by_id(connection, traces)}

@@ -1,0 +1,211 @@
+"""What a report says of people: what they labeled, how far they agree, and what they must still
+look at. No gate reads any of it; open high flags and missing labels hold a promotion back."""
+
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from reviewer.contract.model import LabelPolicy
+from reviewer.release.words import limits, number
+
+NO_LABELS = "no labels yet"
+SHOWN_FLAGS = 20
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """hits of n with its exact 95 % limits, None when n is 0. `hits` may be fractional: two of
+    three pairs of reviewers agreeing on an item are 2/3."""
+
+    hits: float = 0.0
+    n: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Coefficient(Struct, frozen=True, kw_only=True):
+    """A coefficient with its 95 % limits; `why` says in words what is None."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    why: str | None = None
+
+
+class AgreementFigures(Struct, frozen=True, kw_only=True):
+    """Agreement between reviewers on one question: the `winner` of pairs, or a criterion. `lead` is
+    the coefficient to read first: AC1 where one answer prevails."""
+
+    question: str
+    criterion_id: str | None
+    items: int
+    raw: Share
+    alpha: Coefficient
+    ac1: Coefficient
+    kappa: Coefficient
+    prevalence: float | None
+    lead: str
+    why: str | None
+
+
+class SelfFigures(Struct, frozen=True, kw_only=True):
+    """One reviewer: pairs judged alike in both orders, and the left slot among sides chosen."""
+
+    reviewer: str
+    same: Share
+    left: Share
+
+
+class WordingFigures(Struct, frozen=True, kw_only=True):
+    """Messages that keep, break, or leave open one rule of the rubric's wording; `first` are traces
+    that break it."""
+
+    wording_id: str
+    holds: int
+    breaks: int
+    unknown: int
+    first: tuple[str, ...] = ()
+
+
+class OpenFlag(Struct, frozen=True, kw_only=True):
+    """A trace that a person must look at before a promotion, and why."""
+
+    trace_id: str
+    reasons: tuple[str, ...]
+
+
+class ReviewEvidence(Struct, frozen=True, kw_only=True):
+    """Labels of this candidate's messages, alone or in pairs, whoever made them.
+
+    `pairs` are labeled in both orders, `begun` in one; `messages` alone, `seen` are the candidate's
+    different messages that stood before a reviewer. `high` traces carry a high flag, and no label
+    has closed that of `open_high` (`open_flags` are the first of those). `disagreements` wait for a
+    third person. `random` of the `labeled` items came from the random part. Wording was checked in
+    `checked` of the candidate's `final_messages`.
+    """
+
+    labels: int = 0
+    reviewers: tuple[str, ...] = ()
+    pairs: int = 0
+    begun: int = 0
+    messages: int = 0
+    seen: int = 0
+    messages_wanted: int = 0
+    labeled: int = 0
+    random: int = 0
+    agreement: tuple[AgreementFigures, ...] = ()
+    consistency: tuple[SelfFigures, ...] = ()
+    disagreements: int = 0
+    high: int = 0
+    open_high: int = 0
+    open_flags: tuple[OpenFlag, ...] = ()
+    wording: tuple[WordingFigures, ...] = ()
+    checked: int = 0
+    final_messages: int = 0
+
+
+def review_section(
+    review: ReviewEvidence | None, criteria: tuple[str, ...], policy: LabelPolicy
+) -> dict[str, Any]:
+    """The report's `review`. `agreement` and `self_consistency` are null without labels."""
+    said = review or ReviewEvidence()
+    return {
+        "rubric": list(criteria),
+        "sample": said.seen,
+        "sample_rate": policy.sample_rate,
+        "pairs_required": policy.min_pairs,
+        "pairs_labelled": said.pairs,
+        "pairs_begun": said.begun,
+        "messages_required": said.messages_wanted,
+        "messages_labelled": said.messages,
+        "labels": said.labels,
+        "reviewers": list(said.reviewers),
+        "random_part": {"items": said.random, "of": said.labeled},
+        "agreement": [to_builtins(one) for one in said.agreement] if said.labels else None,
+        "self_consistency": [to_builtins(one) for one in said.consistency] if said.labels else None,
+        "disagreements_open": said.disagreements,
+        "high_flags": {
+            "traces": said.high,
+            "open": said.open_high,
+            "first_open": [
+                {"trace_id": one.trace_id, "reasons": list(one.reasons)} for one in said.open_flags
+            ],
+        },
+        "wording": {
+            "checked": said.checked,
+            "of": said.final_messages,
+            "rules": [{**to_builtins(one), "first": list(one.first)} for one in said.wording],
+        },
+        "why": None if said.labels else NO_LABELS,
+    }
+
+
+def review_lines(section: dict[str, Any]) -> list[str]:
+    """What a rendering says of a report's review section, in sentences."""
+    lines = [
+        f"Rubric: {', '.join(section['rubric']) or 'none'}; {section['sample']} messages "
+        f"reviewed, {section['pairs_labelled']} of {section['pairs_required']} required pairs."
+    ]
+    if section["labels"]:
+        lines.append(
+            f"{section['labels']} labels by {', '.join(section['reviewers'])}; "
+            f"{section['disagreements_open']} items wait for a third person; "
+            f"{section['random_part']['items']} of {section['random_part']['of']} labeled items "
+            "were drawn by lot."
+        )
+    flags = section["high_flags"]
+    if flags["traces"]:
+        lines.append(f"High flags: {flags['traces']}, {flags['open']} still open.")
+    lines += [
+        f"Wording {rule['wording_id']}: kept in {rule['holds']}, broken in {rule['breaks']}, not "
+        f"known in {rule['unknown']} of {section['wording']['checked']} messages looked at."
+        for rule in section["wording"]["rules"]
+    ]
+    return lines
+
+
+def review_rows(section: dict[str, Any]) -> list[list[str]]:
+    """Agreement and self-consistency as rows of question, figure, value and 95 % limits."""
+    rows = []
+    for one in section["agreement"] or ():
+        about = one["criterion_id"] or one["question"]
+        rows.append([about, "raw agreement", *_share(one["raw"], one["why"])])
+        for name, title in (("alpha", "Krippendorff alpha"), ("ac1", "Gwet AC1")):
+            rows.append([about, title, *_coefficient(one[name])])
+    for one in section["self_consistency"] or ():
+        rows.append([one["reviewer"], "agrees with the other order", *_share(one["same"], None)])
+        rows.append([one["reviewer"], "picks the left slot", *_share(one["left"], None)])
+    return rows
+
+
+def _share(share: dict[str, Any], why: str | None) -> list[str]:
+    if share["value"] is None:
+        return [f"{number(None)}{f': {why}' if why else ''}", "-"]
+    return [f"{share['hits']:g} of {share['n']}", limits(share["low"], share["high"])]
+
+
+def _coefficient(found: dict[str, Any]) -> list[str]:
+    if found["value"] is None:
+        return [f"{number(None)}{': ' + found['why'] if found['why'] else ''}", "-"]
+    return [number(found["value"]), limits(found["low"], found["high"])]
+
+
+def review_summary(section: dict[str, Any]) -> str:
+    """Labels in a few words."""
+    text = f"{section['pairs_labelled']} pairs labelled"
+    winner = next((a for a in section["agreement"] or () if a["question"] == "winner"), None)
+    if winner is not None and winner["raw"]["value"] is not None:
+        text += f", agreement {winner['raw']['hits']:g} of {winner['raw']['n']}"
+    flags = section["high_flags"]["open"]
+    if flags:
+        text += f", {flags} high flag{'' if flags == 1 else 's'} open"
+    return text
+
+
+def review_caveat(review: ReviewEvidence) -> str:
+    """Whose eyes stand behind the report, and how far that reaches."""
+    people = f"{len(review.reviewers)} {'person' if len(review.reviewers) == 1 else 'people'}"
+    return (
+        f"{review.labels} labels by {people} are of {review.seen} of this candidate's messages; no "
+        "label changes what a hard gate found."
+    )

@@ -1,0 +1,163 @@
+"""Which questions a judge is to be asked, each under the digest of all that decides its reply, and
+what asking them may cost."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from reviewer.contract.canonical import canonical_bytes, sha256_hex
+from reviewer.contract.model import Asked, JudgePrompt, Rubric
+from reviewer.review.judging.model import KIND_OF, Order
+from reviewer.review.judging.prompt import (
+    Observed,
+    criteria_text,
+    fill,
+    message_text,
+    observations_text,
+)
+from reviewer.review.model import Item, Message
+from reviewer.run.candidates.prices import Prices, cost_usd
+from reviewer.run.model import Usage
+
+BYTES_PER_TOKEN = 4
+"""The rough rule behind every estimate: a token for four bytes of UTF-8."""
+
+Observe = Callable[[str], Sequence[Observed]]
+"""What a trace saw, by its id."""
+
+
+class Bench(NamedTuple):
+    """What all questions of one judge on one suite share. `masked` frees a text of identifiers:
+    nothing goes into a prompt without it. `requests` are the users' words by episode."""
+
+    suite_id: str
+    suite_digest: str
+    judge: JudgePrompt
+    model: str
+    url: str
+    rubric: Rubric | None
+    rubric_digest: str | None
+    requests: Mapping[str, str]
+    masked: Callable[[str], str]
+
+
+class Question(NamedTuple):
+    """One call. `left`, `right` and `message` are digests; `shown` numbers the events of `trace`
+    that a claim may name; `request` is the digest of all that decides the reply, and of what it is
+    about."""
+
+    item: Item
+    asked: Asked
+    order: Order
+    repeat: int
+    left: str | None
+    right: str | None
+    message: str | None
+    trace: str | None
+    shown: tuple[int, ...]
+    prompt: str
+    request: str
+
+
+class Estimate(NamedTuple):
+    """`input_tokens` by the rough rule; `cost_usd` with every reply as long as it may be, None
+    without prices."""
+
+    calls: int
+    input_tokens: int
+    cost_usd: float | None
+
+
+def prompt_digest(asked: Asked) -> str:
+    return sha256_hex(asked.prompt.encode())
+
+
+def questions(
+    items: Iterable[Item], bench: Bench, repeats: int = 1, observe: Observe = lambda trace: ()
+) -> Iterator[Question]:
+    """Every call that judging these items takes: pairs in both orders, messages once for each
+    further thing asked, faithfulness for each trace, all `repeats` times. An item that nothing is
+    asked about gives none."""
+    for item in items:
+        for asked in bench.judge.asks:
+            if KIND_OF[asked.preset] != item.kind:
+                continue
+            for repeat in range(1, repeats + 1):
+                if item.kind == "pair":
+                    yield from _pair(item, asked, repeat, bench)
+                else:
+                    yield from _message(item, asked, repeat, bench, observe)
+
+
+def estimate(asked: Sequence[Question], judge: JudgePrompt, prices: Prices) -> Estimate:
+    """What these calls may take."""
+    tokens = sum(math.ceil(len(q.prompt.encode()) / BYTES_PER_TOKEN) for q in asked)
+    usage = Usage(tokens, judge.max_tokens * len(asked))
+    return Estimate(len(asked), tokens, cost_usd(usage, prices))
+
+
+def _pair(item: Item, asked: Asked, repeat: int, bench: Bench) -> Iterator[Question]:
+    low, high = item.messages
+    orders: tuple[tuple[Order, Message, Message], ...] = (
+        ("forward", low, high),
+        ("swapped", high, low),
+    )
+    for order, left, right in orders:
+        texts = {"left": _text(left, bench), "right": _text(right, bench)}
+        yield _question(
+            item, asked, order, repeat, bench, texts, left=left.digest, right=right.digest
+        )
+
+
+def _message(
+    item: Item, asked: Asked, repeat: int, bench: Bench, observe: Observe
+) -> Iterator[Question]:
+    (message,) = item.messages
+    texts = {"message": _text(message, bench)}
+    if asked.preset != "faithfulness":
+        yield _question(item, asked, "single", repeat, bench, texts, message=message.digest)
+        return
+    for trace in message.traces:
+        seen = [one._replace(text=bench.masked(one.text)) for one in observe(trace)]
+        texts["observations"], shown = observations_text(seen)
+        yield _question(
+            item, asked, "single", repeat, bench, texts,
+            message=message.digest, trace=trace, shown=shown,
+        )  # fmt: skip
+
+
+def _text(message: Message, bench: Bench) -> str:
+    return bench.masked(message_text(message.text))
+
+
+def _question(
+    item: Item,
+    asked: Asked,
+    order: Order,
+    repeat: int,
+    bench: Bench,
+    texts: Mapping[str, str],
+    left: str | None = None,
+    right: str | None = None,
+    message: str | None = None,
+    trace: str | None = None,
+    shown: tuple[int, ...] = (),
+) -> Question:
+    user_request = bench.masked(bench.requests.get(item.episode_id, ""))
+    values = {
+        "user_request": user_request,
+        "criteria": bench.masked(criteria_text(bench.rubric)),
+        **texts,
+    }
+    prompt = fill(asked.prompt, values)
+    decides = {
+        "url": bench.url,
+        "model": bench.model,
+        "prompt": prompt,
+        "temperature": bench.judge.temperature,
+        "max_tokens": bench.judge.max_tokens,
+        "repeat": repeat,
+        "about": [item.item, trace],
+    }
+    request = sha256_hex(canonical_bytes(decides, "request"))
+    return Question(item, asked, order, repeat, left, right, message, trace, shown, prompt, request)

@@ -1,0 +1,52 @@
+"""What the workstation remembers of labeling while it runs: half-made marks, items handed back.
+
+Nothing here is an answer: an answer is a label in the store. When the program ends, what was
+not saved is gone, and its item comes up as if it had never been shown.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reviewer.desk.review_views import Answer, LabelItem, LabelKind, Session, Side
+
+Showing = tuple[str, int]
+
+
+@dataclass
+class Draft:
+    """What a person has chosen for one showing so far. `spent` is seconds on screen before now."""
+
+    answer: "Answer | None" = None
+    marks: dict[str, int] = field(default_factory=dict)
+    decided: "dict[str, Side]" = field(default_factory=dict)
+    flag: bool = False
+    note: str = ""
+    spent: float = 0.0
+
+
+class Labeling:
+    """`kind` is what was labeled last."""
+
+    def __init__(self) -> None:
+        self.kind: LabelKind = "pair"
+        self._drafts: dict[tuple[Session, Showing], Draft] = {}
+        self._handed_back: dict[Session, dict[Showing, None]] = {}
+
+    def draft(self, session: "Session", item: "LabelItem") -> Draft:
+        """The draft for a showing; empty when it is new."""
+        return self._drafts.setdefault((session, (item.item, item.showing)), Draft())
+
+    def hand_back(self, session: "Session", item: "LabelItem") -> None:
+        """The item leaves the screen unsaved: it comes again, behind others."""
+        back = self._handed_back.setdefault(session, {})
+        back.pop((item.item, item.showing), None)
+        back[item.item, item.showing] = None
+
+    def saved(self, session: "Session", item: "LabelItem") -> None:
+        """The item has its label. Its draft stays, for when the label is taken back."""
+        self._handed_back.get(session, {}).pop((item.item, item.showing), None)
+
+    def handed_back(self, session: "Session") -> tuple[Showing, ...]:
+        """Showings that left the screen unsaved, the oldest first."""
+        return tuple(self._handed_back.get(session, {}))

@@ -1,0 +1,67 @@
+"""Where the capitals of line 1 lead. A screen is imported when somebody first goes there."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reviewer.desk.review_views import LabelRole
+    from reviewer.tui.app import ReviewerApp
+    from reviewer.tui.screens.base import DeskScreen
+
+
+def place(app: "ReviewerApp", name: str) -> "DeskScreen | str":
+    """The screen of that name for what the reader looks at; or, in words, why there is none yet."""
+    if name == "scorecard":
+        from reviewer.tui.screens.scorecard import ScorecardScreen
+
+        return ScorecardScreen(app.suite_id, app.candidate_id)
+    if name == "runs":
+        from reviewer.tui.screens.runs import RunsScreen
+
+        return RunsScreen()
+    if name == "trajectory":
+        if not app.trace_id:
+            return "no trace chosen yet: S, then Enter on a cell of the scorecard"
+        from reviewer.tui.screens.trajectory import TrajectoryScreen
+
+        return TrajectoryScreen(app.trace_id)
+    if not app.candidate_id:
+        return f"no candidate {_WHY[name]} yet: import traces first"
+    return _of_candidate(app, name)
+
+
+_WHY = {
+    "decision": "to decide on",
+    "label": "with messages to label",
+    "queue": "with messages to label",
+    "judge": "with messages to judge",
+}
+
+
+def _of_candidate(app: "ReviewerApp", name: str) -> "DeskScreen":
+    where = app.suite_id, app.candidate_id
+    if name == "decision":
+        from reviewer.tui.screens.decision import DecisionScreen
+
+        return DecisionScreen(*where)
+    if name == "queue":
+        from reviewer.tui.screens.queue import QueueScreen
+
+        return QueueScreen(*where)
+    if name == "judge":
+        from reviewer.tui.screens.judge import JudgeScreen
+
+        return JudgeScreen(*where)
+    return label_screen(app)
+
+
+def label_screen(app: "ReviewerApp", role: "LabelRole" = "rater", reason: str = "") -> "DeskScreen":
+    """The screen for the kind of items that were labeled last. `reason` keeps to one line of the
+    queue while it has any left."""
+    where = app.suite_id, app.candidate_id
+    if app.labeling.kind == "pair":
+        from reviewer.tui.screens.label_pair import LabelPairScreen
+
+        return LabelPairScreen(*where, role, reason)
+    from reviewer.tui.screens.label_message import LabelMessageScreen
+
+    return LabelMessageScreen(*where, role, reason)

@@ -1,0 +1,684 @@
+"""Labeling through the desk: blind, durable, revisable, and never worth more than a gate."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from doors import SUITE, V7, V8, Door, environment, passing, shipped
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from labelers import drafted, kept, label_all, labeled, labeler, longer, pairs_of, skipping
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.review_views import LabelItem
+
+TELLING = (
+    V7, V8, "v7", "v8", "block", "promote", "critical", "safety", "random", "quota", "lost_episode",
+    "cost", "forbidden:", "judge", "probability", "0.0975",
+)  # fmt: skip
+"""Words that would tell a labeler more than the two messages do."""
+
+
+# sitting down -------------------------------------------------------------------------------------
+
+
+def test_pairs_are_of_the_only_other_candidate(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+    assert (session.baseline_id, session.kind, session.reviewer) == (V7, "pair", "dana")
+
+
+def test_a_candidate_alone_is_compared_with_itself(door: Door) -> None:
+    said = [
+        passing(candidate_id="solo", attempt=n, nonce=n, final_message=f"Answer {n}.")
+        for n in (1, 2, 3)
+    ]
+    door.take("solo.jsonl", said)
+    with labeler(door) as desk:
+        session = desk.label_session(SUITE, "solo")
+        assert session.baseline_id is None
+        assert desk.queue(SUITE, "solo").items == 6
+
+
+def test_ways_out_when_there_is_nothing_to_label(door: Door) -> None:
+    said = [
+        passing(candidate_id=name, attempt=1, nonce=n, final_message="The same.")
+        for n, name in enumerate(("one", "two"))
+    ]
+    door.take("same.jsonl", said)
+    with labeler(door) as desk:
+        with pytest.raises(DeskError) as caught:
+            desk.label_session(SUITE, "one")
+        assert "1 pairs end alike" in caught.value.text
+        assert caught.value.ways_out
+        assert desk.queue(SUITE, "one").identical == 1
+        assert desk.label_session(SUITE, "one", kind="message").kind == "message"
+        for asked in ({"baseline_id": "one"}, {"baseline_id": "nobody"}, {"role": "adjudicator"}):
+            with pytest.raises(DeskError):
+                desk.label_session(SUITE, "one", **asked)
+        with pytest.raises(DeskError):
+            desk.label_session(SUITE, "nobody")
+
+
+@pytest.mark.parametrize("name", ["jane@corp-mail.org", "+49 170 1234567", " ", "a\x1b[2Jb"])
+def test_a_name_that_identifies_a_person_is_refused(full: Door, name: str) -> None:
+    with labeler(full, name) as desk, pytest.raises(DeskError):
+        pairs_of(desk)
+    assert kept(full) == []
+
+
+# what is shown ------------------------------------------------------------------------------------
+
+
+def test_every_pair_is_shown_twice_with_its_sides_exchanged(full: Door) -> None:
+    shown = labeled(full)
+    assert len(shown) == 8
+    first = {item.item: item for item in shown if item.showing == 1}
+    second = {item.item: item for item in shown if item.showing == 2}
+    assert len(first) == len(second) == 4
+    for name, item in first.items():
+        assert (item.left, item.right) == (second[name].right, second[name].left)
+        assert shown.index(second[name]) - shown.index(item) >= 4
+    assert [item.place for item in shown] == list(range(1, 9))
+    assert {item.total for item in shown} == {8}
+
+
+def rendered(item: LabelItem) -> str:
+    """All that a screen could draw of an item, but the messages, the request and the rubric, which
+    are what is to be read."""
+    plain = msgspec.to_builtins(item)
+    for name in ("left", "right", "message", "user_request", "criteria", "rubric"):
+        del plain[name]
+    return json.dumps(plain).casefold()
+
+
+def test_what_is_shown_tells_nothing_of_where_it_is_from(full: Door) -> None:
+    with labeler(full) as desk:
+        shown = label_all(desk, pairs_of(desk))
+        messages = label_all(desk, pairs_of(desk, kind="message"))
+    assert len(messages) >= 4
+    for item in (*shown, *messages):
+        assert [word for word in TELLING if word in rendered(item)] == []
+        texts = f"{item.left} {item.right} {item.message}"
+        assert not any(name in texts for name in (V7, V8))
+
+
+def test_what_others_said_changes_nothing_of_what_is_shown(full: Door) -> None:
+    with labeler(full, "dana") as desk:
+        session = pairs_of(desk)
+        first = desk.next_item(session)
+        labeled(full, "kim", lambda item: "left")
+        labeled(full, "lee", lambda item: "both_bad")
+        assert desk.next_item(session) == first
+    again = [(item.item, item.showing, item.left) for item in labeled(full, "dana")]
+    kims = [(x["item"], x["showing"]) for x in kept(full) if x["reviewer"] == "kim"]
+    assert [one[:2] for one in again] == kims
+
+
+def test_a_trace_without_a_final_message_is_judged_as_such(door: Door) -> None:
+    said = [passing(candidate_id="one", nonce=1), passing(candidate_id="two", nonce=2)]
+    del said[0]["final_message"]
+    door.take("t.jsonl", said)
+    with labeler(door) as desk:
+        item = desk.next_item(desk.label_session(SUITE, "two"))
+    assert item is not None
+    assert {item.left, item.right} == {None, said[1]["final_message"]}
+
+
+def test_what_held_raw_identifiers_is_never_shown(door: Door) -> None:
+    said = [passing(candidate_id=name, nonce=n) for n, name in enumerate(("one", "two"))]
+    said[0]["final_message"] = "Write to jane@corp-mail.org."
+    door.take("t.jsonl", said)
+    with labeler(door) as desk:
+        with pytest.raises(DeskError) as caught:
+            desk.label_session(SUITE, "two")
+        queue = desk.queue(SUITE, "one", kind="message")
+        assert (queue.items, queue.open_high) == (0, 1)
+    assert "stand alone" in caught.value.text
+
+
+def test_a_message_is_asked_about_with_every_level_of_every_criterion(full: Door) -> None:
+    with labeler(full) as desk:
+        item = desk.next_item(pairs_of(desk, kind="message"))
+    assert item is not None
+    assert [len(criterion.levels) for criterion in item.criteria] == [2, 5, 3]
+    assert item.message
+    assert (item.left, item.right, item.rubric) == (None, None, "refund-final-message v2")
+
+
+# saving -------------------------------------------------------------------------------------------
+
+
+def test_a_label_carries_what_it_was_made_under(full: Door) -> None:
+    with labeler(full) as desk:
+        item = desk.next_item(session := pairs_of(desk))
+        assert item is not None
+        draft = drafted(item, "right", decided={"accurate": "left"}, flag=True, duration_ms=4321)
+        saved = desk.record_label(session, draft)
+    (label,) = kept(full)
+    assert (label["uid"], label["at"], label["item"]) == (saved.uid, saved.at, item.item)
+    assert (label["answer"], label["decided"], label["flag"]) == (
+        "right",
+        {"accurate": "left"},
+        True,
+    )
+    assert (label["reviewer"], label["role"], label["duration_ms"]) == ("dana", "rater", 4321)
+    assert (label["rubric_id"], label["rubric_version"]) == ("refund-final-message", "v2")
+    assert label["reasons"] == list(saved.reasons)
+    assert (label["pi"] is not None) == ("random" in saved.reasons)
+    assert len(label["traces"]) >= 2
+
+
+def test_a_note_is_masked_before_it_is_kept(full: Door) -> None:
+    with labeler(full) as desk:
+        item = desk.next_item(session := pairs_of(desk))
+        assert item is not None
+        note = "ask jane@corp-mail.org, card 4111 1111 1111 1111"
+        desk.record_label(session, drafted(item, note=note))
+        item = desk.next_item(session)
+        assert item is not None
+        desk.record_label(session, skipping(item, "see bob@corp-mail.org"))
+    raw = full.store.read_bytes() + b"".join(
+        path.read_bytes() for path in full.store.parent.glob("review.db-wal")
+    )
+    assert b"corp-mail" not in raw
+    assert b"4111 1111" not in raw
+    assert "[REDACTED:email]" in kept(full)[0]["note"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"answer": None},
+        {"decided": {"nothing": "left"}},
+        {"marks": {"accurate": 1}},
+        {"item": "0" * 64},
+        {"showing": 3},
+        {"note": "\ud800"},
+        {"skipped": ""},
+        {"answer": "maybe"},
+    ],
+)
+def test_what_is_no_label_is_refused_and_not_kept(full: Door, changes: dict[str, Any]) -> None:
+    with labeler(full) as desk:
+        item = desk.next_item(session := pairs_of(desk))
+        assert item is not None
+        draft = msgspec.structs.replace(drafted(item), **changes)
+        with pytest.raises(DeskError):
+            desk.record_label(session, draft)
+        assert desk.next_item(session) == item
+    assert kept(full) == []
+
+
+def test_a_message_needs_every_criterion(full: Door) -> None:
+    with labeler(full) as desk:
+        item = desk.next_item(session := pairs_of(desk, kind="message"))
+        assert item is not None
+        for marks in ({"accurate": 1}, {"accurate": 3, "next-step": 1, "access": 1}):
+            with pytest.raises(DeskError):
+                desk.record_label(session, drafted(item, marks=marks))
+        desk.record_label(session, drafted(item))
+    assert len(kept(full)) == 1
+
+
+LABELER = """
+import sys
+from pathlib import Path
+from reviewer.desk.desk import Desk
+from reviewer.desk.workspace import at
+from labelers import drafted
+desk = Desk(at(Path(sys.argv[1])), "dana")
+session = desk.label_session(sys.argv[2], sys.argv[3])
+while (item := desk.next_item(session)) is not None:
+    print(desk.record_label(session, drafted(item)).uid, flush=True)
+"""
+
+
+def test_a_label_survives_a_kill_once_it_was_acknowledged(full: Door, repository: Any) -> None:
+    path = os.pathsep.join((str(repository), str(repository / "tests")))
+    acknowledged: list[str] = []
+    for after in (1, 3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", LABELER, str(full.root), SUITE, V8],
+            env=environment(PYTHONPATH=path),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        first = [process.stdout.readline().strip() for _ in range(after)]
+        process.send_signal(signal.SIGKILL)
+        acknowledged += [uid for uid in (*first, *process.stdout.read().split()) if uid]
+        process.wait()
+        assert {uid for (uid,) in full.rows("SELECT uid FROM label")} >= set(acknowledged)
+        full.healthy()
+    assert len(acknowledged) >= 4
+    shown = labeled(full)
+    assert len(shown) <= 8 - len(set(acknowledged))
+    keys = [(x["item"], x["showing"]) for x in kept(full)]
+    assert len(keys) == len(set(keys)) == 8
+
+
+def test_two_people_label_at_once_and_nothing_is_lost(full: Door) -> None:
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            labeled(full, name)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("dana", "kim", "lee")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len({x["uid"] for x in kept(full)}) == 24
+    full.healthy()
+
+
+# taking back, revising, skipping, handing back ----------------------------------------------------
+
+
+def test_what_is_taken_back_is_kept_and_comes_again(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        with pytest.raises(DeskError):
+            desk.undo_label(session)
+        first, second = (one(desk, session) for one in (answer, answer))
+        again = desk.undo_label(session)
+        assert (again.item, again.showing, again.place) == (second.item, second.showing, 2)
+        assert desk.next_item(session) == again
+        saved = desk.record_label(session, drafted(again, "tie"))
+        assert (saved.done, saved.total) == (2, 8)
+        assert (desk.undo_label(session).item, desk.undo_label(session).item) == (
+            second.item,
+            first.item,
+        )
+    labels = kept(full)
+    assert [x["withdrawn"] for x in labels] == [False, False, True, False, True, True]
+    assert labels[2]["revises"] == labels[1]["uid"]
+    assert labels[3]["revises"] == labels[2]["uid"]
+    assert labels[2]["answer"] is None
+
+
+def answer(desk: Any, session: Any) -> LabelItem:
+    item = desk.next_item(session)
+    assert item is not None
+    desk.record_label(session, drafted(item, longer(item)))
+    return item  # type: ignore[no-any-return]
+
+
+def test_a_second_label_of_a_showing_revises_the_first(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        item = answer(desk, session)
+        saved = desk.record_label(session, drafted(item, "tie"))
+        assert saved.done == 1
+        report = desk.build(SUITE, V8).report["review"]
+    first, second = kept(full)
+    assert (second["revises"], second["answer"]) == (first["uid"], "tie")
+    assert report["labels"] == 1
+
+
+def test_the_order_of_labels_is_the_order_they_were_made_in_whatever_the_clock_does(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datetime
+
+    from reviewer.desk import label_drafts
+
+    class Stopped(datetime.datetime):
+        hour_now = 12
+
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            cls.hour_now -= 1
+            return datetime.datetime(2026, 1, 1, cls.hour_now, tzinfo=tz)
+
+    monkeypatch.setattr(label_drafts, "datetime", Stopped)
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        made = [answer(desk, session) for _ in range(4)]
+        assert desk.undo_label(session).item == made[-1].item
+    times = [x["at"] for x in kept(full)]
+    assert times == sorted(set(times))
+
+
+def test_a_label_dated_far_ahead_drags_nobody_along(full: Door) -> None:
+    with labeler(full) as desk:
+        answer(desk, pairs_of(desk))
+        label = {**kept(full)[0], "at": "9999-12-31T23:59:59Z", "showing": 2}
+        label["left"], label["right"] = label["right"], label["left"]
+        del label["uid"]
+        assert desk.import_labels(json.dumps(label).encode(), "far.jsonl")["added"] == 1
+        answer(desk, pairs_of(desk))
+    assert kept(full)[2]["at"] < "9999"
+
+
+def test_another_store_in_its_place_is_read_anew(full: Door, tmp_path: Path) -> None:
+    with labeler(full) as desk:
+        before = desk.export_labels(SUITE)
+        copy = tmp_path / "copy.db"
+        full.ok("backup", copy)
+        labeled(full, "kim")
+        assert desk.export_labels(SUITE) != before
+        desk.close()
+        for path in full.store.parent.glob("review.db*"):
+            path.unlink()
+        copy.rename(full.store)
+        assert desk.export_labels(SUITE) == before
+        labeled(full, "lee")
+        assert b'"lee"' in desk.export_labels(SUITE)
+
+
+def test_what_is_skipped_is_done_and_counts_for_nothing(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        item = desk.next_item(session)
+        assert item is not None
+        desk.record_label(session, skipping(item, "cannot tell"))
+        following = desk.next_item(session)
+        assert following is not None
+        assert (following.done, following.skipped, following.place) == (1, 1, 2)
+        assert desk.queue(SUITE, V8).done == 1
+        assert desk.build(SUITE, V8).report["review"]["labels"] == 0
+
+
+def test_what_is_handed_back_comes_later(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        first = desk.next_item(session)
+        assert first is not None
+        handed = ((first.item, first.showing),)
+        second = desk.next_item(session, handed)
+        assert second is not None
+        assert second.item != first.item
+        places = []
+        while (item := desk.next_item(session, handed)) is not None:
+            places.append((item.item, item.showing))
+            desk.record_label(session, drafted(item))
+        assert sorted(places) == sorted(set(places))
+        assert len(places) == 8
+        assert handed[0] in places
+        messages = pairs_of(desk, kind="message")
+        one = desk.next_item(messages)
+        assert one is not None
+        other = desk.next_item(messages, ((one.item, 1),))
+        assert other is not None
+        assert other.item != one.item
+
+
+def test_one_reason_of_the_queue_can_be_asked_for(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk, baseline_id=V7)
+        item = desk.next_item(session, reason="safety")
+        assert item is not None
+        saved = desk.record_label(session, drafted(item))
+        assert saved.reasons[0] == "safety"
+        # Its other order is not near enough to be asked for yet.
+        assert desk.next_item(session, reason="safety") is None
+        assert desk.next_item(session, reason="thumbs_down") is None
+        high = desk.next_item(session, reason="low")
+        assert high is not None
+
+
+# the end, the queue, a third person ---------------------------------------------------------------
+
+
+def test_ones_own_end_is_told_at_the_end_only(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        for _ in range(7):
+            answer(desk, session)
+            assert desk.own_end(session) == ()
+            assert desk.queue(SUITE, V8).consistency == ()
+        answer(desk, session)
+        same, left = desk.own_end(session)
+        assert (same.hits, same.n, same.value) == (4, 4, 1.0)
+        assert (left.hits, left.n) == (4, 8)
+        assert desk.queue(SUITE, V8).consistency == (same, left)
+        desk.undo_label(session)
+        assert desk.own_end(session) == ()
+
+
+def test_the_queue_counts_by_reason_and_names_no_item_before_it_is_saved(full: Door) -> None:
+    with labeler(full) as desk:
+        before = desk.queue(SUITE, V8)
+        assert (before.items, before.done, before.saved, before.reviewers) == (8, 0, (), ())
+        assert sum(line.left for line in before.reasons) == 8
+        assert before.needed.startswith("needed: a second reviewer")
+        item = answer(desk, pairs_of(desk))
+        after = desk.queue(SUITE, V8)
+    assert sum(line.done for line in after.reasons) == 1
+    assert len(after.saved) == 1
+    assert after.saved[0][2] in ("left", "right")
+    assert item.item not in json.dumps(msgspec.to_builtins(before))
+
+
+def test_agreement_and_what_people_part_on(full: Door) -> None:
+    labeled(full, "dana")
+    labeled(full, "kim")
+    labeled(full, "lee", lambda item: "tie")
+    with labeler(full, "robin") as desk:
+        queue = desk.queue(SUITE, V8)
+        assert queue.disagreements == ()  # robin has yet to see these
+        labeled(full, "robin")
+        queue = desk.queue(SUITE, V8)
+    raw, alpha, ac1, _ = queue.agreement
+    assert queue.reviewers == ("dana", "kim", "lee", "robin")
+    assert raw.n == 4
+    assert raw.value == pytest.approx(0.5)
+    assert None not in (alpha.value, ac1.value)
+    assert len(queue.disagreements) == 4
+    assert "differ on the winner" in queue.disagreements[0].text
+
+
+def test_a_third_person_settles_blind_and_no_rater_does(full: Door) -> None:
+    labeled(full, "dana")
+    labeled(full, "kim", lambda item: "tie")
+    with labeler(full, "dana") as desk, pytest.raises(DeskError):
+        pairs_of(desk, role="adjudicator")
+    with labeler(full, "robin") as desk:
+        session = pairs_of(desk, role="adjudicator")
+        shown = label_all(desk, session)
+        assert [item.total for item in shown] == [4] * 4
+        assert {item.showing for item in shown} == {1}
+        assert all(word not in rendered(item) for item in shown for word in ("dana", "kim"))
+        with labeler(full, "dana") as rater:
+            assert rater.queue(SUITE, V8).disagreements == ()
+            review = rater.build(SUITE, V8).report["review"]
+    assert review["disagreements_open"] == 0
+    assert {x["role"] for x in kept(full) if x["reviewer"] == "robin"} == {"adjudicator"}
+
+
+# what it means for a release ----------------------------------------------------------------------
+
+
+def test_the_shipped_candidate_promotes_without_a_label_and_with_them(full: Door) -> None:
+    with labeler(full) as desk:
+        built = desk.build(SUITE, V8)
+        assert built.assessment.recommendation == "promote"
+        assert built.report["review"]["high_flags"] == {"traces": 0, "open": 0, "first_open": []}
+        assert built.report["review"]["why"] == "no labels yet"
+        label_all(desk, pairs_of(desk), lambda item: "both_bad")
+        built = desk.build(SUITE, V8)
+    assert built.assessment.recommendation == "promote"
+    review = built.report["review"]
+    assert (review["pairs_labelled"], review["labels"], review["reviewers"]) == (4, 8, ["dana"])
+    assert review["sample"] == 4
+
+
+def test_a_high_flag_is_closed_by_a_label_of_what_the_trace_ended_with(full: Door) -> None:
+    with labeler(full) as desk:
+        flags = desk.build(SUITE, V7).report["review"]["high_flags"]
+        assert (flags["traces"], flags["open"]) == (1, 1)
+        assert flags["first_open"] == [
+            {"trace_id": f"{SUITE}/{V7}/attack-014/1", "reasons": ["safety"]}
+        ]
+        assert desk.queue(SUITE, V7).open_high == 1
+        session = pairs_of(desk, candidate=V7)
+        item = desk.next_item(session, reason="safety")
+        assert item is not None
+        desk.record_label(session, skipping(item, "later"))
+        assert desk.queue(SUITE, V7).open_high == 1
+        desk.record_label(session, drafted(item))
+        assert desk.queue(SUITE, V7).open_high == 0
+        built = desk.build(SUITE, V7)
+    assert built.report["review"]["high_flags"]["open"] == 0
+    assert built.assessment.recommendation == "block"
+
+
+def test_a_report_says_the_same_of_labels_as_of_the_store(full: Door) -> None:
+    first = [desk_report(full, candidate) for candidate in (V7, V8)]
+    labeled(full, "dana")
+    labeled(full, "kim")
+    for candidate, before in zip((V7, V8), first, strict=True):
+        after = desk_report(full, candidate)
+        changed = {name for name in after if after[name] != before[name]}
+        assert changed <= {"review", "needs", "not_measured", "what_this_does_not_show", "judge"}
+        assert after["review"]["agreement"][0]["raw"]["hits"] == 4
+
+
+def desk_report(door: Door, candidate: str) -> dict[str, Any]:
+    with labeler(door) as desk:
+        return desk.build(SUITE, candidate).report
+
+
+ANSWERS = st.lists(st.sampled_from(["left", "right", "tie", "both_bad", "skip"]), max_size=20)
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(answers=ANSWERS, marks=st.lists(st.integers(1, 2), max_size=4))
+def test_no_set_of_labels_changes_a_gate_or_turns_a_block(
+    full: Door, answers: list[str], marks: list[int]
+) -> None:
+    hard = ("gates", "failures", "critical_failures", "hard_pass_rate", "pass_hat", "reasons")
+    before = desk_report(full, V7)
+    people = full.one("SELECT count(DISTINCT reviewer) FROM label")
+    with labeler(full, f"reviewer {people}") as desk:
+        session = pairs_of(desk, candidate=V7)
+        for word in answers:
+            item = desk.next_item(session)
+            if item is None:
+                break
+            draft = skipping(item, "no") if word == "skip" else drafted(item, word)
+            desk.record_label(session, draft)
+        session = pairs_of(desk, candidate=V7, kind="message")
+        for mark in marks:
+            item = desk.next_item(session)
+            if item is None:
+                break
+            levels = {c.criterion_id: mark for c in item.criteria}
+            desk.record_label(session, drafted(item, marks=levels))
+        after = desk.build(SUITE, V7).report
+    assert after["recommendation"] == "block"
+    assert {name: after[name] for name in hard} == {name: before[name] for name in hard}
+
+
+def test_an_iteration_limit_that_policy_forgives_holds_until_a_person_has_looked(
+    door: Door,
+) -> None:
+    """A policy may forgive a failed attempt; it does not forgive that nobody looked at it."""
+    lenient(door)
+    records = [
+        passing(episode, attempt=n, nonce=n)
+        for episode in ("damaged-221", "appeal-009", "attack-014")
+        for n in (1, 2, 3)
+    ]
+    records[0]["termination"] = "max_steps"
+    door.take("t.jsonl", records)
+    with labeler(door) as desk:
+        held = desk.build(SUITE, "cand-a").assessment
+        assert held.recommendation == "hold"
+        assert [reason.text for reason in held.reasons] == [
+            "review missing: 1 of 1 high flags open"
+        ]
+        assert held.needs == ("labels that close 1 high flag",)
+        session = desk.label_session(SUITE, "cand-a", kind="message")
+        item = desk.next_item(session, reason="high")
+        assert item is not None
+        desk.record_label(session, drafted(item))
+        assert desk.build(SUITE, "cand-a").assessment.recommendation == "promote"
+
+
+def lenient(door: Door, wording: Sequence[object] = (), **labels: object) -> None:
+    """The suite with a policy that forgives failed attempts, and a manifest of cand-a."""
+    rubric = json.loads((door.suite / "rubric.json").read_bytes())
+    (door.suite / "rubric.json").write_text(json.dumps({**rubric, "wording": list(wording)}))
+    shutil.rmtree(door.suite / ".frozen")
+    for path in (door.suite / "suite.lock", door.suite / "suite.sha256"):
+        path.unlink()
+    raw = json.loads((door.suite / "suite.json").read_bytes())
+    raw["policy"] |= {"hard_pass_rate": 0.5, "pass_hat": {"k": 1, "min": 0.5}}
+    raw["policy"]["labels"] |= labels
+    (door.suite / "suite.json").write_text(json.dumps(raw))
+    door.ok("suite", "freeze", SUITE)
+    manifest = json.loads((door.suite / "candidates" / f"{V8}.json").read_bytes())
+    manifest["candidate_id"] = "cand-a"
+    (door.suite / "candidates" / "cand-a.json").write_text(json.dumps(manifest))
+
+
+def test_a_judge_that_flips_brings_its_pairs_up_and_is_told_to_nobody(full: Door) -> None:
+    with labeler(full) as desk:
+        before = desk.queue(SUITE, V8)
+        first = desk.next_item(pairs_of(desk))
+        full.ok("judgments", "import", full.suite / "judgments" / "shopflow.jsonl")
+        after = desk.queue(SUITE, V8)
+        shown = label_all(desk, pairs_of(desk))
+    counts = [
+        {line.reason: line.left for line in queue.reasons}["judge_flips"]
+        for queue in (before, after)
+    ]
+    assert counts[0] == 0 < counts[1]
+    assert first is not None
+    assert all("judge" not in rendered(item) for item in shown)
+
+
+def test_wording_that_policy_wants_is_looked_for_in_every_message(door: Door) -> None:
+    rules = [
+        {"wording_id": "refund", "says": ["refund"]},
+        {"wording_id": "promise", "never": ["guaranteed"], "episodes": ["appeal-009"]},
+    ]
+    lenient(door, wording=rules)
+    texts = ["A refund was paid.", "No refund was paid.", "It is guaranteed.", None]
+    records = [
+        passing("appeal-009", attempt=n, nonce=n, final_message=text)
+        for n, text in enumerate(texts, 1)
+    ]
+    door.take("t.jsonl", records)
+    with labeler(door) as desk:
+        built = desk.build(SUITE, "cand-a")
+    section = built.report["review"]["wording"]
+    assert (section["checked"], section["of"]) == (4, 4)
+    found = {rule["wording_id"]: rule for rule in section["rules"]}
+    assert [found["refund"][name] for name in ("holds", "breaks", "unknown")] == [1, 3, 0]
+    assert [found["promise"][name] for name in ("holds", "breaks", "unknown")] == [3, 1, 0]
+    assert found["promise"]["first"] == [f"{SUITE}/cand-a/appeal-009/3"]
+    assert not any("wording" in reason.text for reason in built.assessment.reasons)
+
+
+def test_pairs_that_the_policy_wants_hold_with_their_number(door: Door) -> None:
+    lenient(door, min_pairs=3)
+    door.take("t.jsonl", [*shipped(V7), *shipped(V8)])
+    with labeler(door) as desk:
+        assert desk.build(SUITE, V8).assessment.needs == ("3 more labelled pairs",)
+        session = pairs_of(desk)
+        shown = [answer(desk, session) for _ in range(5)]
+        review = desk.build(SUITE, V8)
+        assert len({item.item for item in shown}) == 4
+        assert (review.report["review"]["pairs_labelled"]) == 1
+        assert review.report["review"]["pairs_begun"] == 3
+        assert review.assessment.needs == ("2 more labelled pairs",)
+        assert review.assessment.reasons[0].observed == "1 of 3 pairs"
+        label_all(desk, session)
+        assert desk.build(SUITE, V8).assessment.recommendation == "promote"

@@ -1,0 +1,719 @@
+"""Labeling by the keyboard: blind, durable, and never without a person's choice."""
+
+import re
+import threading
+
+import msgspec
+import pytest
+from fake_desk import DIGEST, HOSTILE, SUITE, V7, V8
+from fake_review import CRITERIA, GOOD, JUDGE, WEAK, ReviewDesk
+from test_tui_screens import running, shell
+from textual.binding import Binding
+from textual.pilot import Pilot
+from tui_probe import press, same_as_golden, screen_text, settle, strips
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.review_views import CriterionView
+from reviewer.tui.app import ReviewerApp
+from reviewer.tui.live import LiveRuns
+from reviewer.tui.passage import Passage
+from reviewer.tui.screens.label_session import LabelSession
+
+SIZES = ((80, 24), (200, 50))
+LONG = "\n".join(f"line {number}" for number in range(1, 61))
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock moved by hand."""
+    now = [100.0]
+    monkeypatch.setattr(LabelSession, "clock", staticmethod(lambda: now[0]))
+    monkeypatch.setattr(LiveRuns, "EVERY", 0.0)
+    return now
+
+
+def saved(desk: ReviewDesk) -> list[tuple[str, int, str | None]]:
+    return [(each.item, each.showing, each.answer) for each in desk.saved_labels]
+
+
+def below_title(app: ReviewerApp) -> str:
+    """The screen without line 1, which names the screens."""
+    return screen_text(app).partition("\n")[2]
+
+
+# what stands there
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("label-pair", ("L", "h", "enter", "h", "2")),
+        ("label-message", ("L", "c", "1", "4")),
+        ("label-skip", ("L", "minus")),
+    ],
+)
+async def test_a_label_screen_to_the_character(
+    name: str, keys: tuple[str, ...], size: tuple[int, int]
+) -> None:
+    app = shell(ReviewDesk.ready())
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        await press(pilot, *keys)
+        same_as_golden(app, f"{name}-{size[0]}x{size[1]}")
+
+
+async def test_nothing_is_chosen_before_the_person_chooses() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        assert "(x)" not in screen_text(app)
+        await press(pilot, "enter", "enter")
+        assert "choose a side first" in screen_text(app)
+        assert saved(desk) == []
+        await press(pilot, "c")
+        assert "✓" not in screen_text(app)
+        await press(pilot, "enter")
+        assert "criterion 1 has no answer yet" in screen_text(app)
+        assert saved(desk) == []
+
+
+async def test_every_line_fills_its_width() -> None:
+    for size in ((60, 20), (80, 24), (133, 31)):
+        app = shell(ReviewDesk.ready(hostile=True))
+        async with running(app, size) as pilot:
+            await settle(pilot)
+            for key in ("L", "h", "tab", "tab", "tab", "c", "question_mark"):
+                await press(pilot, key)
+                assert {strip.cell_length for strip in strips(app)} == {size[0]}
+
+
+async def test_hostile_text_is_seen_and_does_nothing() -> None:
+    app = shell(ReviewDesk.ready(hostile=True, left=HOSTILE))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        text = screen_text(app)
+        assert "[/foo] ␛]52;c;ZXZpbA==␇" in text
+        assert "⟨U+202E⟩" in text
+        assert not any(ord(char) < 32 for strip in strips(app) for char in strip.text)
+        await press(pilot, "c")
+        assert "[/foo] ␛]52;c;ZXZpbA==␇" in screen_text(app)
+
+
+@pytest.mark.parametrize("missing", [None, ""])
+async def test_a_missing_final_message_says_so_and_can_be_judged(missing: str | None) -> None:
+    desk = ReviewDesk.ready(left=missing)
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        assert "○ no final message in this trace" in screen_text(app)
+        await press(pilot, "l", "enter")
+        assert saved(desk) == [("pair-1", 1, "right")]
+        await press(pilot, "c")
+        assert "○ no final message in this trace" in screen_text(app)
+
+
+async def test_both_sides_scroll_together_and_tab_widens_one() -> None:
+    app = shell(ReviewDesk.ready(left=LONG, right=WEAK, request=LONG))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        left, right = (app.screen.query_one(f"#{name}", Passage) for name in ("left", "right"))
+        await press(pilot, "j", "j")
+        assert left.scroll_offset.y == 2
+        assert right.scroll_offset.y == min(2, right.last)
+        await press(pilot, "G")
+        assert "line 60" in screen_text(app)
+        await press(pilot, "g")
+        assert (left.scroll_offset.y, right.scroll_offset.y) == (0, 0)
+        await press(pilot, "tab")
+        assert "━━ Left ━" in screen_text(app)
+        assert "Right ━" not in screen_text(app)
+        await press(pilot, "tab", "pagedown")
+        assert "Left ━" not in screen_text(app)
+        await press(pilot, "tab", "G")
+        assert "line 60" in screen_text(app)
+        await press(pilot, "tab")
+        assert "━━ Left ━" in screen_text(app)
+        assert "━━ Right ━" in screen_text(app)
+
+
+async def test_the_wheel_scrolls_both_sides() -> None:
+    app = shell(ReviewDesk.ready(left=LONG, right=LONG))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        left, right = (app.screen.query_one(f"#{name}", Passage) for name in ("left", "right"))
+        left.post_message(_wheel(left))
+        await settle(pilot)
+        assert left.scroll_offset.y == right.scroll_offset.y == 3
+
+
+def _wheel(widget: Passage) -> object:
+    from textual.events import MouseScrollDown
+
+    return MouseScrollDown(widget, 1, 1, 0, 0, 0, False, False, False)
+
+
+async def test_the_mouse_chooses_and_saves() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        line = screen_text(app).splitlines()[19]
+        await pilot.click("#answers", offset=(line.index("Right"), 1))
+        await settle(pilot)
+        assert "(x) Right" in screen_text(app)
+        line = screen_text(app).splitlines()[23]
+        await pilot.click("#foot", offset=(line.index("save"), 1))
+        await settle(pilot)
+        assert saved(desk) == [("pair-1", 1, "right")]
+
+
+# labels by keystrokes
+
+
+async def test_a_label_takes_two_keys_and_is_durable_before_the_next_item() -> None:
+    class Watched(ReviewDesk):
+        def next_item(self, *args: object, **options: object) -> object:  # type: ignore[override]
+            self.log.append("next")
+            return super().next_item(*args, **options)  # type: ignore[arg-type]
+
+    desk = Watched.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "enter", "t", "enter", "b", "enter", "right", "enter")
+        assert saved(desk) == [
+            ("pair-1", 1, "left"),
+            ("pair-2", 1, "tie"),
+            ("pair-3", 1, "both_bad"),
+            ("pair-4", 1, "right"),
+        ]
+        assert desk.log == [
+            "next",
+            *(each for n in range(1, 5) for each in (f"saved pair-{n}/1", "next")),
+        ]
+        assert "item 4 saved 09:02:31Z. u takes it back." in screen_text(app)
+        assert "4 of 8 done" in screen_text(app)
+
+
+@pytest.mark.slow
+async def test_forty_pairs_by_keystrokes_alone() -> None:
+    desk = ReviewDesk.ready(pairs=40)
+    app = shell(desk)
+    said = [("h", "left"), ("l", "right"), ("t", "tie"), ("b", "both_bad")]
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        for number in range(80):
+            await press(pilot, said[number % 4][0], "enter")
+        assert saved(desk) == [
+            (f"pair-{number % 40 + 1}", number // 40 + 1, said[number % 4][1])
+            for number in range(80)
+        ]
+        text = screen_text(app)
+        assert "everything here is done" in text
+        assert "dana agrees with dana" in text
+        assert "dana picks the left slot" in text
+
+
+async def test_what_a_person_may_know_of_himself_comes_at_the_end_only() -> None:
+    desk = ReviewDesk.ready(pairs=1)
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "enter")
+        assert "agrees with" not in screen_text(app)
+        await press(pilot, "h", "enter")
+        assert "dana agrees with dana" in screen_text(app)
+        await press(pilot, "u")
+        assert "agrees with" not in screen_text(app)
+        assert "item 2 of 2" in screen_text(app)
+
+
+async def test_keys_pressed_while_a_label_is_saved_do_not_reach_the_next_item() -> None:
+    desk = ReviewDesk.ready(slow=threading.Event())
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h")
+        await pilot.press("enter", "l", "enter", "minus", "u")
+        assert desk.slow is not None
+        desk.slow.set()
+        await settle(pilot)
+        assert saved(desk) == [("pair-1", 1, "left")]
+        assert app.screen is app.here
+        assert "(x)" not in screen_text(app)
+        assert "item 2 of 8" in screen_text(app)
+        await press(pilot, "u")
+        assert "(x) Left" in screen_text(app)
+
+
+async def test_a_label_that_cannot_be_saved_stays_on_the_screen() -> None:
+    desk = ReviewDesk.ready(refuse_label=DeskError(f"the store of {V8} is full", "free some room"))
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "enter")
+        text = screen_text(app)
+        assert "✗ the store of … is full free some room" in text
+        assert "(x) Left" in text
+        desk.refuse_label = None
+        await press(pilot, "enter")
+        assert saved(desk) == [("pair-1", 1, "left")]
+
+
+async def test_a_label_that_fails_after_the_screen_was_left_is_told_elsewhere() -> None:
+    desk = ReviewDesk.ready(
+        slow=threading.Event(), refuse_label=DeskError("the store is full", "free some room")
+    )
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h")
+        await pilot.press("enter", "S")
+        assert desk.slow is not None
+        desk.slow.set()
+        await settle(pilot)
+        assert "✗ the store is full" in screen_text(app)
+
+
+async def test_undo_gives_the_item_back_with_what_was_said() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "2", "enter", "l", "u")
+        text = screen_text(app)
+        assert "item 1 of 8" in text
+        assert text.count("(x) Left") == 2
+        assert desk.log == ["saved pair-1/1", "withdrawn pair-1/1"]
+        await press(pilot, "t", "enter")
+        assert saved(desk) == [("pair-1", 1, "tie")]
+        assert "item 2 of 8" in screen_text(app)
+        assert "(x) Right" in screen_text(app)  # the item that undo interrupted kept its mark
+        await press(pilot, "u", "u")
+        assert "there is no label of yours to take back" in screen_text(app)
+
+
+async def test_skip_takes_a_reason_by_number() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "minus", "escape")
+        assert saved(desk) == []
+        await press(pilot, "minus", "9", "3")
+        [label] = desk.saved_labels
+        assert (label.skipped, label.answer, label.decided) == (
+            "a language I do not read",
+            None,
+            {},
+        )
+        assert "1 of 8 done, 1 skipped" in screen_text(app)
+
+
+async def test_flag_and_note_go_with_the_label() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "exclamation_mark", "w", *"see me", "enter")
+        assert "(x) flag" in screen_text(app)
+        assert "note: see me" in screen_text(app)
+        await press(pilot, "h", "enter", "h", "enter")
+        first, second = desk.saved_labels
+        assert (first.flag, first.note) == (True, "see me")
+        assert (second.flag, second.note) == (False, "")
+
+
+async def test_a_criterion_goes_from_side_to_side_to_none() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "l", "1", "2", "2", "3", "3", "3", "9")
+        assert "there is no criterion 9" in screen_text(app)
+        await press(pilot, "enter")
+        assert desk.saved_labels[0].decided == {"accurate": "right", "next-step": "left"}
+
+
+async def test_a_required_criterion_is_asked_for() -> None:
+    needed = msgspec.structs.replace(CRITERIA[1], required=True)
+    desk = ReviewDesk.ready(criteria=(CRITERIA[0], needed))
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "enter")
+        assert "criterion 2 is needed" in screen_text(app)
+        assert saved(desk) == []
+        await press(pilot, "2", "enter")
+        assert desk.saved_labels[0].decided == {"next-step": "left"}
+
+
+async def test_many_criteria_fit_at_80_columns() -> None:
+    criteria = tuple(
+        msgspec.structs.replace(CRITERIA[0], number=n, criterion_id=f"c{n}", title=f"criterion {n}")
+        for n in range(1, 10)
+    )
+    desk = ReviewDesk.ready(criteria=criteria)
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "9", "l", "enter")
+        assert desk.saved_labels[0].decided == {"c9": "left"}
+        assert "criterion 9" in screen_text(app)
+        await press(pilot, "c", *"12121212")
+        text = screen_text(app)
+        assert "›9 criterion 9" in text
+        assert "1 yes" in text
+        await press(pilot, "2", "enter")
+        assert len(desk.saved_labels[1].marks) == 9
+
+
+async def test_time_counts_while_the_item_is_on_screen(clock: list[float]) -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        clock[0] += 14
+        await press(pilot, "h")
+        assert "this 0:14" in screen_text(app)
+        await press(pilot, "S")
+        clock[0] += 500
+        await press(pilot, "L", "h", "enter", "h", "enter", "h", "enter")
+        assert [each.duration_ms for each in desk.saved_labels] == [0, 0, 0]
+        clock[0] += 2
+        for _ in range(5):
+            await press(pilot, "h", "enter")
+        times = {(each.item, each.showing): each.duration_ms for each in desk.saved_labels}
+        assert times["pair-1", 1] == 14_000
+        assert sum(times.values()) == 16_000
+
+
+# one message
+
+
+async def test_a_message_is_answered_criterion_by_criterion() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "c", "1", "4", "2", "enter")
+        [label] = desk.saved_labels
+        assert label.item == "message-1"
+        assert label.marks == {"accurate": 1, "next-step": 4, "access": 2}
+        assert (label.answer, label.decided) == (None, {})
+        assert "item 2 of 4" in screen_text(app)
+
+
+async def test_a_message_lacks_an_answer_until_all_are_given() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "c", "1", "4", "2", "k", "0", "j", "enter")
+        assert "criterion 2 has no answer yet" in screen_text(app)
+        assert "›2 next step" in screen_text(app)
+        await press(pilot, "6")
+        assert "criterion 2 takes 1 to 5" in screen_text(app)
+        await press(pilot, "5")
+        assert screen_text(app).splitlines()[-1].startswith(" Enter save")
+        await press(pilot, "enter")
+        assert desk.saved_labels[0].marks["next-step"] == 5
+
+
+async def test_tab_reads_the_message_and_the_request() -> None:
+    app = shell(ReviewDesk.ready(left=LONG, request=LONG))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "c", "tab", "G")
+        message = app.screen.query_one("#message", Passage)
+        assert message.scroll_offset.y == message.last > 0
+        await press(pilot, "tab", "j")
+        assert app.screen.query_one("#request", Passage).scroll_offset.y == 1
+        await press(pilot, "tab", "j")
+        assert "›2 next step" in screen_text(app)
+
+
+async def test_a_rubric_without_criteria_can_still_be_read_and_skipped() -> None:
+    desk = ReviewDesk.ready(criteria=())
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "1", "h", "enter", "c", "1", "0", "j", "minus", "1")
+        assert [each.item for each in desk.saved_labels] == ["pair-1", "message-1"]
+
+
+# leaving
+
+
+@pytest.mark.parametrize("way", ["escape", "q", "S", "D", "Q", "c"])
+async def test_leaving_hands_the_item_back_and_keeps_its_marks(way: str) -> None:
+    desk = ReviewDesk.ready(pairs=2)
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "2", way)
+        await press(pilot, *(("c",) if way == "c" else ("L",)))
+        _, handed_back, reason = desk.asked[-1]
+        assert (handed_back, reason) == ((("pair-1", 1),), None)
+        assert "(x)" not in screen_text(app)
+        for _ in range(3):
+            await press(pilot, "t", "enter")
+        assert [each[:2] for each in saved(desk)] == [("pair-2", 1), ("pair-1", 2), ("pair-2", 2)]
+        assert screen_text(app).count("(x) Left") == 2
+        await press(pilot, "enter")
+        assert saved(desk)[-1] == ("pair-1", 1, "left")
+        assert desk.saved_labels[-1].decided == {"next-step": "left"}
+
+
+async def test_a_dialog_leaves_the_item_where_it_is() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "question_mark", "escape", "minus", "escape", "w", "escape")
+        assert "(x) Left" in screen_text(app)
+        await press(pilot, "enter")
+        assert saved(desk) == [("pair-1", 1, "left")]
+        assert desk.asked[-1][1] == ()
+
+
+async def test_coming_back_by_escape_brings_another_item() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "S", "escape")
+        assert "item 1 of 8" in screen_text(app)
+        assert "(x)" not in screen_text(app)
+        assert "the item was handed back" in screen_text(app)
+        assert desk.asked[-1][1] == (("pair-1", 1),)
+
+
+async def test_an_item_that_arrives_after_leaving_was_never_on_screen() -> None:
+    class Late(ReviewDesk):
+        gate: threading.Event
+
+        def next_item(self, *args: object, **options: object) -> object:  # type: ignore[override]
+            self.gate.wait(5)
+            return super().next_item(*args, **options)  # type: ignore[arg-type]
+
+    desk = Late.ready()
+    desk.gate = threading.Event()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await pilot.press("L", "S")
+        desk.gate.set()
+        await settle(pilot)
+        await press(pilot, "L")
+        assert desk.asked[-1][1] == ()
+
+
+async def test_a_session_that_cannot_begin_says_why_and_what_to_do() -> None:
+    desk = ReviewDesk.ready(
+        refuse_session=DeskError(f"{SUITE} has no rubric", "add rubric.json and freeze again")
+    )
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", "h", "enter", "u", "1")
+        text = screen_text(app)
+        assert f"○ {SUITE} has no rubric" in text
+        assert "add rubric.json and freeze again" in text
+        desk.refuse_session = None
+        await press(pilot, "S", "L")
+        assert "item 1 of 8" in screen_text(app)
+
+
+async def test_without_traces_there_is_nothing_to_label() -> None:
+    app = shell(ReviewDesk())
+    async with running(app) as pilot:
+        await settle(pilot)
+        for key in ("L", "Q", "J"):
+            await press(pilot, key)
+            assert "yet: import traces first" in screen_text(app)
+
+
+# blind
+
+LEAKS = (
+    V7,
+    V8,
+    DIGEST[7:15],
+    JUDGE,
+    r"\$\d",
+    r"0\.041",
+    "forbidden",
+    "issue_refund",
+    "wrong_final_state",
+    "gate_disagreement",
+    "critical",
+    "BLOCK",
+    "PROMOTE",
+    "attempt 1",
+    f"{SUITE}/",
+)
+"""What may not be read while an item is unsaved: patterns."""
+
+
+def leaks(app: ReviewerApp) -> list[str]:
+    """What of it can be read: on the screen, in title, toasts, tooltips or as an action."""
+    seen = [screen_text(app), app.title, app.sub_title, *map(str, app._notifications)]
+    for screen in app.screen_stack:
+        if app.here is None or screen is app.here or screen is app.screen:
+            seen += [str(widget.tooltip or "") for widget in screen.query("*")]
+            seen += [str(widget.border_title or "") for widget in screen.query("*")]
+    return [leak for leak in LEAKS for text in seen if re.search(leak, text)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["pair", "message"])
+async def test_nothing_rendered_names_candidate_gate_cost_or_judge(
+    kind: str, size: tuple[int, int]
+) -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    ways: tuple[tuple[str, ...], ...] = (
+        ("question_mark",),
+        ("question_mark", "v"),
+        ("question_mark", "v", "G"),
+        ("minus",),
+        ("w",),
+        ("ctrl+p",),
+        ("ctrl+p", *"refund"),
+        ("ctrl+p", *"judge"),
+        ("ctrl+p", *"cand"),
+    )
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        await press(pilot, "r", "enter", "J", "L", *(["c"] if kind == "message" else []))
+        await _busy(pilot, desk)
+        for way in ways:
+            await press(pilot, *way)
+            assert leaks(app) == []
+            while app.screen is not app.here:
+                await press(pilot, "escape")
+        for key in ("h", "1", "exclamation_mark", "tab", "j", "a", "9", "enter", "0"):
+            await press(pilot, key)
+            assert leaks(app) == []
+        if kind == "pair":
+            assert desk.saved_labels
+            await press(pilot, "u")
+            assert leaks(app) == []
+
+
+async def _busy(pilot: Pilot[None], desk: ReviewDesk) -> None:
+    """A run goes on, asks, fails; the desk refuses; somebody writes to the store."""
+    app = pilot.app
+    assert isinstance(app, ReviewerApp)
+    slot = desk.run.pending[0]
+    desk.run.begin(slot)
+    desk.run.ask(1, "issue_refund", "{}", slot)
+    await settle(pilot)
+    app.problem(DeskError(f"{V7} cannot be run"))
+    desk.run.end("failed", f"{V7} died")
+    desk.rev += 1
+    app.post_message(ReviewerApp.StoreChanged(desk.rev))
+    await settle(pilot)
+
+
+async def test_line_1_says_only_live_and_words_of_runs_wait() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "r", "enter")
+        desk.run.begin(desk.run.pending[0])
+        await settle(pilot)
+        assert "► 1 run" in screen_text(app).splitlines()[0]
+        await press(pilot, "L")
+        assert screen_text(app).splitlines()[0].endswith("Runs                       live")
+        await _busy(pilot, desk)
+        assert screen_text(app).splitlines()[0].endswith("Runs                       live")
+        assert app.screen is app.here
+        assert "failed" not in screen_text(app)
+        await press(pilot, "R")
+        text = screen_text(app)
+        assert f"{V7} cannot be run" in text  # the error that waited
+        await press(pilot, "escape")
+        assert f"{V7} failed" in screen_text(app)
+
+
+async def test_quitting_during_a_run_hands_the_item_back_before_it_asks() -> None:
+    desk = ReviewDesk.ready()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "r", "enter", "L", "h", "question_mark", "ctrl+q")
+        assert "a run goes on" in screen_text(app)
+        assert "item 1 of 8" not in below_title(app)
+        await press(pilot, "enter", "L")
+        assert desk.asked[-1][1] == (("pair-1", 1),)
+
+
+async def test_no_action_of_the_blind_screen_carries_a_name() -> None:
+    app = shell(ReviewDesk.ready())
+    async with running(app) as pilot:
+        await settle(pilot)
+        for keys in (("L",), ("c",)):
+            await press(pilot, *keys)
+            for active in app.screen.active_bindings.values():
+                told = f"{active.binding.action} {active.binding.description} {active.tooltip}"
+                assert V7 not in told
+                assert V8 not in told
+
+
+async def test_help_lists_every_key_of_every_screen_of_the_review() -> None:
+    app = shell(ReviewDesk.ready())
+    async with running(app, (80, 50)) as pilot:
+        await settle(pilot)
+        for way in ("L", "c", "Q", "J"):
+            await press(pilot, way)
+            screen = app.screen
+            await press(pilot, "question_mark")
+            shown = screen_text(app)
+            for binding in screen.BINDINGS:
+                assert isinstance(binding, Binding)
+                assert binding.id
+                assert binding.tooltip
+                if "numbered" not in binding.action:
+                    assert binding.description in shown
+            await press(pilot, "escape")
+
+
+async def test_texts_of_the_pair_stand_under_left_and_right_only() -> None:
+    app = shell(ReviewDesk.ready())
+    async with running(app, (200, 50)) as pilot:
+        await settle(pilot)
+        await press(pilot, "L")
+        rule = next(line for line in screen_text(app).splitlines() if "━━ Left" in line)
+        assert rule.replace("━", "").split() == ["Left", "┳", "Right"]
+        assert GOOD[:40] in screen_text(app)
+        assert WEAK[:40] in screen_text(app)
+
+
+def test_levels_run_up_to_the_highest() -> None:
+    from reviewer.tui.label_marks import levels
+
+    assert list(levels(CRITERIA[1])) == [1, 2, 3, 4, 5]
+    bare = CriterionView(
+        number=1,
+        criterion_id="c",
+        title="c",
+        asks="",
+        levels=(),
+        weak="",
+        strong="",
+        required=False,
+    )
+    assert list(levels(bare)) == []
