@@ -3,9 +3,13 @@
 import argparse
 import shutil
 import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 from reviewer.cli.say import note, out
+from reviewer.contract.errors import ContractError
+from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import RunOrder
@@ -35,11 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
     desk = Desk(workspace, arguments.reviewer)
     try:
-        load_shipped(workspace)
         if not arguments.headless:
             from reviewer.cli.workstation import open_on
 
+            # Behind the first frame, which need not wait for it.
+            threading.Thread(target=_load, args=(workspace,), name="load", daemon=True).start()
             return open_on(desk, mouse=not arguments.no_mouse, runs=_orders(JOBS, PACE))
+        load_shipped(workspace)
         for order in _orders(jobs=JOBS, pace=0.0):
             ended = desk.start_run(order).wait()
             if ended.state != "done":
@@ -55,6 +61,13 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
         return 0
     finally:
         desk.close()
+
+
+def _load(workspace: Workspace) -> None:
+    """Labels and judgments of the example. A store that cannot be written is told by the runs, and
+    the folder may be gone: somebody quit."""
+    with suppress(StoreError, DeskError, ContractError, OSError):
+        load_shipped(workspace)
 
 
 def _orders(jobs: int, pace: float) -> list[RunOrder]:

@@ -15,7 +15,8 @@ from reviewer.db import judgments as stored
 from reviewer.db import registry
 from reviewer.desk.label_book import Book
 from reviewer.desk.suites import Held
-from reviewer.review.calibration import Calibration, JudgeKey, calibrate
+from reviewer.review.calibration import Calibration, calibrate
+from reviewer.review.calibration_rows import JudgeKey
 from reviewer.review.judged_messages import MessageFigures, message_figures
 from reviewer.review.judging.judgments import judgment_line, stored_judgment
 from reviewer.review.judging.model import Judgment

@@ -8,7 +8,8 @@ from reviewer.desk.judge_book import Judged
 from reviewer.desk.judge_views import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.desk.review_views import EstimateView
 from reviewer.review.agreement import Share
-from reviewer.review.calibration import Calibration, PairRow
+from reviewer.review.calibration import Calibration
+from reviewer.review.calibration_rows import PairRow
 from reviewer.review.correction import Corrected, WinRate
 from reviewer.review.judged_messages import MessageFigures
 from reviewer.review.judging.judgments import counting

@@ -8,68 +8,28 @@ any other the calibration has expired.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
 
 from reviewer.contract.model import JudgePolicy, Value
 from reviewer.measure.judge import calibrate_judge
 from reviewer.measure.paired import mcnemar_exact
 from reviewer.measure.rates import rate_lower_bound
-from reviewer.review.adjudication import Settled, settled
 from reviewer.review.agreement import Share, share
 from reviewer.review.calibration_role import Earned, JudgeRole, Scores, earned
+from reviewer.review.calibration_rows import (
+    JudgeKey,
+    Left,
+    PairRow,
+    both_orders,
+    made_by,
+    pair_rows,
+    settled_under,
+)
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import Judgment
-from reviewer.review.model import BOTH_BAD, TIE, Label
+from reviewer.review.model import TIE, Label
 
 CONFIDENCE = 0.95
 """Of every one-sided bound here."""
-
-Outcome = Literal["agrees", "flips", "differs", "error"]
-Slot = Literal["first", "last", ""]
-
-
-class JudgeKey(Value, frozen=True):
-    """For what a calibration holds. `family` is what the candidates have in common: their agent."""
-
-    judge_id: str
-    model: str
-    prompt_digest: str
-    rubric_digest: str | None
-    family: str
-
-
-class PairRow(Value, frozen=True):
-    """One pair, its winners as digests, `tie` or (people alone) `both_bad`; None is an answer that
-    could not be used. `forward_left` is the message that stood left in forward order, `slot` the
-    one a flip favors."""
-
-    item: str
-    episode_id: str
-    forward_left: str
-    forward_right: str
-    people: str
-    forward: str | None
-    swapped: str | None
-    outcome: Outcome
-    slot: Slot = ""
-
-    @property
-    def winner(self) -> str | None:
-        """What the judge says in both orders, else `tie`; None when an answer is missing."""
-        if self.forward is None or self.swapped is None:
-            return None
-        return self.forward if self.forward == self.swapped else TIE
-
-
-class Left(Value, frozen=True):
-    """Pairs that make no row: people differ on them (`unsettled`), the judge has not answered both
-    orders (`unjudged`), nobody has labeled them (`unlabeled`), or they show other candidates
-    (`other_family`)."""
-
-    unsettled: int = 0
-    unjudged: int = 0
-    unlabeled: int = 0
-    other_family: int = 0
 
 
 class Calibration(Value, frozen=True):
@@ -127,94 +87,13 @@ def calibrate(
     with `strict` for their bounds too.
     """
     everything = [label for label in labels if label.kind == "pair"]
-    people = _settled(everything, key.rubric_digest)
+    people = settled_under(everything, key.rubric_digest)
     pairs = [one for one in counting(judgments) if one.kind == "pair"]
-    mine = [one for one in pairs if _made_by(one, key)]
-    answers = _answers(mine)
-    rows, left = _rows(people, answers, key.family, families)
+    mine = [one for one in pairs if made_by(one, key)]
+    answers = both_orders(mine)
+    rows, left = pair_rows(people, answers, key.family, families)
     expired = "" if rows else _expired(everything, pairs, key, families)
     return _measured(key, rows, left, mine, expired, policy, strict)
-
-
-def _settled(labels: Sequence[Label], rubric: str | None) -> dict[str, Settled]:
-    """What people settled on under the rubric in force."""
-    same = [label for label in labels if rubric is None or label.rubric_digest == rubric]
-    return {one.item: one for one in settled(same)}
-
-
-def _made_by(judgment: Judgment, key: JudgeKey) -> bool:
-    return (judgment.judge_id, judgment.model, judgment.prompt_digest, judgment.rubric_digest) == (
-        key.judge_id, key.model, key.prompt_digest, key.rubric_digest,
-    )  # fmt: skip
-
-
-class _Both(NamedTuple):
-    forward: Judgment
-    swapped: Judgment
-
-
-def _answers(judgments: Iterable[Judgment]) -> dict[str, _Both]:
-    """The first answer in each order, of the items that have both."""
-    first = {(one.item, one.order): one for one in judgments if one.repeat == 1}
-    return {
-        item: _Both(one, first[item, "swapped"])
-        for (item, order), one in first.items()
-        if order == "forward" and (item, "swapped") in first
-    }
-
-
-def _rows(
-    people: Mapping[str, Settled],
-    answers: Mapping[str, _Both],
-    family: str,
-    families: Mapping[str, frozenset[str]],
-) -> tuple[tuple[PairRow, ...], Left]:
-    rows = []
-    unsettled = unjudged = other_family = 0
-    for item, one in people.items():
-        if family not in families.get(item, frozenset()):
-            other_family += 1
-        elif one.winner is None:
-            unsettled += 1
-        elif item not in answers:
-            unjudged += 1
-        else:
-            rows.append(_row(one, one.winner, answers[item]))
-    unlabeled = sum(
-        item not in people and family in families.get(item, frozenset()) for item in answers
-    )
-    rows.sort(key=lambda row: (row.episode_id, row.item))
-    left = Left(
-        unsettled=unsettled, unjudged=unjudged, unlabeled=unlabeled, other_family=other_family
-    )
-    return tuple(rows), left
-
-
-def _row(one: Settled, winner: str, both: _Both) -> PairRow:
-    forward, swapped = both
-    assert forward.left is not None  # the forward judgment is that of a pair
-    assert forward.right is not None
-    a, b = forward.winner, swapped.winner
-    outcome: Outcome = "agrees"
-    slot: Slot = ""
-    if a is None or b is None:
-        outcome = "error"
-    elif a != b:
-        outcome = "flips"
-        slot = "first" if "left" in (forward.answer, swapped.answer) else "last"
-    elif a != (TIE if winner == BOTH_BAD else winner):
-        outcome = "differs"
-    return PairRow(
-        item=one.item,
-        episode_id=one.episode_id,
-        forward_left=forward.left,
-        forward_right=forward.right,
-        people=winner,
-        forward=a,
-        swapped=b,
-        outcome=outcome,
-        slot=slot,
-    )
 
 
 def _expired(
@@ -224,14 +103,14 @@ def _expired(
     families: Mapping[str, frozenset[str]],
 ) -> str:
     """How the newest calibration that there was differs from the one asked for."""
-    people = _settled(labels, None)
+    people = settled_under(labels, None)
     before: dict[tuple[str, ...], list[Judgment]] = {}
     for one in judgments:
         under = (one.judge_id, one.model, one.prompt_digest, one.rubric_digest or "")
         before.setdefault(under, []).append(one)
     found: list[Judgment] = []
     for same in before.values():
-        known = _answers(same)
+        known = both_orders(same)
         found += [known[item].forward for item in known if item in people]
     if not found:
         return ""
@@ -268,8 +147,8 @@ def _measured(
         [_letters(row) for row in rows], policy.min_accuracy, policy.max_flip_rate, CONFIDENCE
     )
     n = len(rows)
-    forward = sum(row.forward == _wanted(row) for row in rows)
-    swapped = sum(row.swapped == _wanted(row) for row in rows)
+    forward = sum(row.forward == row.wanted for row in rows)
+    swapped = sum(row.swapped == row.wanted for row in rows)
     both = sum(row.outcome == "agrees" for row in rows)
     flips = sum(row.outcome in ("flips", "error") for row in rows)
     slots = measured["primacy"], measured["recency"]
@@ -303,15 +182,11 @@ def _measured(
     )
 
 
-def _wanted(row: PairRow) -> str:
-    return TIE if row.people == BOTH_BAD else row.people
-
-
 def _letters(row: PairRow) -> dict[str, str | None]:
     """The row as `measure` takes it: A stood left in forward order."""
     named = {row.forward_left: "A", row.forward_right: "B", TIE: TIE}
     return {
-        "human": named[_wanted(row)],
+        "human": named[row.wanted],
         "judge_forward": None if row.forward is None else named[row.forward],
         "judge_swapped_normalized": None if row.swapped is None else named[row.swapped],
     }

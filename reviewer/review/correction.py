@@ -11,7 +11,7 @@ from reviewer.measure.judge_rates import (
     judge_corrected_rate,
     ppi_mean,
 )
-from reviewer.review.calibration import PairRow
+from reviewer.review.calibration_rows import PairRow
 from reviewer.review.model import BOTH_BAD, TIE
 
 LEAST_RANDOM = 20

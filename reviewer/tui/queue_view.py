@@ -74,7 +74,7 @@ class ReasonSheet:
         sizes = [("reason", reason), ("priority", 10), ("left", 6), ("done", 6)]
         x = 2
         self.columns: list[Column] = []
-        for key, size in [*sizes, ("before PROMOTE", max(4, width - 10 - reason - 26))]:
+        for key, size in [*sizes, ("before PROMOTE", max(4, width - reason - 31))]:
             self.columns.append(Column(key, x, size))
             x += size + (4 if key == "done" else 1)
         line = ""

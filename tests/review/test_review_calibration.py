@@ -18,7 +18,7 @@ from review_builders import at, choosing, messages, pairs
 
 from reviewer.contract.model import JudgePolicy
 from reviewer.measure.rates import failure_rate_upper_bound, rate_lower_bound
-from reviewer.review.calibration import PairRow
+from reviewer.review.calibration_rows import PairRow
 from reviewer.review.correction import win_rate
 from reviewer.review.judged_messages import message_figures
 from reviewer.review.judging.judgments import counting, seal

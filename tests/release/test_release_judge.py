@@ -1,0 +1,144 @@
+"""The judge in a report: what stands there, and that nothing else ever follows from it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from release_examples import v7, v8, with_episode
+
+from reviewer.release.assess import assess
+from reviewer.release.evidence import Evidence
+from reviewer.release.judged import JudgeEvidence, JudgeMessages, JudgeShare
+from reviewer.release.outline import outline
+from reviewer.release.render_html import render_html
+from reviewer.release.render_lines import summary_lines
+from reviewer.release.render_markdown import render_markdown
+from reviewer.release.report import report, report_bytes
+
+ROLES = st.sampled_from(["scoring", "advisory only", "promote", ""])
+RATES = st.none() | st.floats(0, 1)
+SHARES = st.builds(JudgeShare, st.integers(0, 9), st.integers(0, 9), RATES, RATES)
+MESSAGES = st.builds(
+    JudgeMessages,
+    preset=st.sampled_from(["completion", "faithfulness"]),
+    messages=st.integers(0, 99),
+    errors=st.integers(0, 99),
+    means=st.dictionaries(st.just("score"), st.none() | st.floats(0, 10)),
+    complete=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+)
+JUDGES = st.builds(
+    JudgeEvidence,
+    role=ROLES,
+    why=st.text(max_size=20),
+    needs=st.text(max_size=20),
+    more_pairs=st.none() | st.integers(0, 999),
+    more_pairs_strict=st.none() | st.integers(0, 999),
+    judge_id=st.just("j"),
+    version=st.just("1"),
+    model=st.none() | st.text(max_size=9),
+    prompt_digest=st.none(),
+    rubric_digest=st.none(),
+    family=st.text(max_size=9),
+    forward=SHARES,
+    flips=SHARES,
+    accepted_point=st.none() | st.booleans(),
+    accepted_strict=st.none() | st.booleans(),
+    messages=st.lists(MESSAGES, max_size=2).map(tuple),
+    cost_usd=st.none() | st.floats(0, 1e12),
+)
+SOFT = {"judge", "not_measured", "what_this_does_not_show"}
+
+
+def judge(**changes: Any) -> JudgeEvidence:
+    base = {
+        "role": "advisory only",
+        "why": "flip rate 0.50 > 0.05 (point mode)",
+        "needs": "36 more labeled pairs",
+        "more_pairs": 36,
+        "more_pairs_strict": 120,
+        "judge_id": "refund-judge",
+        "version": "v2",
+        "model": "m",
+        "prompt_digest": "1" * 64,
+        "rubric_digest": "2" * 64,
+        "family": "refund-agent",
+        "forward": JudgeShare(3, 4, 0.75, 0.249),
+        "flips": JudgeShare(2, 4, 0.5, 0.902),
+        "cost_usd": 0.0088,
+    }
+    return JudgeEvidence(**{**base, **changes})
+
+
+def hard(document: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: part for name, part in document.items() if name not in SOFT}
+    kept["cost"] = {**document["cost"], "judge_usd": None}
+    kept["completion"] = {**document["completion"], "judged": None}
+    return kept
+
+
+@given(st.sampled_from([v7(), v8(), with_episode(v8(), "attack-014", in_plan=2)]), JUDGES)
+def test_whatever_a_judge_has_earned_the_assessment_is_the_same(
+    subject: Evidence, found: JudgeEvidence
+) -> None:
+    judged = replace(subject, judge=found)
+    assert assess(judged) == assess(subject)
+    assert hard(report(judged)) == hard(report(subject))
+
+
+def test_the_keys_that_others_rely_on_keep_their_meaning() -> None:
+    document = report(replace(v7(), judge=judge()))
+    section = document["judge"]
+    assert (section["role"], section["forward_accuracy"], section["flip_rate"]) == (
+        "advisory only", 0.75, 0.5,
+    )  # fmt: skip
+    assert (section["min_accuracy"], section["max_flip_rate"]) == (0.90, 0.05)
+    assert document["cost"]["judge_usd"] == 0.0088
+    assert document["cost"]["cpst_usd"] == report(v7())["cost"]["cpst_usd"]
+    named = {line.partition(":")[0] for line in document["not_measured"]}
+    assert not {"judge.forward_accuracy", "judge.flip_rate", "cost.judge_usd"} & named
+    assert "completion.judged" in named
+
+
+def test_a_cost_that_is_not_known_is_null_and_says_so() -> None:
+    document = report(replace(v7(), judge=judge(cost_usd=None, unpriced=3)))
+    assert document["cost"]["judge_usd"] is None
+    assert "cost.judge_usd: the cost of 3 calls is unknown" in document["not_measured"]
+
+
+def test_every_rendering_says_what_the_judge_has_earned() -> None:
+    document = report(replace(v7(), judge=judge()))
+    (soft,) = [block for block in outline(document) if block.title == "Soft review"]
+    assert "advisory only (flip rate 0.50 > 0.05" in soft.lines[0]
+    assert any("36 more labeled pairs" in line for line in soft.lines)
+    for text in (render_markdown(document), render_html(document)):
+        assert "advisory only" in text
+    (line,) = [line for line in summary_lines(document) if line.name == "soft review"]
+    assert "judge advisory only" in line.text
+    assert "nothing here rests on what it says" in " ".join(document["what_this_does_not_show"])
+
+
+def test_hostile_words_of_a_judge_stay_words() -> None:
+    claims = (("s/c/e/1", "e", "<script>alert(1)</script>\x1b[31m", None),)
+    alone = JudgeMessages(
+        preset="faithfulness", messages=1, errors=0, means={}, grounded=(0, 1), claims=claims
+    )
+    document = report(replace(v7(), judge=judge(why="<b>\x1b[2J", messages=(alone,))))
+    assert report_bytes(document).isascii()
+    assert "<b>" not in render_html(document)
+    assert "\x1b" not in render_html(document) + render_markdown(document)
+
+
+@pytest.mark.parametrize(("claims", "left_out"), [(3, 0), (50, 0), (53, 3)])
+def test_of_many_claims_the_first_stand_in_the_report(claims: int, left_out: int) -> None:
+    alone = JudgeMessages(
+        preset="faithfulness",
+        messages=1,
+        errors=0,
+        means={},
+        grounded=(0, claims),
+        claims=tuple(("s/c/e/1", "e", f"claim {n}", None) for n in range(claims)),
+    )
+    (section,) = report(replace(v7(), judge=judge(messages=(alone,))))["judge"]["messages"]
+    assert (len(section["claims"]), section["claims_left_out"]) == (claims - left_out, left_out)
