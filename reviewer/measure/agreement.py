@@ -163,9 +163,13 @@ def krippendorff_interval(
     # Only random() gives the same numbers in every release of Python, hence no choices().
     draw, n = random.Random(seed).random, len(units)
     found = []
+    known: dict[tuple[int, ...], float | None] = {}  # few items are often drawn the same
     for _ in range(draws):
-        times = Counter(bisect.bisect_right(ends, draw() * n) for _ in range(n))
-        alpha = _alpha([(profiles[i], count) for i, count in sorted(times.items())], level)
+        drawn = tuple(sorted([bisect.bisect_right(ends, draw() * n) for _ in range(n)]))
+        if drawn not in known:
+            times = sorted(Counter(drawn).items())
+            known[drawn] = _alpha([(profiles[i], count) for i, count in times], level)
+        alpha = known[drawn]
         if alpha is not None:
             found.append(alpha)
     if 2 * len(found) < draws:
