@@ -100,7 +100,8 @@ def refused_file(shown: str, problem: str) -> FileResult:
 
 @contextmanager
 def _steady() -> Iterator[None]:
-    """No cycle collection while millions of acyclic values come and go."""
+    """No automatic cycle collection while millions of acyclic values come and go; what a reader
+    of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -286,9 +287,12 @@ class _FileImport:
         if isinstance(self.judge.reader, RecordReader):
             pieces = self.source.pieces()
             wanted = (p for p in pieces if p.number > done or p.number in self.retried)
+            native = not self.judge.reader.probe
             for held in _handfuls(wanted, lambda piece: len(piece.raw)):
                 group = self.judge.group(held, held[0].number)
                 yield _spanning(group, held[-1].number), held[-1].end
+                if not native:
+                    _drop_cycles()
             return
         assert isinstance(self.judge.reader, DocumentReader)
         if isinstance(self.judge.reader, ResultsReader) and hold_stored(
@@ -303,11 +307,24 @@ class _FileImport:
                 group.notes.setdefault(text, 1)
             self.source.notes.clear()
             yield _spanning(group, some[-1][0]), self.source.reached
+            _drop_cycles()
 
 
 def _spanning(group: Group, last: int) -> Group:
     """Records passed over (already taken) leave gaps, so the group spans first to last."""
     return group._replace(records=last - group.first + 1)
+
+
+MOST_YOUNG = 20_000
+"""Containers made and not let go of, since cycles were last looked for, that are worth looking."""
+
+
+def _drop_cycles() -> None:
+    """Collect what a reader left behind in cycles, whoever wrote it: old values, which wait for
+    their batch, are not looked through again. Not after each small file: what is still in use
+    would be taken for old, and never be collected."""
+    if gc.get_count()[0] > MOST_YOUNG:
+        gc.collect(1)
 
 
 HANDFUL_BYTES = 4 << 20

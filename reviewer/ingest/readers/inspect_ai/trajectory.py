@@ -40,21 +40,6 @@ class Trajectory:
         self._stores: Stores | None = Stores({})
         self._results: dict[str, Callable[[], None]] = {}
         self._speaks = speaks(parts.events)
-        self._readers: dict[str, Callable[[dict[str, Any], Scope], None]] = {
-            "sample_init": self._init,
-            "model": self.turns.model,
-            "tool": self._tool,
-            "approval": self._approval,
-            "review": self._review,
-            "sentinel": self._review,
-            "input": self._input,
-            "store": self._store,
-            "error": self._error,
-            "sample_limit": self._limited,
-            "interrupt": self._interrupt,
-            "subtask": self._subtask,
-            "branch": self._branch,
-        }
 
     def read(self) -> None:
         """Tell everything the sample holds."""
@@ -65,6 +50,7 @@ class Trajectory:
             self._take(mapping(event))
         for tell in list(self._results.values()):
             tell()
+        self._results.clear()
         if self._speaks:
             self.turns.rest(messages)
 
@@ -78,13 +64,13 @@ class Trajectory:
             self._tell(text(event.get("id")))
         elif kind == "step":
             self._step(event)
-        elif isinstance(kind, str) and kind in self._readers:
+        elif isinstance(kind, str) and kind in _READERS:
             scope = self._spans.scope(event)
             if not scope.scoring:
                 started = text(event.get("timestamp"))
                 self.first = self.first or started
                 self.last = text(event.get("completed")) or started or self.last
-            self._readers[kind](event, scope)
+            _READERS[kind](self, event, scope)
 
     def _step(self, event: dict[str, Any]) -> None:
         self._spans.step(event)
@@ -214,3 +200,22 @@ class Trajectory:
 
 def _named(event: dict[str, Any], *names: str) -> dict[str, str]:
     return {name: event[name] for name in names if isinstance(event.get(name), str)}
+
+
+# Beside the class and not in each reading of a sample: methods bound in an attribute are a cycle,
+# which would keep the whole sample in memory until cycles are looked for.
+_READERS: dict[str, Callable[[Trajectory, dict[str, Any], Scope], None]] = {
+    "sample_init": Trajectory._init,
+    "model": lambda told, event, scope: told.turns.model(event, scope),
+    "tool": Trajectory._tool,
+    "approval": Trajectory._approval,
+    "review": Trajectory._review,
+    "sentinel": Trajectory._review,
+    "input": Trajectory._input,
+    "store": Trajectory._store,
+    "error": Trajectory._error,
+    "sample_limit": Trajectory._limited,
+    "interrupt": Trajectory._interrupt,
+    "subtask": Trajectory._subtask,
+    "branch": Trajectory._branch,
+}
