@@ -1,10 +1,11 @@
 """`reviewer`: the workstation on the workspace you stand in."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
+from reviewer.cli.head_start import MISSING, begin
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fail
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 class LaterDesk:
     """A desk that is loaded by the first question put to it, so that the first frame need not wait
-    for it. Safe from any thread."""
+    for it; the first screen's questions are answered by a process beside. Safe from any thread."""
 
     def __init__(
         self, workspace: "Workspace", reviewer: str = "", embedding_model: str = ""
@@ -26,16 +27,43 @@ class LaterDesk:
         self._asked = workspace, reviewer, embedding_model
         self._desk: Desk | None = None
         self._loading = Lock()
+        self._ahead = self._asking = begin(self._made)
 
-    def __getattr__(self, name: str) -> Any:
+    def _made(self) -> "Desk":
+        from reviewer.desk.desk import Desk
+
+        return Desk(*self._asked)
+
+    def _loaded(self) -> "Desk":
         with self._loading:
             if self._desk is None:
-                from reviewer.desk.desk import Desk
+                self._desk = self._made()
+        return self._desk
 
-                self._desk = Desk(*self._asked)
-        return getattr(self._desk, name)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """A method of the desk, which is loaded where it is called and not where it is named."""
+
+        def asked(*arguments: Any, **named: Any) -> Any:
+            ahead = self._asking
+            if ahead is not None and not named:
+                answer = ahead.answer(name, *arguments)
+                if answer is not MISSING:
+                    return answer
+            return getattr(self._loaded(), name)(*arguments, **named)
+
+        return asked
+
+    def version(self) -> int:
+        """A number that changes with the store. Whatever is asked from here on is asked of the
+        store as it is; what is waited for is still taken, and read again by who sees a change."""
+        if self._asking is not None:
+            self._asking.forget()
+            self._asking = None
+        return self._loaded().version()
 
     def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.end()
         if self._desk is not None:
             self._desk.close()
 

@@ -17,12 +17,11 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from reviewer.desk.grid_views import PAGE
 from reviewer.tui.chrome import styles_for
 from reviewer.tui.columns import Sheet
 from reviewer.tui.keys import motions
 from reviewer.tui.lines import Line, Span, fit, paint, reversed_line, rule
-
-PAGE = 128
 
 
 class Grid(ScrollView, can_focus=True):

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from reviewer.desk.grid_views import Group
+from reviewer.desk.grid_views import PAGE, Group
 from reviewer.desk.views import GATES, CellLine, Evidence
 from reviewer.tui import scorecard_view as view
 from reviewer.tui.app import Around
 from reviewer.tui.chrome import Menu
-from reviewer.tui.grid import PAGE, Grid
+from reviewer.tui.grid import Grid
 from reviewer.tui.keys import bind, digits
 from reviewer.tui.scorecard_seek import Episode, Found, Place, marks_of, seek
 from reviewer.tui.screens.base import Hint

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
+from reviewer.desk.grid_views import PAGE
 from reviewer.desk.trace_views import StateView
 from reviewer.desk.views import GATES, CellLine, EventDetail, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import Menu
-from reviewer.tui.grid import PAGE, Grid
+from reviewer.tui.grid import Grid
 from reviewer.tui.keys import bind
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.trace_marks import TraceMarks

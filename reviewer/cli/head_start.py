@@ -1,0 +1,143 @@
+"""The workstation's first answers, worked out in a process beside while the screens load.
+
+Loading Textual and reading the store are both work for a processor, and threads of one Python take
+turns. So a copy of this process, made before anything heavy is loaded, asks the desk what the first
+screen will ask, and hands over the answers; whatever else is asked goes to a desk of our own. They
+hold until the store's version is first looked at, a moment later, which has the screen read again,
+so nothing that was written meanwhile is missed.
+"""
+
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Condition, Thread, active_count
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from reviewer.desk.protocol import DeskProtocol
+
+MISSING: Any = object()
+"""No answer: ask the desk itself."""
+
+
+class Said(NamedTuple):
+    """One word from the process beside: a question, begun or (`done`) answered."""
+
+    question: tuple[str, tuple[Any, ...]]
+    done: bool = False
+    answer: Any = None
+
+
+class HeadStart:
+    """Answers that come through a pipe from the process `pid`. Safe from any thread."""
+
+    def __init__(self, pid: int, pipe: int) -> None:
+        self._pid = pid
+        self._heard = Condition()
+        self._begun: tuple[str, tuple[Any, ...]] | None = None
+        self._answers: list[Said] = []
+        self._kept, self._spoken = True, False
+        Thread(target=self._hear, args=(pipe,), name="head start", daemon=True).start()
+
+    def answer(self, name: str, *arguments: Any) -> Any:
+        """What the desk answers to this question, MISSING when it was not asked beside. Waits only
+        for the first word, and for a question that is being worked on."""
+        question = name, arguments
+        with self._heard:
+            self._heard.wait_for(lambda: self._spoken and self._begun != question)
+            found = (said.answer for said in self._answers if said.question == question)
+            return next(found, MISSING)
+
+    def forget(self) -> None:
+        """Keep no answer from here on but for who waits for it."""
+        with self._heard:
+            self._kept = False
+            self._answers.clear()
+
+    def end(self) -> None:
+        """Let the process go, whatever it is at."""
+        with self._heard:
+            if self._pid:
+                os.kill(self._pid, signal.SIGKILL)  # what it reads, it reads; it writes nothing
+
+    def _hear(self, pipe: int) -> None:
+        with os.fdopen(pipe, "rb") as words, suppress(EOFError, pickle.UnpicklingError, OSError):
+            while True:
+                said = pickle.load(words)  # from our own copy, which makes what it sends
+                with self._heard:
+                    self._spoken = True
+                    self._begun = None if said.done else said.question
+                    if not self._kept:
+                        self._answers.clear()
+                    if said.done:
+                        self._answers.append(said)
+                    self._heard.notify_all()
+        with self._heard:
+            pid, self._pid, self._spoken, self._begun = self._pid, 0, True, None
+            self._heard.notify_all()
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def begin(make: "Callable[[], DeskProtocol]") -> HeadStart | None:
+    """Start asking a desk made beside. None where a process cannot safely be copied: other systems'
+    libraries do not stand it, and neither does a thread that holds a lock."""
+    if not sys.platform.startswith("linux") or active_count() > 1:
+        return None
+    reading, writing = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        return None
+    if pid:
+        os.close(writing)
+        return HeadStart(pid, reading)
+    try:
+        os.close(reading)
+        _ask(make, writing)
+    finally:  # also when what was asked is refused: the screen asks again, and says why
+        os._exit(0)
+
+
+def _ask(make: "Callable[[], DeskProtocol]", writing: int) -> None:
+    """In the copy: answer, and say nothing on the terminal that is not ours."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(nowhere, standard)
+    from reviewer.desk.grid_views import PAGE
+    from reviewer.tui.scorecard_reading import Looking, Question, read, read_early
+
+    with os.fdopen(writing, "wb", buffering=0) as pipe:
+        desk = cast("DeskProtocol", _Telling(make(), lambda said: pipe.write(pickle.dumps(said))))
+        question = Question("", "", Looking())
+        desk.saved_views()
+        early = read_early(desk, question)
+        if early is not None:
+            desk.rows(early.suite_id, early.candidate_id, early.rows.keys[:PAGE])
+            question = question._replace(suite_id=early.suite_id, candidate_id=early.candidate_id)
+        found = read(desk, question).card
+        if found is not None and found.reasons and found.reasons[0].evidence:
+            first = found.reasons[0].evidence[0]
+            desk.cell(found.suite.suite_id, found.candidate_id, first.episode_id, first.gate)
+
+
+class _Telling:
+    """A desk that tells of each question when it begins and when it is answered."""
+
+    def __init__(self, desk: "DeskProtocol", tell: Callable[[Said], object]) -> None:
+        self._desk, self._tell = desk, tell
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def asked(*arguments: Any) -> Any:
+            self._tell(Said((name, arguments)))
+            answer = getattr(self._desk, name)(*arguments)
+            self._tell(Said((name, arguments), True, answer))
+            return answer
+
+        return asked

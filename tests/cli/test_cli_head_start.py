@@ -1,0 +1,110 @@
+"""The first screen's answers from a process beside: the desk's own, and never in the way."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.doors import Door
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="copies no process")
+
+
+def _python(script: str, *arguments: str) -> str:
+    """What a Python of its own prints: a process with threads is not copied."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+AS_THE_DESK = """
+import sys, time
+from pathlib import Path
+from reviewer.cli.head_start import MISSING, begin
+from reviewer.desk.workspace import at
+
+def make():
+    from reviewer.desk.desk import Desk
+    return Desk(at(Path(sys.argv[1])))
+
+ahead = begin(make)
+desk = make()
+while (opened := ahead.answer("opening")) is MISSING:
+    time.sleep(0.05)  # it is not asked yet
+assert opened == desk.opening() == ("refund-eval-v5", "refund-agent-v7"), opened
+keys = desk.order(*opened, "worst", False, False, "")
+for name, arguments in {
+    "order": (*opened, "worst", False, False, ""),
+    "rows": (*opened, keys),
+    "scorecard": opened,
+    "releases": (),
+    "cell": (*opened, "attack-014", "authority"),
+}.items():
+    while ahead.answer(name, *arguments) is MISSING:
+        time.sleep(0.05)
+    assert ahead.answer(name, *arguments) == getattr(desk, name)(*arguments), name
+assert ahead.answer("suites") is MISSING
+print("the same")
+"""
+
+
+def test_answers_are_those_of_the_desk(door: Door, tmp_path: Path) -> None:
+    demo = tmp_path / "demo"
+    door.ok("demo", "--headless", "--keep", demo)
+    assert _python(AS_THE_DESK, str(demo)) == "the same\n"
+
+
+OTHERS = """
+import os, sys, threading, time
+from reviewer.cli.head_start import MISSING, begin
+from reviewer.desk.errors import DeskError
+
+class Slow:
+    def saved_views(self):
+        time.sleep(0.3)
+        return ["waited for"]
+    def opening(self):
+        print("a word of the copy")
+        raise DeskError("no")
+
+made = os.getpid()
+ahead = begin(Slow)
+time.sleep(0.1)
+assert ahead.answer("rows") is MISSING  # at once, whatever the copy is at
+assert ahead.answer("saved_views") == ["waited for"]
+assert ahead.answer("opening") is MISSING  # the refusal is the desk's own to make
+assert ahead.answer("saved_views") == ["waited for"]
+ahead.forget()
+assert ahead.answer("saved_views") is MISSING
+assert os.getpid() == made
+
+class Stuck(Slow):
+    def saved_views(self):
+        time.sleep(60)
+
+while threading.active_count() > 1:
+    time.sleep(0.05)
+ahead = begin(Stuck)
+time.sleep(0.1)
+ahead.end()
+began = time.monotonic()
+assert ahead.answer("saved_views") is MISSING
+assert time.monotonic() - began < 10
+for _ in range(100):
+    try:
+        os.waitpid(-1, os.WNOHANG)
+        time.sleep(0.05)
+    except ChildProcessError:
+        break
+else:
+    sys.exit("a process is left behind")
+threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
+assert begin(Slow) is None
+"""
+
+
+def test_it_waits_only_for_what_is_worked_on_and_leaves_nothing_behind() -> None:
+    assert _python(OTHERS) == ""
