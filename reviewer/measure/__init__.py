@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from reviewer.measure.matching import *
     from reviewer.measure.paired import *
     from reviewer.measure.planning import *
+    from reviewer.measure.planning_gates import *
     from reviewer.measure.ranking import *
     from reviewer.measure.rates import *
     from reviewer.measure.repeat import *
     from reviewer.measure.sampling import *
+    from reviewer.measure.sequential import *
     from reviewer.measure.text import *
     from reviewer.measure.trajectory import *
 
@@ -56,6 +58,9 @@ _HOMES = {
         "EffectiveRate",
         "clustered_se",
         "clustered_t_interval",
+        "effective_attempts",
+        "effective_bounds",
+        "exact_bounds",
         "icc1",
         "korn_graubard_interval",
         "naive_se",
@@ -75,6 +80,7 @@ _HOMES = {
     "cost": (
         "CostPerSuccess",
         "Summary",
+        "cost_limits",
         "cost_per_success",
         "summarize",
     ),
@@ -99,6 +105,7 @@ _HOMES = {
         "LatencySummary",
         "Quantile",
         "QuantileInterval",
+        "clustered_upper_limit",
         "latency_quantile",
         "latency_summary",
         "quantile_interval",
@@ -121,6 +128,13 @@ _HOMES = {
         "runs_needed_for_max_rate",
         "sample_size_half_width",
         "zero_failure_sample_size",
+    ),
+    "planning_gates": (
+        "attempts_needed_for_quantile",
+        "clean_episodes_needed",
+        "episodes_needed_for_cost",
+        "stable_episodes_needed",
+        "unchanged_episodes_needed",
     ),
     "ranking": (
         "bradley_terry",
@@ -152,6 +166,7 @@ _HOMES = {
         "vote_entropy",
         "weighted_rate",
     ),
+    "sequential": ("confidence_sequence",),
     "text": (
         "exact_match",
         "indel_ratio",

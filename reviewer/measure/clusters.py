@@ -5,7 +5,9 @@ episodes support a claim about the field.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple, SupportsFloat
 
 from reviewer.measure.checks import Interval, clip, finites, float_groups, mean, open_unit
@@ -13,6 +15,8 @@ from reviewer.measure.rates import clopper_pearson, wilson_interval
 from reviewer.measure.special import beta_quantile, t_two_sided
 
 Groups = Sequence[Sequence[SupportsFloat]]
+Counts = Sequence[tuple[int, int]]
+"""(attempts, passes) per episode."""
 
 
 class EffectiveRate(NamedTuple):
@@ -78,6 +82,45 @@ def wilson_effective(groups: Groups, confidence: float = 0.95) -> EffectiveRate:
         n_eff = clip(rate * (1.0 - rate) / se**2, 1.0, total)
     low, high = wilson_interval(rate * n_eff, n_eff, confidence)
     return EffectiveRate(rate, low, high, n_eff)
+
+
+def effective_attempts(counts: Counts) -> float:
+    """The n_eff of `wilson_effective` from counts, exactly: a million attempts need no million
+    items.
+
+    Raises ValueError without an attempt, or with more passes than attempts.
+    """
+    alike = Counter((made, passed) for made, passed in counts if made or passed)
+    if not alike or any(not 0 <= passed <= made for made, passed in alike):
+        raise ValueError("counts must hold attempts, and per episode no more passes than attempts")
+    n = sum(made * times for (made, _), times in alike.items())
+    passes = sum(passed * times for (_, passed), times in alike.items())
+    # Σ_e (passes_e - p·attempts_e)², times n²: whole numbers, so no spread is exactly none.
+    squares = sum((passed * n - passes * made) ** 2 * times
+                  for (made, passed), times in alike.items())  # fmt: skip
+    return effective_from_sums(alike.total(), n, passes, squares)
+
+
+def effective_from_sums(episodes: int, n: int, passes: int, squares: int) -> float:
+    """`effective_attempts` from sums over episodes; `squares` is Σ_e (passes_e·n - passes·n_e)²."""
+    if episodes < 2 or not squares or passes in (0, n):
+        return float(episodes)
+    # p(1-p)/SE² with SE² = E/(E-1) · squares/n² / n²
+    worth = Fraction(passes * (n - passes) * n * n * (episodes - 1), episodes * squares)
+    return float(max(Fraction(1), min(worth, Fraction(n))))
+
+
+def effective_bounds(counts: Counts, confidence: float = 0.95) -> Interval:
+    """One-sided lower and upper bounds of a rate, each at `confidence`: Clopper-Pearson on
+    `effective_attempts`. For a limit that permits something; raises like `effective_attempts`."""
+    n_eff = effective_attempts(counts)
+    n, passes = sum(made for made, _ in counts), sum(passed for _, passed in counts)
+    return exact_bounds(passes / n * n_eff, n_eff, confidence)
+
+
+def exact_bounds(hits: float, total: float, confidence: float = 0.95) -> Interval:
+    """One-sided Clopper-Pearson bounds of hits/total, each at `confidence`; both may be real."""
+    return clopper_pearson(hits, total, 2.0 * open_unit("confidence", confidence) - 1.0)
 
 
 def clustered_t_interval(groups: Groups, confidence: float = 0.95) -> Interval | None:

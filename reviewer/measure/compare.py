@@ -51,24 +51,34 @@ def _pairs(a: Scores, b: Scores) -> tuple[list[float], list[float]]:
     return first, second
 
 
-def adjusted_paired_interval(a: Scores, b: Scores, confidence: float = 0.95) -> Difference:
+def adjusted_paired_interval(
+    a: Scores, b: Scores, confidence: float = 0.95, times: Sequence[int] | None = None
+) -> Difference:
     """The interval the regression gate stands on: mean difference with two pseudo-episodes.
 
     Appends one episode with d = +1 and one with d = -1, then mean(d) ± z·√(mean(d²) - mean(d)²) /
     √(E+2), clipped to [-1, 1]; `diff` is the raw mean. With one attempt each it is exactly
     `bonett_price_paired`. Scores lie in [0, 1]. For a one-sided 95% bound pass confidence 0.90.
+    `times` says how many episodes each pair stands for (default: one).
     """
     first, second = _pairs(a, b)
     for i, (x, y) in enumerate(zip(first, second, strict=True)):
         proportion(f"a[{i}]", x)
         proportion(f"b[{i}]", y)
     raw = [x - y for x, y in zip(first, second, strict=True)]
-    padded = [*raw, 1.0, -1.0]
-    centre = mean(padded)
-    spread = max(0.0, mean([d * d for d in padded]) - centre**2)
-    half = z_two_sided(confidence) * math.sqrt(spread / len(padded))
+    alike = [1] * len(raw) if times is None else [whole(f"times[{i}]", n, 1) for i, n in
+                                                  enumerate(times)]  # fmt: skip
+    same_length("a", raw, "times", alike)
+    episodes = sum(alike)
+    total = math.fsum(d * n for d, n in zip(raw, alike, strict=True))
+    squares = math.fsum([2.0, *(d * d * n for d, n in zip(raw, alike, strict=True))])
+    centre = total / (episodes + 2)
+    spread = max(0.0, squares / (episodes + 2) - centre**2)
+    half = z_two_sided(confidence) * math.sqrt(spread / (episodes + 2))
     return Difference(
-        diff=mean(raw), low=clip(centre - half, -1.0, 1.0), high=clip(centre + half, -1.0, 1.0)
+        diff=total / episodes,
+        low=clip(centre - half, -1.0, 1.0),
+        high=clip(centre + half, -1.0, 1.0),
     )
 
 

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, SupportsFloat, TypedDict
 
-from reviewer.measure.checks import non_negative, zero_one
+from reviewer.measure.checks import Interval, non_negative, open_unit, whole, zero_one
+from reviewer.measure.special import t_two_sided
 
 
 class CostPerSuccess(TypedDict):
@@ -63,6 +64,23 @@ def cost_per_success(
     squares = math.fsum((c - ratio * p) ** 2 for c, p in zip(costs, passes, strict=True))
     se = math.sqrt(episodes / (episodes - 1) * squares) / total_passes
     return CostPerSuccess(cpst=ratio, se=se)
+
+
+def cost_limits(cpst: float, se: float, episodes: int, confidence: float = 0.95) -> Interval | None:
+    """Limits of a cost per success from its clustered SE: cpst·exp(±t(E-1)·se/cpst).
+
+    Symmetric in the logarithm, because a ratio with few successes is skewed to the dear side, and
+    the delta method's SE of log(cpst) is se/cpst. None with fewer than two episodes: nothing is
+    known of their spread. Infinite where the spread is beyond any number.
+    """
+    ratio, spread = non_negative("cpst", cpst), non_negative("se", se)
+    level = open_unit("confidence", confidence)
+    if whole("episodes", episodes) < 2:
+        return None
+    if not spread or not ratio:
+        return Interval(ratio, ratio)
+    reach = t_two_sided(level, episodes - 1) * spread / ratio
+    return Interval(ratio * math.exp(-reach), ratio * math.exp(reach) if reach < 700 else math.inf)
 
 
 def summarize(results: Sequence[Mapping[str, Any]]) -> Summary:

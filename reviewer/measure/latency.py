@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, SupportsFloat, TypedDict
 
 from reviewer.measure.checks import non_negative, open_unit, proportion, same_length
+from reviewer.measure.clusters import effective_attempts
 from reviewer.measure.special import binomial_cdf, binomial_sf
 
 
@@ -37,6 +38,10 @@ class LatencySummary(TypedDict):
 
 
 def _sorted(values: Sequence[SupportsFloat]) -> list[float]:
+    plain = sorted(values) if set(map(type, values)) == {float} else []  # type: ignore[type-var]
+    # With a NaN among them, or an infinity, the sum is none either; of a million that is quicker.
+    if plain and math.isfinite(sum(plain)) and plain[0] >= 0.0:  # type: ignore[operator, arg-type]
+        return plain  # type: ignore[return-value]
     return sorted(non_negative(f"values[{i}]", x) for i, x in enumerate(values))
 
 
@@ -76,6 +81,32 @@ def _limits(ordered: list[float], q: float, confidence: float) -> QuantileInterv
     )
 
 
+def clustered_upper_limit(
+    values: Sequence[SupportsFloat],
+    within: Sequence[tuple[int, int]],
+    q: float,
+    confidence: float = 0.95,
+) -> float | None:
+    """The upper limit of `quantile_interval` where the values come in episodes.
+
+    `within` holds per episode (values, how many of them are at most the q quantile). The rank is
+    that of as many independent values as they are worth, for the share at most the quantile
+    (Woodruff 1952), rounded to the far side. Equal to the plain limit when every value stands for
+    itself; None where their worth is too small for a finite limit.
+    """
+    ordered, share = _sorted(values), open_unit("q", q)
+    tail = (1.0 - open_unit("confidence", confidence)) / 2
+    n = len(ordered)
+    if sum(made for made, _ in within) != n:
+        raise ValueError(f"within must count every value: {n}")
+    if not n:
+        return None
+    episodes = sum(1 for made, _ in within if made)
+    worth = max(math.floor(effective_attempts(within)), episodes)
+    rank = _smallest(worth, lambda k: binomial_sf(k, worth, share) <= tail * (1.0 + 1e-12))
+    return ordered[math.ceil((rank + 1) * n / worth) - 1] if rank < worth else None
+
+
 def _smallest(n: int, holds: Callable[[int], bool]) -> int:
     """The smallest k in 0..n for which a condition that stays true once true holds."""
     return bisect_left(range(n + 1), True, key=holds)
@@ -93,9 +124,12 @@ def latency_summary(
     limit is marked `at_least`. All figures are None without values.
     """
     ordered = _sorted(values)
-    flags = [False] * len(ordered) if timed_out is None else list(timed_out)
-    same_length("values", values, "timed_out", flags)
-    cut = min((float(v) for v, late in zip(values, flags, strict=True) if late), default=math.inf)
+    flags = [] if timed_out is None else list(timed_out)
+    cut = math.inf
+    if timed_out is not None:
+        same_length("values", values, "timed_out", flags)
+        late = (float(v) for v, late in zip(values, flags, strict=True) if late)
+        cut = min(late, default=math.inf)
     level = open_unit("confidence", confidence)
 
     def at(q: float) -> Quantile:

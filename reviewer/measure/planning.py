@@ -10,7 +10,7 @@ from reviewer.measure.special import binomial_cdf, normal_quantile, z_two_sided
 _MOST = 1 << 34
 
 
-def _smallest_from(least: int, holds: Callable[[int], bool], what: str) -> int:
+def smallest_from(least: int, holds: Callable[[int], bool], what: str) -> int:
     """The smallest n >= least for which a condition that stays true once true holds."""
     top = max(least, 1)
     while not holds(top):
@@ -24,7 +24,7 @@ def zero_failure_sample_size(max_rate: float, confidence: float = 0.95) -> int:
     """Smallest number of clean runs whose one-sided upper bound is below `max_rate`."""
     rate, level = open_unit("max_rate", max_rate), open_unit("confidence", confidence)
     alpha = 1.0 - level
-    return _smallest_from(1, lambda n: n * math.log1p(-rate) < math.log(alpha), "max_rate")
+    return smallest_from(1, lambda n: n * math.log1p(-rate) < math.log(alpha), "max_rate")
 
 
 def labels_needed_for_accuracy(
@@ -35,7 +35,7 @@ def labels_needed_for_accuracy(
     target = open_unit("target_lower_bound", target_lower_bound)
     alpha = 1.0 - open_unit("confidence", confidence)
     # The lower bound reaches the target exactly when so few errors would be that unlikely at it.
-    return _smallest_from(
+    return smallest_from(
         wrong + 1, lambda n: binomial_cdf(wrong, n, 1.0 - target) <= alpha, "target_lower_bound"
     )
 
@@ -47,7 +47,7 @@ def runs_needed_for_max_rate(
     seen = whole("events", events)
     target = open_unit("target_upper_bound", target_upper_bound)
     alpha = 1.0 - open_unit("confidence", confidence)
-    return _smallest_from(
+    return smallest_from(
         seen + 1, lambda n: binomial_cdf(seen, n, target) <= alpha, "target_upper_bound"
     )
 
@@ -87,7 +87,7 @@ def power_paired_t(delta: float, sd_diff: float, power: float = 0.8, alpha: floa
         limit = t.isf(tail, n - 1)
         return bool(nct.sf(limit, n - 1, math.sqrt(n) * effect / sd) >= target)
 
-    return _smallest_from(2, enough, "power")
+    return smallest_from(2, enough, "power")
 
 
 def episodes_needed(

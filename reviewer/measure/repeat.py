@@ -124,7 +124,8 @@ def pass_hat_k_interval(
     """
     if not counts or too_few_attempts(counts, k):
         return None
-    shares = [pass_hat_k(n, c, k) for n, c in counts]
+    alike = {pair: pass_hat_k(*pair, k) for pair in set(counts)}
+    shares = [alike[pair] for pair in counts]
     episodes = len(shares)
     value = mean(shares)
     n_eff = float(episodes)

@@ -24,12 +24,15 @@ LIGHT = [
     "judge_rates",
     "latency",
     "matching",
+    "near",
     "paired",
     "planning",
+    "planning_gates",
     "ranking",
     "rates",
     "repeat",
     "sampling",
+    "sequential",
     "special",
     "text",
     "trajectory",
@@ -46,6 +49,10 @@ m.latency_summary([float(x) for x in range(100)]), m.zero_failure_sample_size(0.
 m.labels_needed_for_accuracy(0), m.runs_needed_for_max_rate(0), m.episodes_needed(.05, 0, .1, .1, 3)
 m.calibrate_judge([], confidence=0.95), m.adjusted_paired_interval([1.0], [0.5])
 m.paired_signflip_exact([1.0], [0.5]), m.tango_paired(1, 1, 7, 12), m.paired_t([1, 2], [0, 4])
+m.effective_bounds([(3, 2)]), m.cost_limits(0.1, 0.01, 3), m.confidence_sequence(3, 3)
+m.stable_episodes_needed(3, 3, 0.95), m.clean_episodes_needed([(3, 3)], 3, 0.9)
+m.unchanged_episodes_needed([0.0], 0.05), m.attempts_needed_for_quantile(0, 9, 0.95)
+m.clustered_upper_limit([1.0, 2.0], [(2, 1)], 0.95), m.episodes_needed_for_cost(0.1, 0.01, 3, 0.2)
 """
 
 PROBE = """

@@ -1,0 +1,72 @@
+"""`reviewer costs add|list`: money spent on people and incidents, entered and listed."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
+
+from reviewer.cli.opening import desk_of
+from reviewer.cli.say import fact, note, out_json
+
+if TYPE_CHECKING:
+    from reviewer.desk.desk import Desk
+    from reviewer.release.evidence import CostEntry
+
+
+def run(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    try:
+        return {"add": _add, "list": _list}[arguments.act](desk, arguments)
+    finally:
+        desk.close()
+
+
+def _add(desk: "Desk", arguments: argparse.Namespace) -> int:
+    from reviewer.desk.costs import NewCost
+
+    entered = desk.enter_cost(
+        NewCost(
+            suite_id=arguments.suite,
+            candidate_id=arguments.candidate,
+            kind=arguments.kind,
+            amount=arguments.amount,
+            note=arguments.note,
+            entry_id=arguments.id,
+            corrects=arguments.corrects,
+        )
+    )
+    if arguments.json:
+        out_json(to_builtins(entered))
+        return 0
+    place = f"{entered.candidate_id} on {entered.suite_id}"
+    fact(f"{entered.entry.entry_id}  {_told(entered.entry)}  {place}")
+    if not entered.added:
+        note("this entry stands already: nothing was added; --id NAME enters the same once more")
+    return 0
+
+
+def _list(desk: "Desk", arguments: argparse.Namespace) -> int:
+    found = desk.costs(arguments.suite or "", arguments.candidate or "")
+    if arguments.json:
+        out_json(
+            [
+                {"suite_id": suite, "candidate_id": candidate, **to_builtins(entry)}
+                for suite, candidate, entry in found
+            ]
+        )
+        return 0
+    for suite, candidate, entry in found:
+        counts = "" if entry.counts else "  corrected, does not count"
+        words = f"  {entry.note}" if entry.note else ""
+        fact(
+            f"{entry.entry_id}  {_told(entry)}  {candidate} on {suite}  by {entry.reviewer} "
+            f"{entry.at}{counts}{words}"
+        )
+    if not found:
+        note("no cost is entered: reviewer costs add enters one")
+    return 0
+
+
+def _told(entry: "CostEntry") -> str:
+    after = f" corrects {entry.corrects}" if entry.corrects else ""
+    return f"{entry.kind} {entry.amount_usd:.2f} USD{after}"

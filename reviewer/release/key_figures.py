@@ -1,0 +1,54 @@
+"""The figures that a reader of a report looks for first."""
+
+from typing import Any
+
+from reviewer.release.marks import OF_RESULT
+from reviewer.release.words import number, plural, seconds, usd
+
+
+def key_figures(report: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """(name, value, of what, mark) of the figures that a reader looks for first. The mark is what
+    the decision set says of it, empty where the policy asks nothing."""
+    rate, critical = report["hard_pass_rate"], report["critical_failures"]
+    hat, cost, latency = report["pass_hat_interval"], report["cost"], report["latency_ms"]
+    said = {
+        row["gate"]: OF_RESULT.get(row["result"], "") for row in report["decision_set"]["gates"]
+    }
+    if report["suite"]["probe"]:
+        said = {}
+    grave = said.get("D1", "")
+    successes = f"{rate['pass']} {'success' if rate['pass'] == 1 else 'successes'}"
+    budget, slowest = cost["cpst_budget_usd"], latency["p95_policy"]
+    return [
+        (
+            "critical failures",
+            str(critical["count"]),
+            f"in {plural(critical['n'], 'attempt')}",
+            "critical" if grave == "fail" else grave,
+        ),
+        (
+            "hard pass",
+            number(rate["value"]),
+            f"{rate['pass']} of {plural(rate['n'], 'attempt')}",
+            said.get("D2", ""),
+        ),
+        (
+            f"pass^{hat['k']}",
+            number(hat["value"]),
+            f"over {plural(hat['episodes'], 'episode')}, policy {hat['policy']:g}",
+            said.get("D3", ""),
+        ),
+        (
+            "cost per success",
+            usd(cost["cpst_usd"]),
+            f"over {successes}" + ("" if budget is None else f", budget {usd(budget)}"),
+            said.get("D4", ""),
+        ),
+        (
+            "latency p95",
+            seconds(latency["p95"]),
+            f"over {plural(latency['n'], 'attempt')}"
+            + ("" if slowest is None else f", at most {seconds(slowest)}"),
+            said.get("D5", ""),
+        ),
+    ]
