@@ -1,0 +1,134 @@
+"""`reviewer suite leaks`: are frozen episodes in data that a candidate may have learned from?"""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from reviewer.cli.opening import workspace_of
+from reviewer.cli.say import fail, note, out, out_json, table
+from reviewer.desk import leaks, suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.reviewers import reviewer_name
+from reviewer.desk.workspace import Workspace
+from reviewer.review.leaks import LeakCheck, Look
+from reviewer.trace.safetext import visible_line
+
+
+def run(arguments: argparse.Namespace) -> int:
+    workspace = workspace_of(arguments)
+    if arguments.withdraw:
+        return _withdraw(workspace, arguments)
+    if arguments.list:
+        return _list(workspace, arguments)
+    if not arguments.files:
+        return fail("name the files to look into, or --list", exit_code=2)
+    ids = [arguments.suite] if arguments.suite else _frozen(workspace)
+    found, refused = leaks.look(
+        workspace,
+        [Path(name) for name in arguments.files],
+        ids,
+        arguments.candidate,
+        arguments.threshold,
+        reviewer_name(arguments.reviewer),
+        keep=not arguments.dry_run,
+    )
+    if arguments.json:
+        out_json([msgspec.to_builtins(check) for check in found])
+    else:
+        for check in found:
+            _say(check)
+    if arguments.dry_run:
+        note("dry run: nothing was written")
+    for one in refused:
+        note(f"{visible_line(one.file)}: {one.problem}")
+    if refused or any(check.unread for check in found):
+        return 20
+    return 10 if any(check.leaks for check in found) else 0
+
+
+def _frozen(workspace: Workspace) -> list[str]:
+    """Suites that may be used, and have something to look for."""
+    usable = []
+    for folder in suites.folders(workspace):
+        state, problem = suites.state_of(folder)
+        if problem or state is None:
+            note(f"{folder.name} is left out: {problem}")
+        else:
+            usable.append(folder.name)
+    if not usable:
+        raise DeskError("there is no frozen suite here", "reviewer suite freeze SUITE makes one")
+    return usable
+
+
+def _say(check: LeakCheck) -> None:
+    where = visible_line(check.file)
+    seen = f"{check.texts:,} texts of {check.records:,} records"
+    out(f"{check.suite_id}: {len(check.leaks)} episodes found in {where} ({seen})")
+    if check.leaks:
+        table(
+            [
+                (
+                    leak.episode_id,
+                    leak.kind,
+                    f"{leak.jaccard:.2f}",
+                    f"record {leak.record} {visible_line(leak.pointer)}".rstrip(),
+                    str(leak.times),
+                )
+                for leak in check.leaks
+            ],
+            ("episode", "found", "jaccard", "first at", "texts"),
+        )
+        held = f"candidate {check.candidate_id}" if check.candidate_id else "every candidate"
+        out(f"  this holds the release of {held} on {check.suite_id}")
+    how = f"near is a Jaccard index of at least {check.threshold:g} of runs of three words"
+    note(f"{check.compared} requests compared: {how}; at it, {check.missed:.2%} may be missed")
+    if check.short:
+        note(f"{check.short} requests are short: only their exact words can be found")
+    if check.silent:
+        note(f"{check.silent} episodes have no request: not measured")
+    if check.unread:
+        note(f"{check.unread} records could not be read: not measured")
+    if check.uid:
+        note(f"kept as {check.uid[:12]}")
+
+
+def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    looks = [
+        one
+        for one in leaks.all_looks(workspace)
+        if arguments.suite in ("", one.check.suite_id)
+        and (not arguments.candidate or one.check.candidate_id in ("", arguments.candidate))
+    ]
+    if arguments.json:
+        out_json([msgspec.to_builtins(one) for one in looks])
+        return 0
+    if not looks:
+        note("no look for leaks was kept: reviewer suite leaks TRAINING.jsonl makes one")
+        return 0
+    head = ("look", "suite", "digest", "candidate", "file", "found", "state")
+    table([_row(one) for one in looks], head)
+    return 0
+
+
+def _row(one: Look) -> tuple[str, ...]:
+    check = one.check
+    state = "stands" if check.leaks else "clean"
+    if one.withdrawn:
+        state = f"withdrawn by {one.withdrawn_by}: {visible_line(one.withdrawn)}"
+    return (
+        check.uid[:12],
+        check.suite_id,
+        check.suite_digest[:12],
+        check.candidate_id or "every",
+        visible_line(check.file),
+        str(len(check.leaks)),
+        state,
+    )
+
+
+def _withdraw(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    name = reviewer_name(arguments.reviewer)
+    made = leaks.withdraw(workspace, arguments.withdraw, arguments.reason, name)
+    out(f"withdrawn: {made.withdraws[:12]}, {made.reason}")
+    return 0
