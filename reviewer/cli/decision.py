@@ -1,23 +1,28 @@
-"""`reviewer sign`, `verify` and `keys`."""
+"""`reviewer sign` and `keys`."""
 
 import argparse
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from reviewer.cli.opening import desk_of, release_of, workspace_of
-from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.say import note, out, table
+from reviewer.desk.decision_views import Signed
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import Signed
 
 _EXIT = {"PROMOTE": 0}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return {"sign": _sign, "verify": _verify, "keys": _keys}[arguments.command](arguments)
+    return {"sign": _sign, "keys": _keys}[arguments.command](arguments)
 
 
 def _sign(arguments: argparse.Namespace) -> int:
+    if arguments.add:
+        return _add(arguments)
+    if arguments.signature or not arguments.key:
+        raise DeskError(
+            "--key is needed: a key file, a .pub, or SHA256:… in ssh-agent", exit_code=2
+        )
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
     view = desk.decision(suite, candidate, arguments.baseline)
@@ -43,8 +48,41 @@ def _sign(arguments: argparse.Namespace) -> int:
     return exit_code(signed)
 
 
+def _add(arguments: argparse.Namespace) -> int:
+    """One more signature; what is signed was said by whoever signed first."""
+    if bool(arguments.key) == bool(arguments.signature):
+        raise DeskError("--add takes --key KEY or --signature FILE, one of them", exit_code=2)
+    taken = ("decision", "comment", "baseline", "suite", "candidate")
+    if given := [f"--{name}" for name in taken if getattr(arguments, name)]:
+        raise DeskError(
+            f"{', '.join(given)}: the decision says so already; --add only signs it", exit_code=2
+        )
+    signature = _signature_file(arguments.signature) if arguments.signature else None
+    signed = desk_of(arguments).add_signature(
+        arguments.add,
+        arguments.key or "",
+        passphrase_for(arguments.key) if arguments.key else None,
+        signature,
+        note,
+    )
+    said(signed)
+    out(signed.path)
+    return exit_code(signed)
+
+
+def _signature_file(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+
+
 def exit_code(signed: Signed) -> int:
     """30 for a signature that is kept but does not suffice: others must sign, or someone else."""
+    if signed.pending:
+        note("kept; it decides nothing until another approver signs:")
+        note(f"  reviewer sign --add {signed.number} --key KEY")
+        return 30
     if not signed.verified:
         note("signed and kept, but the policy of signatures is not met")
         return 30
@@ -78,50 +116,6 @@ def passphrase_for(key: str) -> str | None:
     except AttestError:
         return None  # signing itself says what is wrong with the key
     return None
-
-
-def _verify(arguments: argparse.Namespace) -> int:
-    from reviewer.release.attest.canonical import sha256_hex
-    from reviewer.release.attest.verify import verify
-
-    signers = _read(arguments.signers)
-    result = verify(
-        _read(arguments.decision),
-        _read(arguments.candidate_manifest),
-        signers.decode("utf-8", "surrogateescape"),
-        now=datetime.now(UTC),
-        threshold=arguments.threshold,
-        environment=arguments.environment,
-        suite_digest=arguments.suite_digest,
-        policy_digest=arguments.policy_digest,
-        report_digest=sha256_hex(_read(arguments.report)) if arguments.report else None,
-        signers_digest=arguments.signers_digest,
-        min_seq=arguments.min_seq,
-    )
-    if arguments.json:
-        out_json(
-            {
-                "decision": result.decision,
-                "exit_code": result.exit_code,
-                "approvers": list(result.approvers),
-                "lines": list(result.lines),
-            }
-        )
-    else:
-        for line in result.lines:
-            out(line)
-        for principal in result.approvers:
-            out(f"approved by {principal}")
-        out(result.decision or "NOT VERIFIED")
-    return result.exit_code
-
-
-def _read(path: str, limit: int = 64 << 20) -> bytes:
-    try:
-        with Path(path).open("rb") as handle:
-            return handle.read(limit)
-    except OSError as error:
-        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def _keys(arguments: argparse.Namespace) -> int:

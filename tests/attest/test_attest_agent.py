@@ -31,9 +31,9 @@ from reviewer.release.attest.errors import (
     AgentUnavailable,
 )
 from reviewer.release.attest.keys import load_signer
-from reviewer.release.attest.public import wire_string
 from reviewer.release.attest.sign import sign_statement
 from reviewer.release.attest.statement import build_statement
+from reviewer.release.attest.wire import wire_string
 
 ALICE = "alice@example.com"
 needs_agent = pytest.mark.skipif(shutil.which("ssh-agent") is None, reason="no ssh-agent here")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fail_made import FOLDER
 
 from reviewer.release.attest.dsse import PAYLOAD_TYPE, pae, parse_envelope
 from reviewer.release.attest.sign import add_signature, sign_statement
@@ -67,6 +68,25 @@ def test_openssl_accepts_each_signature_and_refuses_its_twin(desk: Any, tmp_path
         twin = pae(payload.replace(b'"PROMOTE"', b'"PROMOTF"'))
         assert not openssl_verifies(tmp_path, pem, twin, one.sig)
         assert not openssl_verifies(tmp_path, desk.signer("mallory").public.pem(), message, one.sig)
+
+
+FORGED = ("payload_changed_after_signing", "signed_as_another_type", "signed_the_bare_payload",
+          "signed_by_a_stranger", "ssh_signature_of_a_file")  # fmt: skip
+
+
+@pytest.mark.skipif(not openssl_can_verify_raw(), reason="no openssl with pkeyutl -rawin here")
+@pytest.mark.parametrize("name", FORGED)
+def test_openssl_refuses_what_we_refuse_for_its_signature(
+    desk: Any, tmp_path: Path, name: str
+) -> None:
+    envelope = parse_envelope((FOLDER / f"{name}_fail" / "decision.dsse.json").read_bytes())
+    for one in envelope.signatures:
+        for who in (ALICE, BOB):
+            pem = desk.signer(who).public.pem()
+            assert not openssl_verifies(tmp_path, pem, envelope.signed_bytes, one.sig)
+    good = parse_envelope((FOLDER / "good_pass" / "decision.dsse.json").read_bytes())
+    pem = desk.signer(ALICE).public.pem()
+    assert openssl_verifies(tmp_path, pem, good.signed_bytes, good.signatures[0].sig)
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.gates.model import GATES
-from reviewer.release.attest.candidate import is_author
 from reviewer.release.attest.errors import AttestError, StatementError
 from reviewer.release.attest.facts import FailureFact, GateFact, JudgeFact, RepeatabilityFact
-from reviewer.release.attest.predicate import MAX_SAFE_INT, PREDICATE_TYPE
+from reviewer.release.attest.parts import MAX_SAFE_INT
+from reviewer.release.attest.people import is_one_of
+from reviewer.release.attest.predicate import PREDICATE_TYPE
 from reviewer.release.attest.statement import build_statement, differences, read_statement
 
 REQUIRED = [
@@ -140,7 +141,8 @@ def test_a_key_named_twice_is_refused(desk: Any) -> None:
         ({"reasons": ("cost budget exceeded",)}, "cost budget exceeded"),
         ({"failures": (FailureFact("s/c/e/1", "e", "0" * 64),)}, "1 failing trace"),
         ({"first_run_seq": 3}, "not frozen before"),
-        ({"frozen_at_seq": None}, "not frozen before"),
+        ({"frozen_at_seq": None}, "frozenAtSeq"),
+        ({"first_run_seq": None}, "firstRunSeq"),
         ({"gates": tuple(GateFact(name, "PASSED") for name in GATES[1:])}, "completeness is miss"),
         ({"gates": tuple(GateFact(name, "NOT_RUN") for name in GATES)}, "state is NOT_RUN"),
         ({"gates": tuple(GateFact(n, "PASSED", hard=n != "state") for n in GATES)}, "not marked"),
@@ -237,13 +239,15 @@ def test_counts_are_kept_exactly_or_refused(desk: Any, k: int, attempts: int, pa
         ("DANA", "dana", True),
         ("dana", "dana2", False),
         ("dana", "Dana Doe <dana@example.com>", False),
+        ("dana@example.com", "dana", True),
+        ("dana@example.com", "dana@example.org", False),
     ],
 )
-def test_an_author_is_known_by_name_or_address(principal: str, author: str, same: bool) -> None:
-    assert is_author(principal, [author]) is same
+def test_a_person_is_known_by_name_or_address(principal: str, author: str, same: bool) -> None:
+    assert is_one_of(principal, [author]) is same
 
 
 def test_differences_name_the_members() -> None:
     one = {"a": {"b": 1, "c": [1]}, "d": 2}
-    assert differences(one, {"a": {"b": 1, "c": [2]}, "e": 2}) == ["a.c", "d", "e"]
+    assert differences(one, {"a": {"b": 1, "c": [2]}, "e": 2}) == ["a.c[0]", "d", "e"]
     assert differences(one, one) == []

@@ -254,7 +254,7 @@ def test_an_expired_decision_is_30(
             later = real.datetime.now(tz) + real.timedelta(days=8)
             return cls.fromtimestamp(later.timestamp(), tz)
 
-    monkeypatch.setattr("reviewer.cli.decision.datetime", Later)
+    monkeypatch.setattr("reviewer.cli.verify.datetime", Later)
     said = full.run(
         "verify", folder / "decision.json", "--candidate-manifest", folder / "manifest.json",
         "--signers", folder / "signers",

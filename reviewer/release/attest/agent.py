@@ -19,14 +19,8 @@ from reviewer.release.attest.errors import (
     PublicKeyError,
     plain,
 )
-from reviewer.release.attest.public import (
-    KEY_TYPE,
-    PublicKey,
-    WireError,
-    WireReader,
-    public_from_blob,
-    wire_string,
-)
+from reviewer.release.attest.public import KEY_TYPE, PublicKey, public_from_blob
+from reviewer.release.attest.wire import WireError, WireReader, wire_string
 
 LIST_SECONDS = 5.0
 SIGN_SECONDS = 60.0
@@ -63,6 +57,8 @@ class Agent:
                     key = public_from_blob(blob)
                 except PublicKeyError:
                     continue
+                if key.application is not None:
+                    continue  # a hardware key signs through ssh-keygen alone
                 found.append(AgentKey(key, plain(comment.decode("utf-8", "replace"))))
             answer.end()
         except WireError as error:

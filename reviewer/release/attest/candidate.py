@@ -1,6 +1,5 @@
 """What a decision says of its candidate, derived from the manifest the same way by all."""
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +29,11 @@ def subject_name(manifest: Mapping[str, Any]) -> str:
     return name
 
 
+def agent_of(name: str) -> str:
+    """The agent of a subject's name: numbers of decisions rise per agent and environment."""
+    return name.rpartition("@")[0] or name
+
+
 def candidate_view(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """`candidate` of the predicate: authors, and a descriptor per model, prompt, tool, setting.
 
@@ -54,23 +58,6 @@ def authors(manifest: Mapping[str, Any]) -> list[str]:
     if not all(isinstance(name, str) and name for name in names):
         raise ManifestError(f"{_WHAT}: authors must list non-empty strings")
     return names
-
-
-def is_author(principal: str, names: list[str]) -> bool:
-    """Whether `principal` is one of `names`, in any case, also as the address of `Name <address>`.
-
-    Deliberately generous: a person must not approve their own work by spelling it differently.
-    """
-    wanted = _folded(principal)
-    for name in names:
-        address = name.rpartition("<")[2].partition(">")[0] if "<" in name else name
-        if wanted in (_folded(name), _folded(address)):
-            return True
-    return False
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def _list(manifest: Mapping[str, Any], field: str) -> list[Any]:

@@ -67,8 +67,12 @@ def parse_envelope(data: bytes) -> Envelope:
             f"envelope: payloadType is {plain(body['payloadType'])!r}, expected {PAYLOAD_TYPE!r}"
         )
     entries = body["signatures"]
-    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_SIGNATURES:
-        raise EnvelopeError(f"envelope: signatures must list 1 to {MAX_SIGNATURES} signatures")
+    if not isinstance(entries, list) or not entries:
+        raise EnvelopeError("envelope: signatures must list at least one signature")
+    if len(entries) > MAX_SIGNATURES:
+        raise EnvelopeError(
+            f"envelope: signatures lists {len(entries)}; the limit is {MAX_SIGNATURES}"
+        )
     return Envelope(
         payload=_decode(body["payload"], "envelope: payload"),
         signatures=tuple(_signature(entry, n) for n, entry in enumerate(entries)),

@@ -1,8 +1,8 @@
 """What a decision is made from, as plain values: no clock, no store, no random id in here.
 
 Digests are lower-case hex SHA-256, money is in millionths of the currency, times are RFC 3339
-text ending in Z. Whoever co-signs takes `decision_id`, `decision_seq`, `created`, `expires`,
-versions, reviewers and `comment` from the first signer's payload and re-derives the rest.
+text ending in Z. Whoever co-signs takes `created`, `environment`, versions and `comment` from the
+first signer's payload, reads them, and re-derives the rest.
 """
 
 from collections.abc import Mapping
@@ -66,6 +66,29 @@ class LabelFacts:
 
 
 @dataclass(frozen=True)
+class LineageFact:
+    """Another suite this candidate met; `reason` and `reviewer` are empty until one is given."""
+
+    suite_id: str
+    suite_sha256: str
+    reason: str = ""
+    reviewer: str = ""
+
+
+@dataclass(frozen=True)
+class BreakGlassFact:
+    """A break-glass record of this agent, as every later decision carries it."""
+
+    payload_sha256: str
+    principal: str
+    candidate: str
+    environment: str
+    created: str
+    expires: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class ReviewerFact:
     """Someone who may sign this decision, with the key they will use."""
 
@@ -75,14 +98,14 @@ class ReviewerFact:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionFacts:
-    """One decision. `lineage` lists other suite digests this candidate was run against.
+    """One decision. `lineage` lists the other suites this candidate was run against.
 
-    `decision_seq` only rises per (agent, environment); `previous_payload_sha256` is the digest of
-    the previous decision's payload (not of its envelope), None for the first.
+    Its id is made of all of this by whoever builds the statement. `decision_seq` only rises per
+    (agent, environment); `previous_payload_sha256` is the digest of the payload (not of the
+    envelope) of the decision before it there, None for the first.
     """
 
     decision: Literal["PROMOTE", "BLOCK", "REPAIR"]
-    decision_id: str
     decision_seq: int
     previous_payload_sha256: str | None
     created: str
@@ -116,7 +139,9 @@ class DecisionFacts:
     tokens: int | None = None
     frozen_at_seq: int | None = None
     first_run_seq: int | None = None
-    lineage: tuple[str, ...] = ()
+    lineage: tuple[LineageFact, ...] = ()
+    baseline_id: str | None = None
+    break_glass: tuple[BreakGlassFact, ...] = ()
     judges: tuple[JudgeFact, ...] = ()
     labels: LabelFacts = LabelFacts()
     input_attestations: tuple[str, ...] = ()

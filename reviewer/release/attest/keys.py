@@ -1,7 +1,8 @@
 """A key argument becomes something that signs: through ssh-agent, or from a private key file.
 
 `SHA256:…` (a fingerprint) or a `.pub` file means the agent; any other path is a private key, in
-OpenSSH or PEM form, encrypted or not. Only Ed25519 keys sign decisions.
+OpenSSH or PEM form, encrypted or not. Only Ed25519 keys sign decisions; a hardware key does it
+through ssh-keygen.
 """
 
 import os
@@ -20,6 +21,7 @@ from reviewer.release.attest.errors import (
     WrongPassphrase,
     plain,
 )
+from reviewer.release.attest.hardware import KeygenSigner, hardware_key
 from reviewer.release.attest.public import PublicKey, parse_public_line, public_from_raw
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ def load_signer(
     path = Path(key).expanduser() if key.startswith("~") else Path(key)
     if key.endswith(".pub"):
         public = read_public_file(path)
+        if public.application is not None:
+            return KeygenSigner(public, path)
         agent = connect_agent(env)
         return AgentSigner(agent.find(public.keyid).public, agent)
     return _load_file(path, ask_passphrase, passphrase_env, env)
@@ -107,8 +111,10 @@ def _load_file(
     ask: AskPassphrase | None,
     passphrase_env: str | None,
     env: Mapping[str, str],
-) -> FileSigner:
+) -> Signer:
     data = _read(path, private=True)
+    if (hardware := hardware_key(data)) is not None:
+        return KeygenSigner(hardware, path)
     private = _decode(data, None, path)
     if private is None:
         private = _decode(data, _passphrase(path, ask, passphrase_env, env), path)

@@ -1,117 +1,47 @@
 """The agent-release-decision predicate v0.1 and the in-toto Statement v1 around it.
 
-Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has
-no control or bidirectional characters, so a decision can be drawn anywhere as it stands.
-Nothing is optional but `comment`: what has no evidence yet is null, 0 or an empty list.
+What has no evidence yet is null, 0 or an empty list. Left out where there is nothing to say are
+only `comment`, `breakGlass`, `suite.lineageReasons` and `report.baseline`.
 """
 
-import re
-import unicodedata
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
-from pydantic.alias_generators import to_camel
+from pydantic import Field, StringConstraints
 
-STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+from reviewer.release.attest.parts import (
+    Audit,
+    Block,
+    CandidateView,
+    Count,
+    Described,
+    Digest,
+    DigestOnly,
+    Hex,
+    Located,
+    Ordinal,
+    Part,
+    ReportRef,
+    Reviewer,
+    SafeInt,
+    Text,
+    Time,
+    Uuid,
+    Verifier,
+)
+
 PREDICATE_TYPE = "https://reviewer.dev/attestation/agent-release-decision/v0.1"
-VERIFIER_ID = "https://reviewer.dev/verifier"
-MAX_SAFE_INT = 2**53 - 1
-
-_HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
-
-
-def parse_time(text: str) -> datetime:
-    """An RFC 3339 time in Z, as an aware datetime (cut to microseconds); ValueError otherwise."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise ValueError("must be an RFC 3339 time in UTC, such as 2026-01-31T09:30:00Z")
-    whole = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S")
-    return whole.replace(microsecond=int((match[2] or "").ljust(6, "0")[:6]), tzinfo=UTC)
-
-
-def _is_time(text: str) -> str:
-    parse_time(text)
-    return text
-
-
-def _is_visible(text: str) -> str:
-    for character in text:
-        if unicodedata.category(character) in _HIDDEN or character in _BIDI:
-            raise ValueError(f"must not contain U+{ord(character):04X}")
-    return text
-
-
-def _is_visible_block(text: str) -> str:
-    _is_visible(text.replace("\n", ""))
-    return text
-
-
-Text = Annotated[str, StringConstraints(min_length=1, max_length=4096), AfterValidator(_is_visible)]
-Block = Annotated[str, StringConstraints(max_length=16384), AfterValidator(_is_visible_block)]
-Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Time = Annotated[str, AfterValidator(_is_time)]
-Count = Annotated[int, Field(ge=0, le=MAX_SAFE_INT)]
-Ordinal = Annotated[int, Field(ge=1, le=MAX_SAFE_INT)]
-SafeInt = Annotated[int, Field(ge=-MAX_SAFE_INT, le=MAX_SAFE_INT)]
-KeyId = Annotated[str, StringConstraints(pattern=r"^SHA256:[A-Za-z0-9+/]{43}$")]
-Uuid = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$")]
 
 Decision = Literal["PROMOTE", "BLOCK", "REPAIR"]
 GateResult = Literal["PASSED", "FAILED", "NOT_RUN"]
-Recommendation = Literal["promote", "block", "repair", "hold"]
 
 
-class Part(BaseModel):
-    """Base: strict types, no unknown fields, camelCase on the wire only."""
+class LineageReason(Part):
+    """Why this candidate also met another suite, and who said so in the journal."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=False
-    )
-
-
-class Digest(Part):
-    sha256: Hex
-
-
-class DigestOnly(Part):
     digest: Digest
-
-
-class Described(Part):
-    """A ResourceDescriptor that has a name."""
-
     name: Text
-    digest: Digest
-
-
-class Located(Part):
-    """A ResourceDescriptor that has a URI."""
-
-    uri: Text
-    digest: Digest
-
-
-class Versions(Part):
+    reason: Text
     reviewer: Text
-    python: Text
-
-
-class Verifier(Part):
-    id: Text
-    version: Versions
-
-
-class CandidateView(Part):
-    """The readable copy of the manifest: re-derived from the file by whoever verifies."""
-
-    authors: list[Text]
-    model: Described
-    prompts: list[Described]
-    tools: list[Described]
-    config: list[Described]
 
 
 class SuiteRef(Part):
@@ -123,6 +53,7 @@ class SuiteRef(Part):
     frozen_at_seq: Ordinal | None
     first_run_seq: Ordinal | None
     lineage: list[Hex]
+    lineage_reasons: list[LineageReason] | None = None
 
 
 class Gate(Part):
@@ -186,23 +117,22 @@ class Failure(Part):
     disposition: Text
 
 
-class Audit(Part):
-    """Where the journal stood when the decision was made."""
+class BrokenGlass(Part):
+    """A break-glass record of this agent: `digest` is that of its payload."""
 
-    algorithm: Text
-    seq: Count
-    head: Hex
-
-
-class ReportRef(Part):
     digest: Digest
-    recommendation: Recommendation
-    reasons: list[Text]
-
-
-class Reviewer(Part):
     principal: Text
-    keyid: KeyId
+    candidate: Text
+    environment: Text
+    time_created: Time
+    expires: Time
+    reason: Block
+
+
+class DecisionReport(ReportRef):
+    """`baseline` is the candidate compared with, left out without one."""
+
+    baseline: Text | None = None
 
 
 class Approvals(Part):
@@ -238,8 +168,9 @@ class Predicate(Part):
     input_attestations: list[DigestOnly]
     evidence: Located | None
     audit: Audit
-    report: ReportRef
+    report: DecisionReport
     approvals: Approvals
+    break_glass: list[BrokenGlass] | None = None
     comment: Block | None = None
 
 

@@ -1,0 +1,95 @@
+"""`reviewer decisions`, `break-glass` and `attest`: what is signed, beside signing a decision."""
+
+import argparse
+
+from reviewer.cli.decision import passphrase_for
+from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.say import note, out, out_json, table
+from reviewer.desk.decision_views import DecisionInfo
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.command == "break-glass":
+        return _break_glass(arguments)
+    if arguments.command == "attest":
+        return _attest(arguments)
+    return {"list": _list, "export": _export, "take": _take}[arguments.act](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    found = desk_of(arguments).decisions()
+    if arguments.json:
+        out_json([{name: getattr(one, name) for name in one.__struct_fields__} for one in found])
+        return 0
+    table(
+        [
+            (
+                "-" if one.number is None else str(one.number),
+                one.word,
+                f"{one.suite_id}/{one.candidate_id}",
+                one.environment,
+                one.standing,
+                ", ".join(one.signers) or "-",
+                one.expires,
+                one.text,
+            )
+            for one in found
+        ],
+        ("number", "decision", "release", "environment", "standing", "signed by", "until", "why"),
+    )
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    key = arguments.key
+    passphrase = passphrase_for(key) if key else None
+    files = desk_of(arguments).export_decision(arguments.decision, arguments.out, key, passphrase)
+    for path, digest in files:
+        out(f"{digest}  {path}")
+    return 0
+
+
+def _take(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    for file in arguments.files:
+        _said(desk.take_decision(file), "kept")
+    return 0
+
+
+def _break_glass(arguments: argparse.Namespace) -> int:
+    """Never 0: it is no promotion."""
+    desk = desk_of(arguments)
+    suite, candidate = release_of(arguments, desk)
+    made = desk.break_glass(
+        suite,
+        candidate,
+        arguments.key,
+        arguments.reason,
+        arguments.hours,
+        arguments.environment,
+        passphrase_for(arguments.key),
+    )
+    _said(made, "signed")
+    out(made.path)
+    return 10
+
+
+def _said(one: DecisionInfo, what: str) -> None:
+    number = "" if one.number is None else f" {one.number}"
+    who = ", ".join(one.signers) or "nobody that counts"
+    note(
+        f"{what} {one.word}{number}: {one.candidate_id} for {one.environment}, by {who}, "
+        f"until {one.expires}; {one.standing}"
+    )
+
+
+def _attest(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    suite, candidate = release_of(arguments, desk)
+    made = desk.attest(suite, candidate, arguments.key, passphrase_for(arguments.key))
+    for one in made:
+        note(f"{one.result}: {one.attempts} attempts, signed by {one.principal}")
+        out(one.path)
+    if not made:
+        note("every run and import of it is signed already, with the verdicts it has now")
+    return 0

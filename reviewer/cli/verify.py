@@ -1,0 +1,104 @@
+"""`reviewer verify`: a decision, or a folder of them, against files alone."""
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reviewer.cli.say import out, out_json
+from reviewer.desk.errors import DeskError
+
+MOST_BYTES = 64 << 20
+"""Of one file; what may stand in it is bounded where it is read."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from reviewer.release.attest.folder import verify_folder
+    from reviewer.release.attest.verify import verify
+
+    pins = _pins(arguments)
+    place = Path(arguments.decision)
+    manifest = _read(Path(arguments.candidate_manifest))
+    signers = _read(Path(arguments.signers)).decode("utf-8", "surrogateescape")
+    now = _moment(arguments.at)
+    if place.is_dir():
+        result = verify_folder(_envelopes(place), manifest, signers, now=now, **pins)
+    else:
+        result = verify(_read(place), manifest, signers, now=now, **pins)
+    if arguments.json:
+        out_json(
+            {
+                "decision": result.decision,
+                "exit_code": result.exit_code,
+                "approvers": list(result.approvers),
+                "lines": list(result.lines),
+            }
+        )
+    else:
+        for line in result.lines:
+            out(line)
+        for principal in result.approvers:
+            out(f"approved by {principal}")
+        out(result.decision or "NOT VERIFIED")
+    return result.exit_code
+
+
+def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
+    pins = {
+        "threshold": arguments.threshold,
+        "environment": arguments.environment,
+        "suite_digest": arguments.suite_digest,
+        "policy_digest": arguments.policy_digest,
+        "signers_digest": arguments.signers_digest,
+        "min_seq": arguments.min_seq,
+        "report": _read(Path(arguments.report)) if arguments.report else None,
+        "attestations": _envelopes(Path(arguments.attestations))
+        if arguments.attestations
+        else None,
+    }
+    if arguments.suite_folder:
+        from reviewer.desk.suite_pins import suite_pins
+
+        suite = suite_pins(Path(arguments.suite_folder))
+        for name, pinned in (
+            ("suite_digest", suite.suite_digest),
+            ("policy_digest", suite.policy_digest),
+        ):
+            if pins[name] not in (None, pinned):
+                raise DeskError(
+                    f"--{name.replace('_', '-')} is not that of {arguments.suite_folder}",
+                    exit_code=2,
+                )
+            pins[name] = pinned
+        pins["threshold"] = max(suite.threshold, arguments.threshold or 1)
+    return pins
+
+
+def _moment(text: str | None) -> datetime:
+    from reviewer.release.attest.parts import parse_time
+
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise DeskError(f"--at {text}: {error}", exit_code=2) from error
+
+
+def _envelopes(folder: Path) -> dict[str, bytes]:
+    try:
+        return {path.name: _read(path) for path in sorted(folder.iterdir()) if _is_envelope(path)}
+    except OSError as error:
+        raise DeskError(f"{folder}: cannot be read ({error.strerror})") from error
+
+
+def _is_envelope(path: Path) -> bool:
+    return path.name.endswith(".dsse.json") and path.name[0] != "." and path.is_file()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            return handle.read(MOST_BYTES)
+    except OSError as error:
+        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,30 @@
+"""What a suite's folder lets a pipeline pin: its digest, its policy, and how many must approve."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.contract.errors import ContractError
+from reviewer.contract.folder import read_suite
+from reviewer.desk.errors import DeskError
+from reviewer.desk.policies import policy_digest
+from reviewer.desk.suites import state_of
+
+
+class SuitePins(NamedTuple):
+    """Digests are sha256 in hex; `threshold` is the number of approvers of a PROMOTE."""
+
+    suite_digest: str
+    policy_digest: str
+    threshold: int
+
+
+def suite_pins(folder: Path) -> SuitePins:
+    """Of a frozen suite. Raises DeskError for a folder that is none, or is not as it was frozen."""
+    state, problem = state_of(folder)
+    if state is None or problem:
+        raise DeskError(problem)
+    try:
+        suite = read_suite(folder).suite
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+    return SuitePins(suite.digest, policy_digest(suite.policy), suite.policy.approvals.promote)
