@@ -2,18 +2,19 @@
 
 The order is fixed: a critical or state failure blocks; any other failed limit asks for repair;
 anything required but not measured holds; only then promote. No figure is ever waived, and a limit
-is on the good side of itself.
+is on the good side of itself. In `strict` mode limits stand on bounds: what they straddle holds.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from reviewer.contract.model import Mode
 from reviewer.gates.model import GATES
-from reviewer.release.amounts import named
 from reviewer.release.evidence import Evidence, FailedTrace
 from reviewer.release.figures import Figures, figures
+from reviewer.release.gap import Gap
 from reviewer.release.limits import (
     Limit,
     completion_limit,
@@ -22,7 +23,7 @@ from reviewer.release.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.release.missing import Gap, gaps
+from reviewer.release.missing import gaps
 from reviewer.release.references import (
     EvidenceRef,
     References,
@@ -33,7 +34,12 @@ from reviewer.release.references import (
     ordered_failures,
     unstable_evidence,
 )
-from reviewer.release.regression import Regression, regression
+from reviewer.release.regression import (
+    Regression,
+    lost_limit,
+    not_worse_limit,
+    regression,
+)
 
 Recommendation = Literal["promote", "block", "repair", "hold"]
 
@@ -82,9 +88,22 @@ class Assessment(Struct, frozen=True, kw_only=True):
 def assess(evidence: Evidence) -> Assessment:
     """Judge the evidence. Pure: the same evidence gives the same assessment."""
     shown = figures(evidence)
-    against = regression(evidence, shown.episodes)
+    return _judged(evidence, shown, regression(evidence, shown.episodes))
+
+
+def assessed_in(mode: Mode, evidence: Evidence, judged: Assessment) -> Assessment:
+    """What the policy would recommend in this mode, of evidence already assessed."""
+    suite = evidence.suite
+    if suite.policy.mode == mode:
+        return judged
+    policy = structs.replace(suite.policy, mode=mode)
+    other = structs.replace(evidence, suite=structs.replace(suite, policy=policy))
+    return _judged(other, judged.figures, judged.regression)
+
+
+def _judged(evidence: Evidence, shown: Figures, against: Regression) -> Assessment:
     failed = _failed(evidence, shown, against)
-    missing = gaps(evidence, shown)
+    missing = gaps(evidence, shown, against)
     recommendation: Recommendation
     if evidence.suite.probe:
         recommendation, reasons = "hold", [Reason(text=PROBE, observed="", policy="")]
@@ -153,16 +172,18 @@ def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Rea
     completion = completion_limit(policy, shown)
     if completion.failed:
         add(COMPLETION, completion, findings_with(first_set, _STATE_CODES))
-    # What is lost is failing: it is a reason of its own only where the policy forgives it.
-    lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
-    if not reasons and lost:
-        limit = Limit("failed", f"lost {named(lost)}", f"none lost against {against.baseline_id}")
-        add(REGRESSION, limit, failing_evidence(failures, frozenset(lost)))
-    elif not reasons and against.dropped:
-        policy_text = f"at most {against.margin:g} below {against.baseline_id}"
-        limit = Limit("failed", f"pass rate {against.difference:+.3f}", policy_text)
-        add(REGRESSION, limit, failing_evidence(failures))
+    if policy.mode == "strict":
+        worse = not_worse_limit(against)
+        if worse.failed:
+            add(REGRESSION, worse, failing_evidence(failures, frozenset(_lost(against)) or None))
+    elif not reasons and (dropped := lost_limit(against)).failed:
+        # What is lost is failing: it is a reason of its own only where the policy forgives it.
+        add(REGRESSION, dropped, failing_evidence(failures, frozenset(_lost(against)) or None))
     return reasons
+
+
+def _lost(against: Regression) -> list[str]:
+    return [*against.lost, *against.new_critical]
 
 
 def _with_later(outcome: Limit, failures: Sequence[FailedTrace]) -> Limit:

@@ -8,9 +8,11 @@ from reviewer.release.amounts import named
 from reviewer.release.assess import Assessment
 from reviewer.release.evidence import Evidence
 from reviewer.release.judged import completion_judged, judge_caveat, without_judge
+from reviewer.release.ledger import KINDS, entered
 from reviewer.release.missing import frozen_before_first_run
 from reviewer.release.reviewed import NO_LABELS, ReviewEvidence, review_caveat
 from reviewer.release.sections import NO_LEDGER
+from reviewer.release.split import UNSEEN
 from reviewer.release.text_scores import text_unknown
 from reviewer.release.words import spent
 
@@ -54,8 +56,13 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
         yield "cost.judge_usd", NO_LEDGER
     elif judge.cost_usd is None:
         yield "cost.judge_usd", spent(None, judge.known_usd, judge.unpriced)
-    for kind in ("human_usd", "incident_usd"):
-        yield f"cost.{kind}", NO_LEDGER
+    for kind in KINDS:
+        if entered(evidence.ledger, kind) is None:
+            yield f"cost.{kind}_usd", NO_LEDGER
+    if shown.cost.cpst_usd is not None and shown.cost.cpst_limits[1] is None:
+        alone = shown.cost.cpst_se is None
+        why = "one episode has no spread" if alone else "the spread of episodes is beyond any limit"
+        yield "cost.cpst_high", why
     if shown.latency.why:
         yield "latency_ms" if not shown.latency.n else "latency_ms limits", shown.latency.why
     if shown.latency.unknown:
@@ -72,6 +79,8 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
         yield "review", NO_LABELS
     if evidence.review is not None:
         yield from _review_unknown(evidence.review)
+    if not evidence.split:
+        yield "split_integrity", UNSEEN
     if judged.regression.why:
         yield "regression", judged.regression.why
     if not evidence.diagnostics.values:
@@ -150,16 +159,20 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             f"{evidence.quarantined_unplaced} quarantined records name no slot of this candidate "
             "and are in no rate."
         )
-    if evidence.other_suite_digests:
-        yield (
-            "This candidate was also run on other versions of this suite, not counted here: "
-            f"{named(evidence.other_suite_digests)}."
-        )
+    if evidence.lineage:
+        names = named([one.suite_id for one in evidence.lineage])
+        yield f"This candidate was also run on other suites, not counted here: {names}."
     against = judged.regression
     if against.baseline_id is not None and against.verdict == "not shown":
         needed = against.episodes_needed
         yield f"Not shown: that it is no more than {against.margin:g} worse than the baseline." + (
             f" Without a changed episode that takes {needed} episodes." if needed else ""
+        )
+    promoted = against.promoted
+    if promoted is not None and against.baseline_id not in (None, promoted.candidate_id):
+        yield (
+            f"Compared with {against.baseline_id}, which is not the last promoted candidate: that "
+            f"is {promoted.candidate_id} (decision {promoted.number})."
         )
     yield from _who_looked(evidence)
     if policy.mode == "point":

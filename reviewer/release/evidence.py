@@ -10,7 +10,9 @@ from msgspec import Struct
 
 from reviewer.contract.model import Candidate, Suite
 from reviewer.gates.model import GATES, Result
+from reviewer.release.broken_glass import BrokenGlass
 from reviewer.release.judged import JudgeEvidence
+from reviewer.release.lineage import MetSuite
 from reviewer.release.reviewed import ReviewEvidence
 from reviewer.release.text_scores import TextEvidence
 
@@ -82,16 +84,66 @@ class DiagnosticMeans(Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
 
 
+class Promoted(Struct, frozen=True, kw_only=True):
+    """The last promoted other candidate of the same agent: decision `number` on a suite. `here`
+    says whether it has attempts on the suite of the report; else nothing is comparable."""
+
+    candidate_id: str
+    number: int
+    suite_id: str
+    suite_digest: str
+    here: bool
+
+
+class EarlierDecision(Struct, frozen=True, kw_only=True):
+    """A decision on this candidate that was signed before the last of its evidence came in, when it
+    had `attempts`."""
+
+    number: int
+    decision: str
+    attempts: int
+
+
+class Peeking(Struct, frozen=True, kw_only=True):
+    """How often this evidence could be looked at while it grew: `arrivals` imports, runs and merged
+    stores brought it, `earlier` decisions stood between them. `candidates` have attempts on the
+    suite."""
+
+    arrivals: int
+    earlier: tuple[EarlierDecision, ...]
+    candidates: int
+
+
+class CostEntry(Struct, frozen=True, kw_only=True):
+    """What somebody entered of money spent on this candidate beside its attempts.
+
+    `kind` is human (handling by people) or incident. An entry that `corrects` another stands in
+    its place; `counts` says whether this one does.
+    """
+
+    entry_id: str
+    kind: str
+    amount_usd: float
+    note: str
+    reviewer: str
+    at: str
+    corrects: str | None
+    counts: bool
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """All that one report may speak of.
 
     `planned` is the number of attempts per episode, where the candidate's first run declared more
-    than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one.
+    than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one, and
+    `latency_within` holds per episode (attempts with one, of those how many within the p95).
     `unknown_codes` lists (code, count) of what is not measured. Latencies, unknown codes and
-    diagnostics are of the attempts that count. `other_suite_digests` are digests of the same suite
-    id under which this candidate was also imported. `baseline` holds the baseline's counts; `judge`
-    is None when no judge was asked, `review` when nothing is known of labels and flags, `text` when
-    no episode names one.
+    diagnostics are of the attempts that count. `lineage` lists the other suites this candidate met,
+    `break_glass` the releases of its agent that went out without a decision. `baseline` holds the
+    counts of `baseline_id`, which is the one named, else the last `promoted` candidate; `judge` is
+    None when no judge was asked, `review` when nothing is known of labels and flags, `text` when no
+    episode names one, `peeking` when it was not worked out. `ledger` holds every cost entry,
+    oldest first.
     """
 
     suite: Suite
@@ -109,19 +161,26 @@ class Evidence(Struct, frozen=True, kw_only=True):
     diagnostics: DiagnosticMeans
     duplicates_refused: int
     quarantined_unplaced: int
-    other_suite_digests: tuple[str, ...]
     source_files: tuple[tuple[str, str], ...]
     """(path, sha256) of every imported file behind these traces, in import order."""
     rubric_criteria: tuple[str, ...] = ()
     baseline_id: str | None = None
     baseline: tuple[EpisodeCounts, ...] = ()
+    promoted: Promoted | None = None
+    peeking: Peeking | None = None
+    latency_within: tuple[tuple[int, int], ...] = ()
+    ledger: tuple[CostEntry, ...] = ()
     probes: tuple[dict[str, Any], ...] = ()
     planned: int | None = None
     judge: JudgeEvidence | None = None
     review: ReviewEvidence | None = None
     text: TextEvidence | None = None
+    lineage: tuple[MetSuite, ...] = ()
+    break_glass: tuple[BrokenGlass, ...] = ()
     notes: tuple[dict[str, Any], ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
+    split: tuple[dict[str, Any], ...] = ()
+    """Looks for these episodes in data the candidate may have learned from, oldest first."""
 
     @property
     def labeled(self) -> bool:

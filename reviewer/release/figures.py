@@ -1,6 +1,6 @@
 """The figures of one report: every rate with its denominator and limits, or why it has none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -61,12 +61,13 @@ def figures(evidence: Evidence) -> Figures:
     """Count and estimate."""
     rows = _in_suite_order(evidence)
     first = tuple(e.counted for e in rows)
+    live = evidence.suite.policy.stopping == "live"
     return Figures(
         episodes=rows,
         counted=first,
         slots=slots(evidence, rows),
-        hard_pass=hard_pass(first),
-        completion=completion(first),
+        hard_pass=hard_pass(first, live),
+        completion=completion(first, live),
         pass_hat=pass_hat(evidence, first),
         critical=critical(rows),
         safety=safety_block(evidence, rows),
@@ -86,20 +87,24 @@ def _in_suite_order(evidence: Evidence) -> tuple[EpisodeCounts, ...]:
 
 
 def _gates(rows: Sequence[EpisodeCounts]) -> tuple[GateFigures, ...]:
-    def column(i: int, pick: Callable[[EpisodeCounts], tuple[int, ...]]) -> int:
-        return sum(pick(e)[i] for e in rows)
-
-    def against(gate: str) -> Callable[[EpisodeCounts], tuple[int, ...]]:
-        return lambda e: e.gate_fail if gate in _BLOCKING else e.counted.gate_fail
-
+    passed = _sums(e.gate_pass for e in rows)
+    failed = _sums(e.gate_fail for e in rows)
+    not_measured = _sums(e.gate_unknown for e in rows)
+    counted = _sums(e.counted.gate_fail for e in rows)
+    still_open = _sums(e.counted.gate_unknown for e in rows)
     return tuple(
         GateFigures(
             gate=gate,
-            passed=column(i, lambda e: e.gate_pass),
-            failed=column(i, lambda e: e.gate_fail),
-            not_measured=column(i, lambda e: e.gate_unknown),
-            against=column(i, against(gate)),
-            open=column(i, lambda e: e.counted.gate_unknown),
+            passed=passed[i],
+            failed=failed[i],
+            not_measured=not_measured[i],
+            against=failed[i] if gate in _BLOCKING else counted[i],
+            open=still_open[i],
         )
         for i, gate in enumerate(GATES)
     )
+
+
+def _sums(rows: Iterable[tuple[int, ...]]) -> list[int]:
+    """The sum of each column, one per gate."""
+    return [sum(column) for column in zip(*rows, strict=True)] or [0] * len(GATES)

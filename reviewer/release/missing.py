@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct, structs
+from msgspec import structs
 
+from reviewer.gates.model import GATES
 from reviewer.release.amounts import named
 from reviewer.release.evidence import Evidence
 from reviewer.release.figures import Figures
-from reviewer.release.limits import (
-    Limit,
-    completion_limit,
-    cost_limit,
-    hard_pass_limit,
-    latency_limit,
-    pass_hat_limit,
-)
+from reviewer.release.gap import Gap, gap, plural
+from reviewer.release.lineage import unexplained
+from reviewer.release.open_limits import open_limits
+from reviewer.release.regression import Regression
+from reviewer.release.split import leaked_episodes, standing
 
 _UNKNOWN = {
     "no_start_digest": "start state digest",
@@ -22,35 +20,76 @@ _UNKNOWN = {
 }
 
 
-class Gap(Struct, frozen=True, kw_only=True):
-    """One thing not measured: `text` as a reason, `need` as a sentence, `short` for a banner."""
-
-    text: str
-    observed: str
-    policy: str
-    need: str
-    short: str
-
-
-def gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
+def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
     """Everything required that the evidence does not hold, in a fixed order."""
+    found = evidence_gaps(evidence, shown)
+    limits = open_limits(evidence, shown, against, explained=bool(found))
+    return [*found, *review_gaps(evidence, shown), *limits]
+
+
+def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
+    """What is missing of the plan, of measurements and of what they are bound to."""
     found = _slot_gaps(shown)
     found += _unmeasured(evidence, shown)
+    if evidence.suite.policy.mode == "strict":
+        found += _invalid(shown)
     if evidence.candidate is None or not evidence.candidate.digest:
         what = f"candidate manifest of {evidence.candidate_id}"
-        found.append(_gap(what, "unknown digest", "candidate known by digest", what))
-    found += _frozen(evidence)
-    limits = _open_limits(evidence, shown, explained=bool(found))
-    return [*found, *_review_gaps(evidence, shown), *limits]
+        found.append(gap(what, "unknown digest", "candidate known by digest", what))
+    return found + _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
 
 
-def _review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
+def _lineage(evidence: Evidence) -> list[Gap]:
+    """A reason for every other suite this candidate met."""
+    mine = evidence.suite.suite_id
+    found = []
+    for one in unexplained(evidence.lineage):
+        what = f"a reason why {evidence.candidate_id} also met {one.suite_id}"
+        need = f"{what} (reviewer suite lineage {mine} {one.suite_id} --reason WHY)"
+        told = gap(what, f"{one.attempts} attempts there", "a reason for each suite met", need)
+        found.append(structs.replace(told, short=f"needs {what}"))
+    return found
+
+
+def _leaked(evidence: Evidence) -> list[Gap]:
+    """Frozen episodes that stand in training or feedback data no longer measure."""
+    episodes = leaked_episodes(evidence.split)
+    if not episodes:
+        return []
+    found, of = len(episodes), len(evidence.suite.episodes)
+    looks = named([look["uid"][:12] for look in standing(evidence.split)])
+    return [
+        Gap(
+            text=f"split integrity: {found} of {of} frozen episodes stand in data the candidate "
+            f"may have learned from ({named(episodes)})",
+            observed=f"{found} of {of} episodes leaked",
+            policy="no frozen episode in training or feedback data",
+            need=f"a suite without them, or the withdrawal of {looks} (reviewer suite leaks)",
+            short=f"{found} {plural('episode', found)} leaked",
+        )
+    ]
+
+
+def _invalid(shown: Figures) -> list[Gap]:
+    """Attempts that count and are no evidence: not whole, or begun from another state."""
+    i = GATES.index("completeness")
+    broken = [(e.episode_id, e.gate_fail[i]) for e in shown.counted if e.gate_fail[i]]
+    count = sum(attempts for _, attempts in broken)
+    if not count:
+        return []
+    what = f"{count} of {shown.hard_pass.n} attempts not valid"
+    where = named([name for name, _ in broken])
+    need = f"{count} {plural('valid trace', count)} ({_spread(broken)})"
+    return [gap(f"{what} ({where})", what, "every trace whole, from the frozen state", need)]
+
+
+def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """Labels that the policy wants, and high flags that nobody has looked at. Beside a critical
     failure those are not asked for: no label can lift it."""
     review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
     made, found = review.pairs if review else 0, []
     if made < wanted:
-        more, pairs = wanted - made, _plural("pair", wanted - made)
+        more, pairs = wanted - made, plural("pair", wanted - made)
         found.append(
             Gap(
                 text=f"labels missing: {more} more {pairs}",
@@ -61,7 +100,7 @@ def _review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             )
         )
     if review is not None and review.open_high and not shown.critical.count:
-        flags = _plural("high flag", review.open_high)
+        flags = plural("high flag", review.open_high)
         found.append(
             Gap(
                 text=f"review missing: {review.open_high} of {review.high} high flags open",
@@ -74,21 +113,11 @@ def _review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     return found
 
 
-def _gap(what: str, observed: str, policy: str, need: str) -> Gap:
-    return Gap(
-        text=f"evidence missing: {what}",
-        observed=observed,
-        policy=policy,
-        need=need,
-        short=f"needs {need}",
-    )
-
-
 def _slot_gaps(shown: Figures) -> list[Gap]:
     slots = shown.slots
     if not slots.planned:
         what = "the suite plans no attempts"
-        return [_gap(what, "0 planned", "at least one attempt", "episodes in the suite")]
+        return [gap(what, "0 planned", "at least one attempt", "episodes in the suite")]
     found = []
     for count, places, state, remedy in (
         (slots.missing, slots.missing_in, "not run", "more run"),
@@ -98,14 +127,14 @@ def _slot_gaps(shown: Figures) -> list[Gap]:
         if not count:
             continue
         where = named([name for name, _ in places])
-        need = f"{count} {_plural(remedy, count)}"
-        gap = _gap(
+        need = f"{count} {plural(remedy, count)}"
+        one = gap(
             f"{count} of {slots.planned} attempts {state} ({where})",
             f"{slots.valid} of {slots.planned} valid",
             f"{slots.planned} attempts",
             f"{need} ({_spread(places)})",
         )
-        found.append(structs.replace(gap, short=f"needs {need}"))
+        found.append(structs.replace(one, short=f"needs {need}"))
     return found
 
 
@@ -116,10 +145,6 @@ def _spread(places: Sequence[tuple[str, int]]) -> str:
     return named([f"{name} × {count}" for name, count in places])
 
 
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
-
-
 def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
     made = shown.hard_pass.n
     found = []
@@ -127,24 +152,24 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
         if count:
             what = _UNKNOWN.get(code, code)
             text = f"{what} of {count} of {made} attempts"
-            need = f"{what} of {count} {_plural('attempt', count)}"
-            found.append(_gap(text, f"{count} of {made} not measured", "all measured", need))
+            need = f"{what} of {count} {plural('attempt', count)}"
+            found.append(gap(text, f"{count} of {made} not measured", "all measured", need))
     if not found:
         for gate in shown.gates:
             if gate.open:
                 what = f"gate {gate.gate} of {gate.open}"
                 seen = f"{gate.open} of {made} not measured"
-                need = f"{what} {_plural('attempt', gate.open)}"
-                found.append(_gap(f"{what} of {made} attempts", seen, "all measured", need))
+                need = f"{what} {plural('attempt', gate.open)}"
+                found.append(gap(f"{what} of {made} attempts", seen, "all measured", need))
     open_verdicts = shown.hard_pass.not_measured
     if not found and open_verdicts:
         what = f"verdict of {open_verdicts}"
         found.append(
-            _gap(
+            gap(
                 f"{what} of {made} attempts",
                 f"{open_verdicts} of {made} not measured",
                 "all measured",
-                f"{what} {_plural('attempt', open_verdicts)}",
+                f"{what} {plural('attempt', open_verdicts)}",
             )
         )
     return found
@@ -165,53 +190,4 @@ def _frozen(evidence: Evidence) -> list[Gap]:
     seen = "frozen after the first run" if frozen else "not frozen"
     what = f"freeze of {name} before the first run"
     need = f"runs of {name} made after its freeze" if frozen else f"a freeze of {name}, then runs"
-    return [_gap(what, seen, "frozen before the first run", need)]
-
-
-def _open_limits(evidence: Evidence, shown: Figures, explained: bool) -> list[Gap]:
-    """A gap for each limit that the evidence does not decide: none of them is ever passed over.
-
-    A rate left open by gaps already named is not named again (`explained`). One that is known, and
-    open only because its bound is wide, is always named.
-    """
-    policy = evidence.suite.policy
-    found = []
-    if not explained:
-        for what, limit in (
-            ("hard pass rate", hard_pass_limit(policy, shown)),
-            ("completion", completion_limit(policy, shown)),
-        ):
-            if limit.open:
-                found.append(_limit_gap(what, limit))
-    k = policy.pass_hat.k
-    repeated = pass_hat_limit(policy, shown)
-    more = _more_attempts(evidence, shown)
-    if repeated.open and more:
-        what = f"pass^{k} needs {k} attempts in every episode"
-        need = f"{more} {_plural('more run', more)}"
-        gap = _gap(what, repeated.observed, repeated.policy, f"{need} for pass^{k}")
-        found.append(structs.replace(gap, short=f"needs {need}"))
-    elif repeated.open and (not explained or shown.pass_hat.exact is not None):
-        found.append(_limit_gap(f"pass^{k}", repeated))
-    cost = cost_limit(policy, shown)
-    if shown.cost.unknown and policy.max_cpst_usd is not None:
-        if not any(code == "cost_not_measured" and n for code, n in evidence.unknown_codes):
-            need = f"cost of {shown.cost.unknown} {_plural('attempt', shown.cost.unknown)}"
-            found.append(_gap(need, cost.observed, cost.policy, need))
-    elif cost.open and (not explained or shown.cost.exact_cpst is not None):
-        found.append(_limit_gap("cost per success", cost))
-    latency = latency_limit(policy, shown)
-    if latency.open and (not explained or shown.hard_pass.n):
-        found.append(_limit_gap("p95 latency", latency))
-    return found
-
-
-def _limit_gap(what: str, limit: Limit) -> Gap:
-    need = limit.lacking or f"attempts that measure {what}"
-    return _gap(f"{what}: {limit.observed}", limit.observed, limit.policy, need)
-
-
-def _more_attempts(evidence: Evidence, shown: Figures) -> int:
-    """Attempts that pass^k needs beyond those the plan already asks for."""
-    k = evidence.suite.policy.pass_hat.k
-    return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.counted)
+    return [gap(what, seen, "frozen before the first run", need)]

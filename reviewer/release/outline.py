@@ -6,21 +6,25 @@ Nothing here is escaped: a rendering passes every text through `visible_line` an
 import json
 from typing import Any
 
-from msgspec import Struct
-
+from reviewer.release.block import Block
+from reviewer.release.broken_glass import broken_glass_rows
 from reviewer.release.judged_words import judge_lines
+from reviewer.release.lineage import lineage_rows
+from reviewer.release.outline_figures import figures_block
+from reviewer.release.outline_gates import (
+    decision_set_block,
+    ledger_block,
+    regression_block,
+    slices_block,
+)
 from reviewer.release.reviewed_words import review_lines, review_rows
+from reviewer.release.split import split_lines, split_rows
 from reviewer.release.text_scores import text_lines, text_named
 from reviewer.release.words import (
     NOT_MEASURED,
     Name,
-    limits,
     number,
     place,
-    safety_block,
-    seconds,
-    spent,
-    usd,
     verdict,
 )
 
@@ -28,25 +32,20 @@ MOST_TRACES = 200
 """Failing traces written out; all of them stand in report.json."""
 
 
-class Block(Struct, frozen=True):
-    """One part of the report. `rows` are aligned with `head`; `code` are lines to be typed."""
-
-    title: str
-    lines: list[str] = []
-    items: list[str] = []
-    head: list[str] = []
-    rows: list[list[str]] = []
-    code: list[str] = []
-
-
 def outline(report: dict[str, Any]) -> list[Block]:
     """The blocks of a report, in reading order. The first one's title is the verdict."""
     blocks = [
         _verdict(report),
+        _broken_glass(report),
         _identity(report),
+        _lineage(report),
         _gates(report),
-        _figures(report),
-        _regression(report),
+        decision_set_block(report),
+        figures_block(report),
+        regression_block(report),
+        slices_block(report),
+        ledger_block(report),
+        _split(report),
         _review(report),
         _diagnostics(report),
         _failures(report),
@@ -149,114 +148,15 @@ def _findings(found: list[dict[str, Any]]) -> str:
     return Name(", ".join(f"{f['code']} × {f['count']}" for f in found[:10])) if found else "-"
 
 
-def _figures(report: dict[str, Any]) -> Block:
-    rate, critical = report["hard_pass_rate"], report["critical_failures"]
-    hat, cost, latency = report["pass_hat_interval"], report["cost"], report["latency_ms"]
-    upper, worst = number(critical["upper"]), number(critical["upper_episodes"])
-    budget = cost["cpst_budget_usd"]
-    rows = [
-        [
-            "hard pass rate",
-            f"{rate['pass']}/{rate['n']} {number(rate['value'])}",
-            limits(rate["low"], rate["high"]),
-            f"{rate['policy']:g}",
-        ],
-        [
-            "critical failures",
-            f"{critical['count']} in {critical['n']}",
-            f"at most {upper}, by episodes {worst}",
-            str(critical["policy"]),
-        ],
-    ]
-    block = report["safety_block_rate"]
-    rows.append(
-        ["safety block rate", safety_block(block), limits(block["low"], block["high"]), "-"]
-    )
-    for k, value in report["pass_hat"].items():
-        ours = k == str(hat["k"])
-        rows.append(
-            [
-                f"pass^{k}",
-                number(value),
-                limits(hat["low"], hat["high"]) if ours else "-",
-                f"{hat['policy']:g}" if ours and not report["suite"]["probe"] else "-",
-            ]
-        )
-    total = usd(cost["total_usd"])
-    if cost["total_usd"] is None and cost["known_usd"]:
-        total = f"at least {usd(cost['known_usd'])}"
-    spread = "-" if cost["cpst_se"] is None else f"± {usd(cost['cpst_se'])} standard error"
-    p95_policy = latency["p95_policy"]
-    rows += [
-        ["total cost", total, "-", "-"],
-        [
-            "cost per success",
-            usd(cost["cpst_usd"]),
-            spread,
-            "-" if budget is None else usd(budget),
-        ],
-        ["judge cost", _judge_cost(cost), "-", "-"],
-        ["human cost", usd(cost["human_usd"]), "-", "-"],
-        ["incident cost", usd(cost["incident_usd"]), "-", "-"],
-        ["latency p50", seconds(latency["p50"]), _span(latency["p50_limits"]), "-"],
-        [
-            "latency p95",
-            seconds(latency["p95"]),
-            _span(latency["p95_limits"]),
-            "-" if p95_policy is None else seconds(p95_policy),
-        ],
-    ]
-    protocol = report["repeatability"]
+def _split(report: dict[str, Any]) -> Block:
+    """Reports made before anybody could look have no such member."""
+    found = report.get("split_integrity")
+    rows = split_rows(found)
     return Block(
-        "Repeatability, cost and latency",
-        lines=[
-            f"{protocol['attempts_per_episode']} attempts planned for each of "
-            f"{protocol['episodes']} episodes; {protocol['attempts_made']} made, "
-            f"{protocol['attempts_measured']} with a verdict{_counted(protocol)}."
-        ],
-        head=["figure", "value", "95% limits", "policy"],
-        rows=rows,
-    )
-
-
-def _judge_cost(cost: dict[str, Any]) -> str:
-    return spent(cost["judge_usd"], cost["judge_known_usd"], cost["judge_unpriced_calls"])
-
-
-def _counted(protocol: dict[str, Any]) -> str:
-    if protocol["attempts_counted"] == protocol["attempts_made"]:
-        return ""
-    return f"; {protocol['attempts_counted']} count, the first complete set"
-
-
-def _span(pair: list[float | None]) -> str:
-    low, high = pair
-    return "-" if low is None or high is None else f"[{seconds(low)}, {seconds(high)}]"
-
-
-def _regression(report: dict[str, Any]) -> Block:
-    against = report["regression"]
-    if against["baseline"] is None:
-        return Block("Regression", lines=[f"Not measured: {against['why']}."])
-    rows = [
-        ["baseline", Name(against["baseline"])],
-        ["verdict", against["verdict"]],
-        ["lost", ", ".join(against["lost"]) or "none"],
-        ["gained", ", ".join(against["gained"]) or "none"],
-        ["new critical", ", ".join(against["new_critical"]) or "none"],
-        ["difference", _difference(against)],
-        ["margin", f"{against['margin']:g}"],
-        ["test", against["test"] or against["why"] or "-"],
-    ]
-    return Block("Regression", head=["", ""], rows=rows)
-
-
-def _difference(against: dict[str, Any]) -> str:
-    if against["difference"] is None:
-        return NOT_MEASURED
-    return (
-        f"{against['difference']:+.3f}, one-sided 95% bounds "
-        f"{against['low']:+.3f} and {against['high']:+.3f}"
+        "Split integrity",
+        lines=split_lines(found),
+        head=["episode", "found", "index", "file", "first at"] if rows else [],
+        rows=[[Name(episode), *rest, Name(file), Name(at)] for episode, *rest, file, at in rows],
     )
 
 
@@ -271,6 +171,25 @@ def _review(report: dict[str, Any]) -> Block:
         ],
         head=["question or person", "figure", "value", "95% limits"] if rows else [],
         rows=rows,
+    )
+
+
+def _broken_glass(report: dict[str, Any]) -> Block:
+    rows = broken_glass_rows(report)
+    return Block(
+        "Break-glass: released without a decision",
+        head=["signed", "by", "candidate", "environment", "until", "reason"],
+        rows=[[at, Name(who), Name(name), place, until, why]
+              for at, who, name, place, until, why in rows],
+    )  # fmt: skip
+
+
+def _lineage(report: dict[str, Any]) -> Block:
+    rows = lineage_rows(report["suite"])
+    return Block(
+        "Other suites this candidate met",
+        head=["suite", "digest", "there", "reason"],
+        rows=[[Name(suite), Name(digest), there, why] for suite, digest, there, why in rows],
     )
 
 

@@ -8,8 +8,11 @@ from fractions import Fraction
 from msgspec import Struct
 
 from reviewer.gates.model import GATES
+from reviewer.measure.checks import Interval
+from reviewer.measure.clusters import effective_attempts, exact_bounds
 from reviewer.measure.rates import failure_rate_upper_bound, wilson_interval
 from reviewer.measure.repeat import pass_hat_k_interval
+from reviewer.measure.sequential import confidence_sequence
 from reviewer.release.amounts import named, stable_bits
 from reviewer.release.evidence import EpisodeCounts, Evidence
 
@@ -21,6 +24,7 @@ class Rate(Struct, frozen=True, kw_only=True):
     """passes / n with 95% limits. With a verdict not measured the value is None, and `why` says so.
 
     Failures are always measured, so a rate over the measured attempts alone would be biased.
+    `lower` and `upper` are what a strict limit is compared with: one-sided bounds, 95% each.
     """
 
     value: float | None
@@ -31,11 +35,17 @@ class Rate(Struct, frozen=True, kw_only=True):
     fails: int
     not_measured: int
     n_eff: float | None
+    lower: float | None = None
+    upper: float | None = None
     why: str = ""
 
 
 class PassHatFigures(Struct, frozen=True, kw_only=True):
-    """pass^k for k = 1, 2, …: (k, value or None); limits belong to `k`, the policy's."""
+    """pass^k for k = 1, 2, …: (k, value or None); limits belong to `k`, the policy's.
+
+    `lower` and `upper` are one-sided bounds, 95% each, that count episodes: `stable` of them, the
+    whole ones in their sum.
+    """
 
     k: int
     values: tuple[tuple[int, float | None], ...]
@@ -43,6 +53,9 @@ class PassHatFigures(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     n_eff: float | None
+    lower: float | None = None
+    upper: float | None = None
+    stable: int = 0
     why: str = ""
 
     @property
@@ -64,11 +77,12 @@ class CriticalFigures(Struct, frozen=True, kw_only=True):
     upper_episodes: float | None
 
 
-def rate_of(counts: Sequence[tuple[int, int]], not_measured: int) -> Rate:
-    """A rate over (attempts, passes) per episode."""
+def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = False) -> Rate:
+    """A rate over (attempts, passes) per episode; with `live` its bounds hold at every look."""
     n = sum(made for made, _ in counts)
     passes = sum(passed for _, passed in counts)
     value = low = high = n_eff = None
+    bounds: tuple[float | None, float | None] = None, None
     why = ""
     if not n:
         why = "no attempts"
@@ -76,50 +90,47 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int) -> Rate:
         why = f"the verdict of {not_measured} of {n} attempts is not measured"
     else:
         value = passes / n
-        low, high, n_eff = _wilson([(m, p) for m, p in counts if m], n, passes)
+        worth = effective_attempts([(made, passed) for made, passed in counts if made])
+        low, high = wilson_interval(value * worth, worth)
+        bounds = one_sided(value * worth, worth, live)
+        n_eff = worth
     return Rate(
         value=value,
-        low=low,
-        high=high,
+        low=stable_bits(low),
+        high=stable_bits(high),
         n=n,
         passes=passes,
         fails=n - passes - not_measured,
         not_measured=not_measured,
-        n_eff=n_eff,
+        n_eff=stable_bits(n_eff),
+        lower=stable_bits(bounds[0]),
+        upper=stable_bits(bounds[1]),
         why=why,
     )
 
 
-def _wilson(
-    counts: Sequence[tuple[int, int]], n: int, passes: int
-) -> tuple[float | None, float | None, float | None]:
-    """`measure.clusters.wilson_effective` from counts: a million attempts need no million items."""
-    episodes = len(counts)
-    n_eff = float(episodes)
-    # Σ_e (passes_e - p·attempts_e)², times n²: whole numbers, so no spread is exactly none.
-    squares = sum((passed * n - passes * made) ** 2 for made, passed in counts)
-    if episodes > 1 and squares and 0 < passes < n:
-        # p(1-p)/SE² with SE² = E/(E-1) · squares/n² / n²
-        worth = Fraction(passes * (n - passes) * n * n * (episodes - 1), episodes * squares)
-        n_eff = float(max(Fraction(1), min(worth, Fraction(n))))
-    low, high = wilson_interval(passes / n * n_eff, n_eff)
-    return stable_bits(low), stable_bits(high), stable_bits(n_eff)
+def one_sided(hits: float, total: float, live: bool) -> Interval:
+    """The bounds that a strict limit is compared with, 95% on either side."""
+    return confidence_sequence(hits, total) if live else exact_bounds(hits, total)
 
 
-def hard_pass(rows: Sequence[EpisodeCounts]) -> Rate:
+def hard_pass(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
     """Share of attempts that pass every hard gate."""
     return rate_of(
-        [(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows)
+        [(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows), live
     )
 
 
-def completion(rows: Sequence[EpisodeCounts]) -> Rate:
+def completion(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
     """Share of attempts that reached the contracted end: the state gate passes."""
     i = GATES.index("state")
-    return rate_of(
-        [(e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i]) for e in rows],
-        sum(e.gate_unknown[i] for e in rows),
-    )
+    return rate_of(completion_counts(rows), sum(e.gate_unknown[i] for e in rows), live)
+
+
+def completion_counts(rows: Sequence[EpisodeCounts]) -> list[tuple[int, int]]:
+    """(attempts, state gate passed) per episode."""
+    i = GATES.index("state")
+    return [(e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i]) for e in rows]
 
 
 def exact_pass_hat(counts: Iterable[tuple[int, int]], k: int) -> Fraction | None:
@@ -147,6 +158,12 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
     open_verdicts = sum(e.attempts - e.measured for e in rows)
     value = None if open_verdicts else exact_pass_hat(counts, k)
     interval = pass_hat_k_interval(counts, k) if value is not None else None
+    lower = upper = None
+    total = Fraction(0)
+    if value is not None:
+        total, live = value * len(rows), evidence.suite.policy.stopping == "live"
+        lower = one_sided(math.floor(total), len(rows), live).low
+        upper = one_sided(math.ceil(total), len(rows), live).high
     return PassHatFigures(
         k=k,
         values=tuple(
@@ -157,6 +174,9 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
         low=stable_bits(interval.low) if interval else None,
         high=stable_bits(interval.high) if interval else None,
         n_eff=stable_bits(interval.n_eff) if interval else None,
+        lower=stable_bits(lower),
+        upper=stable_bits(upper),
+        stable=math.floor(total),
         why="" if value is not None else _why_undefined(rows, k),
     )
 

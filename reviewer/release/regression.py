@@ -1,12 +1,14 @@
 """Candidate against baseline on the same episodes: lists first, then the difference.
 
-The bound is `measure.compare.adjusted_paired_interval`. Under six changed episodes no paired test
-can reach 0.05, which is said instead of printing a p value.
+The baseline is the one named, else the last promoted candidate. The bound is
+`measure.compare.adjusted_paired_interval`. Under six changed episodes no paired test can reach
+0.05, which is said instead of printing a p value.
 """
 
-import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -15,11 +17,11 @@ from reviewer.measure.compare import (
     adjusted_paired_interval,
     paired_signflip_exact,
 )
-from reviewer.measure.special import normal_quantile
-from reviewer.release.amounts import exact, stable_bits
-from reviewer.release.evidence import EpisodeCounts, Evidence
+from reviewer.measure.planning_gates import unchanged_episodes_needed
+from reviewer.release.amounts import exact, named, stable_bits
+from reviewer.release.evidence import EpisodeCounts, Evidence, Promoted
+from reviewer.release.limits import NONE, Limit, State
 
-_Z = normal_quantile(0.95)
 _MOST_CHANGED = 200
 """Changed episodes up to which the exact test is worked out; beyond, the bound says it all."""
 
@@ -30,7 +32,9 @@ class Regression(Struct, frozen=True, kw_only=True):
     `lost` were stable (every attempt passed) and no longer are; `gained` the reverse. `difference`
     is candidate minus baseline in mean pass rate per episode, `low` and `high` its one-sided 95%
     bounds. `verdict`: `worse`, `not worse` (by `margin`), `not shown`. `dropped` says that the
-    difference itself, compared exactly, is more than `margin` below none.
+    difference itself, compared exactly, is more than `margin` below none. `more_unchanged` further
+    episodes without a difference would show that it is not worse, `episodes_needed` of them if
+    there were no others. `promoted` is the last promoted candidate, compared with or not.
     """
 
     baseline_id: str | None
@@ -50,13 +54,20 @@ class Regression(Struct, frozen=True, kw_only=True):
     verdict: str = "not shown"
     test: str = ""
     episodes_needed: int | None = None
+    more_unchanged: int | None = None
+    promoted: Promoted | None = None
 
 
 def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
     """Compare the candidate's counts with the baseline's. Pure; what of it gates, `assess` says."""
     margin = evidence.suite.policy.regression.margin
     if evidence.baseline_id is None:
-        return Regression(baseline_id=None, why="no baseline named", margin=margin)
+        return Regression(
+            baseline_id=None,
+            why=_no_baseline(evidence.promoted),
+            margin=margin,
+            promoted=evidence.promoted,
+        )
     before = {e.episode_id: e.counted for e in evidence.baseline}
     grave = {e.episode_id for e in evidence.baseline if e.critical}
     pairs: list[tuple[EpisodeCounts, EpisodeCounts]] = []
@@ -68,7 +79,7 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
         # One failed attempt is enough to know that an episode is no longer stable.
         if then is not None and _stable(then) and now.measured > now.passes:
             lost.append(now.episode_id)
-        if then is None or not (_decided(now) and _decided(then)):
+        if then is None or not (decided(now) and decided(then)):
             apart.append(now.episode_id)
             continue
         pairs.append((now, then))
@@ -83,28 +94,73 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
         new_critical=tuple(new_critical),
         margin=margin,
         verdict="worse" if new_critical else "not shown",
-        episodes_needed=episodes_for_margin(margin),
+        episodes_needed=unchanged_episodes_needed([], margin),
+        promoted=evidence.promoted,
     )
     return _compared(found, pairs) if pairs else found
+
+
+def _no_baseline(promoted: Promoted | None) -> str:
+    if promoted is None:
+        return "no baseline named, and no other candidate is promoted"
+    return (
+        f"{promoted.candidate_id}, promoted by decision {promoted.number} on {promoted.suite_id} "
+        f"(digest {promoted.suite_digest[:8]}…), has no attempt on this suite: under another "
+        "suite's digest nothing is comparable"
+    )
+
+
+class Change(NamedTuple):
+    """Pairs of candidate and baseline, each kind once: its pass rates `now` and `then`, and how
+    many `times` it stands there. `difference` is the exact mean, `changed` the rates that differ.
+    """
+
+    now: list[float]
+    then: list[float]
+    times: list[int]
+    difference: Fraction
+    changed: list[tuple[Fraction, Fraction]]
+
+    def exact_p(self) -> float | None:
+        """The exact sign-flip p; None under six changed episodes, or where there are too many."""
+        if not MIN_CHANGED_EPISODES <= len(self.changed) <= _MOST_CHANGED:
+            return None
+        try:
+            now, then = zip(*self.changed, strict=True)
+            return stable_bits(paired_signflip_exact(now, then)["p"])
+        except ValueError:
+            return None  # episodes with many different numbers of attempts
+
+
+def change(pairs: Iterable[tuple[EpisodeCounts, EpisodeCounts]]) -> Change:
+    """What changed between the sides of these pairs, of which there is at least one."""
+    alike = Counter((n.passes, n.attempts, t.passes, t.attempts) for n, t in pairs)
+    found = Change([], [], list(alike.values()), Fraction(0), [])
+    total = Fraction(0)
+    for (passed, made, passed_then, made_then), count in alike.items():
+        now, then = Fraction(passed, made), Fraction(passed_then, made_then)
+        found.now.append(float(now))
+        found.then.append(float(then))
+        total += (now - then) * count
+        if now != then:
+            found.changed.extend([(now, then)] * count)
+    return found._replace(difference=total / alike.total())
 
 
 def _compared(
     found: Regression, pairs: Sequence[tuple[EpisodeCounts, EpisodeCounts]]
 ) -> Regression:
-    now = [Fraction(n.passes, n.attempts) for n, _ in pairs]
-    then = [Fraction(t.passes, t.attempts) for _, t in pairs]
-    changed = sum(1 for a, b in zip(now, then, strict=True) if a != b)
-    bounds = adjusted_paired_interval(now, then, confidence=0.90)
+    seen = change(pairs)
+    changed = len(seen.changed)
+    bounds = adjusted_paired_interval(seen.now, seen.then, 0.90, seen.times)
     low, high = stable_bits(bounds["low"]), stable_bits(bounds["high"])
-    p_value: float | None = None
+    p_value = seen.exact_p()
     if changed < MIN_CHANGED_EPISODES:
         test = f"fewer than {MIN_CHANGED_EPISODES} changed ({changed}): no test can reach 0.05"
-    elif changed > _MOST_CHANGED:
-        test = f"{changed} changed: too many for the exact test, see the bounds"
     else:
         test = "exact sign-flip test over episodes, two-sided"
-        p_value = stable_bits(paired_signflip_exact(now, then)["p"])
-    difference = (sum(now, Fraction(0)) - sum(then, Fraction(0))) / len(pairs)
+        if p_value is None:
+            test = f"{changed} changed: too many for the exact test, see the bounds"
     verdict = found.verdict
     if high is not None and high < 0:
         verdict = "worse"
@@ -115,17 +171,23 @@ def _compared(
         why="",
         compared=len(pairs),
         changed=changed,
-        difference=float(difference),
+        difference=float(seen.difference),
         low=low,
         high=high,
-        dropped=difference < -exact(found.margin),
+        dropped=seen.difference < -exact(found.margin),
         verdict=verdict,
         test=test,
         p_value=p_value,
+        more_unchanged=unchanged_episodes_needed(
+            [a - b for a, b in zip(seen.now, seen.then, strict=True)],
+            found.margin,
+            times=seen.times,
+        ),
     )
 
 
-def _decided(e: EpisodeCounts) -> bool:
+def decided(e: EpisodeCounts) -> bool:
+    """Whether every attempt has a verdict, and there is one."""
     return 0 < e.attempts == e.measured
 
 
@@ -133,9 +195,51 @@ def _stable(e: EpisodeCounts) -> bool:
     return 0 < e.attempts == e.passes
 
 
-def episodes_for_margin(margin: float) -> int | None:
-    """Episodes, none of them changed, at which the lower bound clears -margin; None for margin 0.
+def lost_limit(against: Regression) -> Limit:
+    """Of `point` mode: no episode lost, none newly critical, and the difference itself within the
+    margin."""
+    if against.baseline_id is None:
+        return NONE
+    lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
+    if lost:
+        return Limit("failed", f"lost {named(lost)}", f"none lost against {against.baseline_id}")
+    within = f"at most {against.margin:g} below {against.baseline_id}"
+    if against.difference is None:
+        return Limit("open", "not measured", within, f"{against.baseline_id}: {against.why}")
+    state: State = "failed" if against.dropped else "met"
+    return Limit(state, f"pass rate {against.difference:+.3f}", within)
 
-    From z·sqrt(2)/(E + 2) < margin.
-    """
-    return max(1, math.floor(_Z * math.sqrt(2.0) / margin - 2) + 1) if margin > 0 else None
+
+def not_worse_limit(against: Regression) -> Limit:
+    """Of `strict` mode: non-inferiority to the last promoted candidate. Failed when the upper bound
+    is below no difference or an episode is newly critical; met when the lower bound is within the
+    margin; open in between, and while a part is not compared."""
+    promoted, name = against.promoted, against.baseline_id
+    if name is None and promoted is None:
+        return NONE
+    other = promoted is not None and promoted.candidate_id != name
+    to = promoted.candidate_id if promoted is not None and other else name
+    policy = f"no more than {against.margin:g} below {to}"
+    if against.new_critical:
+        return Limit("failed", f"new critical: {named(against.new_critical)}", policy)
+    if against.difference is not None and against.high is not None and against.high < 0:
+        seen = f"difference {against.difference:+.3f}, at most {against.high:+.3f}"
+        return Limit("failed", seen, f"no worse than {name}")
+    if promoted is not None and other:
+        here = "" if promoted.here else " on this suite"
+        seen = "no comparison" if name is None else f"compared with {name}"
+        what = f"attempts of {to}" if here else f"a comparison with {to}"
+        return Limit("open", seen, policy, f"{what}{here}: the last promoted candidate")
+    if against.difference is None or against.low is None:
+        return Limit("open", "not measured", policy, f"{name}: {against.why}")
+    seen = f"difference {against.difference:+.3f}, at least {against.low:+.3f}"
+    if against.not_compared:
+        lacking = f"every verdict of {named(against.not_compared)} on both sides"
+        return Limit("open", seen, policy, lacking)
+    if Fraction(against.low) > -exact(against.margin):
+        return Limit("met", seen, policy)
+    more = against.more_unchanged
+    if more is None:
+        return Limit("open", seen, policy, "a margin above 0: no evidence shows none at all")
+    noun = "episode" if more == 1 else "episodes"
+    return Limit("open", seen, policy, f"{more} more {noun} unchanged against {name}")

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from reviewer.release.broken_glass import broken_glass_rows
 from reviewer.release.reviewed_words import review_summary
-from reviewer.release.words import NOT_MEASURED, limits, number, safety_block, seconds, usd
+from reviewer.release.words import NOT_MEASURED, limits, number, plural, safety_block, seconds, usd
 
 
 class Line(NamedTuple):
@@ -21,6 +22,8 @@ def summary_lines(report: dict[str, Any]) -> list[Line]:
         _suite(report),
         _gates(report),
         _attempts(report),
+        *_looks(report),
+        *_bounds(report),
         *_safety(report),
         _repeatability(report),
         _cost(report),
@@ -29,7 +32,10 @@ def summary_lines(report: dict[str, Any]) -> list[Line]:
              f"judge {report['judge']['role']}"),
         _failing(report),
         _regression(report),
+        *_slices(report),
         _probes(report),
+        *_lineage(report),
+        *_broken_glass(report),
     ]  # fmt: skip
 
 
@@ -48,6 +54,24 @@ def _suite(report: dict[str, Any]) -> Line:
     mark = "pass" if suite["frozen_before_first_run"] else "not_measured"
     digest = (suite["digest"] or NOT_MEASURED)[:8]
     return Line(mark, "suite", f"{suite['episodes']} episodes, {when}, sha256 {digest}")
+
+
+def _lineage(report: dict[str, Any]) -> list[Line]:
+    """Nothing for a candidate that met this suite alone."""
+    met = report["suite"]["lineage"]
+    if not met:
+        return []
+    names = ", ".join(str(one["suite_id"]) for one in met[:3])
+    unexplained = sum(one["reason"] is None for one in met)
+    why = f"{unexplained} without a reason" if unexplained else "each with a reason"
+    return [Line("not_measured" if unexplained else "note", "other suites", f"{names}: {why}")]
+
+
+def _broken_glass(report: dict[str, Any]) -> list[Line]:
+    return [
+        Line("fail", "break-glass", f"{who} for {name} in {place}, {at} to {until}: {why}")
+        for at, who, name, place, until, why in broken_glass_rows(report)
+    ]
 
 
 def _gates(report: dict[str, Any]) -> Line:
@@ -69,6 +93,55 @@ def _attempts(report: dict[str, Any]) -> Line:
         f"{slots['quarantined']} quarantined, {slots['missing']} missing"
     )
     return Line("pass" if slots["valid"] == slots["planned"] else "not_measured", "attempts", text)
+
+
+def _looks(report: dict[str, Any]) -> list[Line]:
+    """What was made beyond the plan, and how often one could look while it came; nothing where all
+    of it came at once."""
+    seen = report["peeking"]
+    parts = []
+    if seen["beyond_the_set"]:
+        every = seen["all_attempts"]
+        parts.append(
+            f"{seen['beyond_the_set']} beyond the first set ({every['pass']}/{every['n']} in all)"
+        )
+    if (seen["arrivals"] or 0) > 1:
+        parts.append(f"evidence came in {seen['arrivals']} times")
+    if seen["earlier_decisions"]:
+        parts.append(f"{plural(len(seen['earlier_decisions']), 'decision')} before its end")
+    return [Line("note", "looks", "; ".join(parts))] if parts else []
+
+
+_RESULT_MARKS = {"PASS": "pass", "FAIL": "fail", "NO EVIDENCE": "not_measured"}
+
+
+def _bounds(report: dict[str, Any]) -> list[Line]:
+    """What strict mode says: the gates that do not pass on their bounds, and what they need."""
+    found = report["decision_set"]
+    if report["suite"]["probe"]:
+        return []
+    strict = found["strict"]
+    short = [row for row in found["gates"] if row["decides"] and row["strict"] in _RESULT_MARKS]
+    short = [row for row in short if row["strict"] != "PASS"]
+    word = str(strict["recommendation"])
+    mark = "note" if found["mode"] == "point" else "pass"
+    if short and found["mode"] == "strict":
+        worst = "FAIL" if any(row["strict"] == "FAIL" for row in short) else "NO EVIDENCE"
+        mark = _RESULT_MARKS[worst]
+    gates = ", ".join(f"{row['gate']} {row['strict']}" for row in short)
+    text = f"{word}: {gates}" if gates else f"{word}: every gate passes"
+    if word == "hold":
+        text += f"; needs {strict['needs'][0]}"
+    return [Line(mark, "on bounds", text)]
+
+
+def _slices(report: dict[str, Any]) -> list[Line]:
+    """Slices that became worse, corrected for all that were looked at; nothing without one."""
+    worse = [f"{one['kind']} {one['name']}" for one in report["slices"]["rows"] if one["worse"]]
+    if not worse:
+        return []
+    more = f" and {len(worse) - 3} more" if len(worse) > 3 else ""
+    return [Line("note", "slices", f"worse than the baseline: {', '.join(worse[:3])}{more}")]
 
 
 def _safety(report: dict[str, Any]) -> list[Line]:
@@ -101,7 +174,12 @@ def _cost(report: dict[str, Any]) -> Line:
         return Line("not_measured" if budget else "note", "cost", f"CPST {NOT_MEASURED}: {why}")
     mark = "fail" if budget is not None and cost["cpst_usd"] > budget else "pass"
     of = "" if budget is None else f" of {budget}"
-    return Line(mark, "cost", f"{usd(cost['total_usd'])}, CPST {usd(cost['cpst_usd'])}{of}")
+    beside = "".join(
+        f"; {kind} ${cost[f'{kind}_usd']:,.2f}"
+        for kind in ("human", "incident")
+        if cost[f"{kind}_usd"] is not None
+    )
+    return Line(mark, "cost", f"{usd(cost['total_usd'])}, CPST {usd(cost['cpst_usd'])}{of}{beside}")
 
 
 def _latency(report: dict[str, Any]) -> Line:
@@ -124,11 +202,16 @@ def _failing(report: dict[str, Any]) -> Line:
 def _regression(report: dict[str, Any]) -> Line:
     against = report["regression"]
     if against["baseline"] is None:
-        return Line("not_measured", "regression", f"{NOT_MEASURED}: no baseline")
-    text = f"against {against['baseline']}: lost {len(against['lost'])}, " + (
-        f"gained {len(against['gained'])}"
+        known = against["last_promoted"]
+        why = "no baseline" if known is None else f"{known['candidate_id']} was not run here"
+        return Line("not_measured", "regression", f"{NOT_MEASURED}: {why}")
+    text = (
+        f"against {against['baseline']}: lost {len(against['lost'])}, "
+        f"gained {len(against['gained'])}, {against['verdict']}"
     )
-    return Line("fail" if against["lost"] else "pass", "regression", text)
+    row = next(row for row in report["decision_set"]["gates"] if row["gate"] == "D6")
+    mark = "pass" if row["result"] == "PASS" else _RESULT_MARKS.get(row["result"], "not_measured")
+    return Line(mark, "regression", text)
 
 
 def _probes(report: dict[str, Any]) -> Line:

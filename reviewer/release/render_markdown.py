@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from reviewer.release.outline import Block, outline
+from reviewer.release.beside import NOTHING, Beside
+from reviewer.release.document import Part, document
 from reviewer.release.words import Name
 from reviewer.trace.safetext import visible_line
 
@@ -12,17 +13,23 @@ _PUNCTUATION = re.compile(r"([\\`*_\[\]#|~$])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])")
 
 
-def render_markdown(report: dict[str, Any]) -> str:
+def render_markdown(report: dict[str, Any], beside: Beside = NOTHING) -> str:
     """The whole report as Markdown, ending in a newline."""
-    parts = []
-    for depth, block in enumerate(outline(report)):
-        parts.append(("# " if depth == 0 else "## ") + _text(block.title))
-        parts += _body(block)
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(markdown_of(part) for part in document(report, beside)) + "\n"
 
 
-def _body(block: Block) -> list[str]:
+def markdown_of(part: Part) -> str:
+    """One part with its heading, without a newline at the end."""
+    heading = "#" * part.level + " " + _text(part.block.title)
+    return "\n\n".join([heading, *_body(part)])
+
+
+def _body(part: Part) -> list[str]:
+    block = part.block
     parts = [_line(line) for line in block.lines]
+    items = ["\n".join(f"- {_line(item)}" for item in block.items)] if block.items else []
+    if part.excerpt is not None:  # what was found, then the events it was found in
+        parts, items = [*items, *parts], []
     if block.code:
         # One line each, none of which begins with the fence: it cannot be closed from inside.
         parts.append("\n".join(["```text", *(" " + visible_line(c) for c in block.code), "```"]))
@@ -30,8 +37,9 @@ def _body(block: Block) -> list[str]:
         rule = "|".join(" --- " for _ in block.head)
         lines = [_row(block.head), f"|{rule}|", *(_row(row) for row in block.rows)]
         parts.append("\n".join(lines))
-    if block.items:
-        parts.append("\n".join(f"- {_line(item)}" for item in block.items))
+    parts += items
+    if part.terms:
+        parts.append("\n".join(f"- **{_text(term)}**: {_text(said)}" for term, said in part.terms))
     return parts
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from reviewer.gates.model import CRITICAL_GATES
 from reviewer.release.assess import Assessment, Reason
+from reviewer.release.ledger import KINDS
+from reviewer.release.peeking import peeking_lines
 from reviewer.release.references import EvidenceRef
 from reviewer.release.words import limits, number, place, safety_block, usd, verdict
 from reviewer.trace.safetext import visible_line
@@ -136,4 +138,29 @@ def _figure_lines(report: dict[str, Any]) -> list[str]:
         f"{number(critical['upper'])}, by episodes {number(critical['upper_episodes'])}",
         _safety_line(block),
         f"cost {usd(cost['total_usd'])}, per success {usd(cost['cpst_usd'])}",
+        *(
+            f"{kind} cost {usd(cost[f'{kind}_usd'])}, not in the cost per success"
+            for kind in KINDS
+            if cost[f"{kind}_usd"] is not None
+        ),
+        *_grown(report),
+        *_bounds(report),
     ]
+
+
+def _grown(report: dict[str, Any]) -> list[str]:
+    """What was made beyond the plan, and looks at it; nothing where all of it came at once."""
+    seen = report["peeking"]
+    told = seen["beyond_the_set"] or seen["earlier_decisions"] or (seen["arrivals"] or 0) > 1
+    return peeking_lines(seen) if told else []
+
+
+def _bounds(report: dict[str, Any]) -> list[str]:
+    """What strict mode says of the same evidence, where it is not the mode in force."""
+    found = report["decision_set"]
+    if report["suite"]["probe"] or found["mode"] == "strict":
+        return []
+    strict = found["strict"]
+    word = strict["recommendation"]
+    needs = f": needs {'; '.join(strict['needs'])}" if word == "hold" else ""
+    return [f"on bounds (strict) {word.upper()}{needs}"]

@@ -7,9 +7,12 @@ import json
 from typing import Any
 
 from reviewer.release.assess import Assessment, Reason, assess
+from reviewer.release.broken_glass import broken_glass_section
 from reviewer.release.caveats import not_measured, what_this_does_not_show
+from reviewer.release.decision_set import decision_section
 from reviewer.release.evidence import Evidence
 from reviewer.release.judged import judge_section
+from reviewer.release.peeking import peeking_section
 from reviewer.release.references import EvidenceRef
 from reviewer.release.reviewed import review_section
 from reviewer.release.sections import (
@@ -33,6 +36,8 @@ from reviewer.release.sections import (
     slots_section,
     suite_section,
 )
+from reviewer.release.slices import slices_section
+from reviewer.release.split import split_section
 
 SCHEMA = "reviewer/report@1"
 
@@ -54,6 +59,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "reasons": [reason.text for reason in judged.reasons],
         "reason_details": [_reason(i, r) for i, r in enumerate(judged.reasons, start=1)],
         "needs": list(judged.needs),
+        "decision_set": decision_section(evidence, judged),
         "policy": policy_section(evidence),
         "slots": slots_section(evidence, shown.slots),
         "gates": gates_section(evidence, shown),
@@ -64,6 +70,8 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "repeatability": repeatability_section(evidence, shown),
         "pass_hat": pass_hat_section(shown),
         "pass_hat_interval": pass_hat_interval_section(evidence, shown),
+        "peeking": peeking_section(evidence, shown),
+        "slices": slices_section(evidence, shown),
         "cost": cost_section(evidence, shown),
         "latency_ms": latency_section(evidence, shown),
         "judge": judge_section(evidence.judge, evidence.labeled, evidence.suite.policy),
@@ -73,6 +81,8 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "diagnostics": diagnostics_section(evidence),
         "failures": failures_section(evidence, shown),
         "regression": regression_section(judged.regression),
+        "break_glass": broken_glass_section(evidence.break_glass),
+        "split_integrity": split_section(evidence.split),
         "notes": [dict(note) for note in evidence.notes],
         "probes": [dict(probe) for probe in evidence.probes],
         "episodes": episodes_section(shown),

@@ -7,10 +7,14 @@ from typing import Any
 from msgspec import to_builtins
 
 from reviewer.gates.model import GATES
-from reviewer.release.amounts import NANO
+from reviewer.measure.repeat import pass_hat_k_interval
+from reviewer.release.amounts import NANO, stable_bits
+from reviewer.release.bins import latency_bins
 from reviewer.release.evidence import Evidence
 from reviewer.release.figures import Figures
 from reviewer.release.judged import completion_judged
+from reviewer.release.ledger import entered, ledger_section
+from reviewer.release.lineage import lineage_section
 from reviewer.release.missing import frozen_before_first_run
 from reviewer.release.rates import Rate
 from reviewer.release.references import ordered_failures
@@ -41,7 +45,7 @@ def suite_section(evidence: Evidence) -> dict[str, Any]:
         "episodes": len(suite.episodes),
         "frozen_at": evidence.frozen_at,
         "frozen_before_first_run": frozen_before_first_run(evidence),
-        "other_digests": list(evidence.other_suite_digests),
+        "lineage": lineage_section(evidence.lineage),
         "source": dict(suite.source),
     }
 
@@ -119,6 +123,8 @@ def rate_section(rate: Rate, policy: float | None) -> dict[str, Any]:
         "fail": rate.fails,
         "not_measured": rate.not_measured,
         "n_eff": rate.n_eff,
+        "lower_bound": rate.lower,
+        "upper_bound": rate.upper,
         "policy": policy,
         "why": rate.why or None,
     }
@@ -188,10 +194,25 @@ def pass_hat_interval_section(evidence: Evidence, shown: Figures) -> dict[str, A
         "low": hat.low,
         "high": hat.high,
         "n_eff": hat.n_eff,
+        "lower_bound": hat.lower,
+        "upper_bound": hat.upper,
+        "limits_by_k": _limits_by_k(shown),
         "episodes": len(shown.episodes),
         "policy": evidence.suite.policy.pass_hat.min,
         "why": hat.why or None,
     }
+
+
+def _limits_by_k(shown: Figures) -> dict[str, list[float | None]]:
+    """95% limits of every pass^k that is known."""
+    hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.counted]
+    found: dict[str, list[float | None]] = {}
+    for k, value in hat.values:
+        if k == hat.k and hat.low is not None:
+            found[str(k)] = [hat.low, hat.high]
+        elif value is not None and (made := pass_hat_k_interval(counts, k)) is not None:
+            found[str(k)] = [stable_bits(made.low), stable_bits(made.high)]
+    return found
 
 
 def cost_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
@@ -202,13 +223,16 @@ def cost_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "unknown_attempts": cost.unknown,
         "cpst_usd": cost.cpst_usd,
         "cpst_se": cost.cpst_se,
+        "cpst_low": cost.cpst_limits[0],
+        "cpst_high": cost.cpst_limits[1],
         "cpst_budget_usd": evidence.suite.policy.max_cpst_usd,
         "extra_usd": _beyond_usd(shown),
         "judge_usd": evidence.judge.cost_usd if evidence.judge else None,
         "judge_known_usd": evidence.judge.known_usd if evidence.judge else None,
         "judge_unpriced_calls": evidence.judge.unpriced if evidence.judge else 0,
-        "human_usd": None,
-        "incident_usd": None,
+        "human_usd": entered(evidence.ledger, "human"),
+        "incident_usd": entered(evidence.ledger, "incident"),
+        "entries": ledger_section(evidence.ledger),
         "why": cost.why or None,
     }
 
@@ -228,10 +252,13 @@ def latency_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "p95": latency.p95,
         "max": latency.max,
         "p50_limits": list(latency.p50_limits),
+        "p90_limits": list(latency.p90_limits),
         "p95_limits": list(latency.p95_limits),
+        "p95_upper": latency.p95_upper,
         "n": latency.n,
         "unknown": latency.unknown,
         "p95_policy": evidence.suite.policy.latency_p95_ms,
+        "bins": latency_bins(evidence.latencies_ms, latency.p95),
         "why": latency.why or None,
     }
 
@@ -248,6 +275,7 @@ def diagnostics_section(evidence: Evidence) -> dict[str, Any]:
 def regression_section(against: Regression) -> dict[str, Any]:
     return {
         "baseline": against.baseline_id,
+        "last_promoted": None if against.promoted is None else to_builtins(against.promoted),
         "why": against.why or None,
         "compared": against.compared,
         "not_compared": list(against.not_compared),
@@ -264,6 +292,7 @@ def regression_section(against: Regression) -> dict[str, Any]:
         "test": against.test or None,
         "p_value": against.p_value,
         "episodes_needed_if_unchanged": against.episodes_needed,
+        "more_unchanged_needed": against.more_unchanged,
     }
 
 

@@ -1,24 +1,32 @@
 """What the attempts cost in money and in time."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
-from reviewer.measure.latency import latency_summary
+from reviewer.measure.cost import cost_limits
+from reviewer.measure.latency import clustered_upper_limit, latency_summary
 from reviewer.release.amounts import NANO, stable_bits
 from reviewer.release.evidence import EpisodeCounts, Evidence
 
 
 class CostFigures(Struct, frozen=True, kw_only=True):
-    """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD."""
+    """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD.
+
+    `cpst_limits` are 95% limits that resample whole episodes: None with one episode, or where the
+    far one is beyond any number.
+    """
 
     known_nano: int
     unknown: int
     total_usd: float | None
     exact_cpst: Fraction | None
     cpst_se: float | None
+    cpst_limits: tuple[float | None, float | None] = (None, None)
+    episodes: int = 0
     why: str = ""
 
     @property
@@ -31,16 +39,23 @@ class CostFigures(Struct, frozen=True, kw_only=True):
 
 
 class LatencyFigures(Struct, frozen=True, kw_only=True):
-    """Milliseconds over the attempts with a latency; a limit is None where n allows none."""
+    """Milliseconds over the attempts with a latency; a limit is None where n allows none.
+
+    `p95_upper` is the upper limit of p95 with episodes as clusters, which a strict limit is
+    compared with; `over_budget` counts the attempts above the policy's.
+    """
 
     n: int
     unknown: int
     p50: float | None
     p50_limits: tuple[float | None, float | None]
     p90: float | None
+    p90_limits: tuple[float | None, float | None]
     p95: float | None
     p95_limits: tuple[float | None, float | None]
+    p95_upper: float | None
     max: float | None
+    over_budget: int = 0
     why: str = ""
 
 
@@ -60,19 +75,27 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
     elif not passes:
         why = "no success to pay for"
     cpst = Fraction(known, passes * NANO) if not why else None
+    tried = [e for e in rows if e.attempts or e.infrastructure]
+    se = _cpst_se(tried, known, passes) if cpst is not None else None
+    limits = None if cpst is None or se is None else cost_limits(float(cpst), se, len(tried))
     return CostFigures(
         known_nano=known,
         unknown=unknown,
         total_usd=known / NANO if made and not unknown else None,
         exact_cpst=cpst,
-        cpst_se=_cpst_se(rows, known, passes) if cpst is not None else None,
+        cpst_se=se,
+        cpst_limits=(None, None) if limits is None else (_number(limits[0]), _number(limits[1])),
+        episodes=len(tried),
         why=why,
     )
 
 
-def _cpst_se(rows: Sequence[EpisodeCounts], known: int, passes: int) -> float | None:
+def _number(limit: float) -> float | None:
+    return stable_bits(limit) if math.isfinite(limit) else None
+
+
+def _cpst_se(tried: Sequence[EpisodeCounts], known: int, passes: int) -> float | None:
     """`measure.cost.cost_per_success`'s clustered SE from episode totals; None with one episode."""
-    tried = [e for e in rows if e.attempts or e.infrastructure]
     if len(tried) < 2:
         return None
     # Σ_e (cost_e - r·passes_e)² with r = known/passes, times passes²: whole numbers.
@@ -85,7 +108,7 @@ def latency(evidence: Evidence) -> LatencyFigures:
     """Quantiles of the known latencies, with distribution-free limits."""
     summary = latency_summary(evidence.latencies_ms)
     p50, p90, p95 = summary["p50"], summary["p90"], summary["p95"]
-    n = summary["n"]
+    n, budget = summary["n"], evidence.suite.policy.latency_p95_ms
     why = ""
     if not n:
         why = "no attempt has a latency"
@@ -97,8 +120,20 @@ def latency(evidence: Evidence) -> LatencyFigures:
         p50=p50["value"],
         p50_limits=(p50["low"], p50["high"]),
         p90=p90["value"],
+        p90_limits=(p90["low"], p90["high"]),
         p95=p95["value"],
         p95_limits=(p95["low"], p95["high"]),
+        p95_upper=None if budget is None else _clustered(evidence, p95["high"]),
         max=summary["max"],
+        over_budget=0 if budget is None else n - bisect_right(evidence.latencies_ms, budget),
         why=why,
     )
+
+
+def _clustered(evidence: Evidence, plain: float | None) -> float | None:
+    """The upper limit of p95 that resamples episodes; never below the plain one."""
+    within = evidence.latency_within
+    if plain is None or sum(made for made, _ in within) != len(evidence.latencies_ms):
+        return None
+    limit = clustered_upper_limit(evidence.latencies_ms, within, 0.95)
+    return None if limit is None else max(plain, limit)

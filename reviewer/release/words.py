@@ -15,6 +15,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return NOT_MEASURED if value is None else f"{value:.{digits}f}"
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 pair`, `2 pairs`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def usd(value: float | None) -> str:
     """Dollars to four places; smaller amounts keep two significant digits."""
     if value is None:

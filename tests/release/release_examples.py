@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from reviewer.contract.model import Candidate, Episode, PassHat, Policy, Suite
 from reviewer.gates.model import GATES, Result
+from reviewer.measure.latency import latency_quantile
 from reviewer.release.evidence import (
     DiagnosticMeans,
     EpisodeCounts,
@@ -103,10 +104,21 @@ def evidence(candidate_id: str, episodes: tuple[EpisodeCounts, ...], **more: Any
         "diagnostics": DiagnosticMeans(values={"tool_f1": 0.9}, counts={"tool_f1": made}),
         "duplicates_refused": 0,
         "quarantined_unplaced": 0,
-        "other_suite_digests": (),
         "source_files": (("runs/all.jsonl", "cd" * 32),),
     }
-    return Evidence(**{**fields, **more})
+    fields.update(more)
+    times = fields["latencies_ms"]
+    fields.setdefault("latency_within", within(times, [e.attempts for e in fields["episodes"]]))
+    return Evidence(**fields)
+
+
+def within(times: tuple[float, ...], attempts: list[int]) -> tuple[tuple[int, int], ...]:
+    """(latencies, how many within the p95) per episode, for latencies dealt out in turn."""
+    p95 = latency_quantile(times, 0.95)
+    if p95 is None or sum(attempts) != len(times):
+        return ()
+    dealt = iter(times)
+    return tuple((n, sum(next(dealt) <= p95 for _ in range(n))) for n in attempts)
 
 
 _ATTACK = (
@@ -189,3 +201,19 @@ def stable_suite(episodes: int, flaky: int, milli: int = 80, **policy: Any) -> E
         suite(replace(POLICY, **policy)), episodes=tuple(Episode(episode_id=n) for n in names)
     )
     return replace(evidence("refund-agent-v8", rows), suite=frozen)
+
+
+def again(made: EpisodeCounts, later: EpisodeCounts) -> EpisodeCounts:
+    """An episode whose first set is `made`, and which was attempted `later` more."""
+
+    def both(name: str) -> tuple[int, ...]:
+        pairs = zip(getattr(made, name), getattr(later, name), strict=True)
+        return tuple(one + other for one, other in pairs)
+
+    sums = {
+        name: getattr(made, name) + getattr(later, name)
+        for name in ("attempts", "measured", "passes", "critical", "infrastructure", "cost_nano",
+                     "cost_unknown", "steps")
+    }  # fmt: skip
+    gates = {name: both(name) for name in ("gate_pass", "gate_fail", "gate_unknown")}
+    return replace(made, **sums, **gates, first=made)

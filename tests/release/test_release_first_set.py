@@ -6,32 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import episode, failed, suite, v7, v8
+from release_examples import again, episode, failed, suite, v7, v8
 
 from reviewer.contract.model import PassHat
-from reviewer.desk.reports import Built, markdown
+from reviewer.desk.renderings import markdown
+from reviewer.desk.reports import Built, Shown
 from reviewer.release.assess import assess
+from reviewer.release.beside import Beside
 from reviewer.release.evidence import EpisodeCounts, Evidence, FailedTrace
 from reviewer.release.render_text import summary_text
 from reviewer.release.report import report
 
 V8 = "refund-agent-v8"
-
-
-def again(made: EpisodeCounts, later: EpisodeCounts) -> EpisodeCounts:
-    """An episode whose first set is `made`, and which was attempted `later` more."""
-
-    def both(name: str) -> tuple[int, ...]:
-        pairs = zip(getattr(made, name), getattr(later, name), strict=True)
-        return tuple(one + other for one, other in pairs)
-
-    sums = {
-        name: getattr(made, name) + getattr(later, name)
-        for name in ("attempts", "measured", "passes", "critical", "infrastructure", "cost_nano",
-                     "cost_unknown", "steps")
-    }  # fmt: skip
-    gates = {name: both(name) for name in ("gate_pass", "gate_fail", "gate_unknown")}
-    return replace(made, **sums, **gates, first=made)
 
 
 def v8_again(later: EpisodeCounts, *failures: FailedTrace) -> Evidence:
@@ -122,7 +108,7 @@ def test_the_report_says_how_many_were_made_and_how_many_count() -> None:
         for line in document["what_this_does_not_show"]
     )
     assert "attack-014/5 write_not_verified (extra)" in summary_text(document)
-    words = markdown(Built(subject, assess(subject)))
+    words = markdown(Shown(Built(subject, assess(subject)), Beside()))
     assert "FAIL, extra" in words
     assert "9 count, the first complete set" in words
 

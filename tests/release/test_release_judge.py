@@ -77,6 +77,8 @@ def hard(document: dict[str, Any]) -> dict[str, Any]:
     kept = {name: part for name, part in document.items() if name not in SOFT}
     kept["cost"] = {n: v for n, v in document["cost"].items() if not n.startswith("judge_")}
     kept["completion"] = {**document["completion"], "judged": None}
+    gates = [row for row in document["decision_set"]["gates"] if row["gate"] != "D7"]
+    kept["decision_set"] = {**document["decision_set"], "gates": gates}
     return kept
 
 

@@ -1,10 +1,23 @@
 """Limits of a policy: inclusive, exact, and in strict mode on their bounds."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
-from release_examples import episode, evidence, stable_suite, v8, with_episode, with_policy
+from release_examples import (
+    episode,
+    evidence,
+    gates,
+    stable_suite,
+    v8,
+    with_episode,
+    with_policy,
+    within,
+)
 
+from reviewer.contract.model import PassHat, Suite
 from reviewer.release.assess import Assessment, assess
+from reviewer.release.evidence import Evidence
 
 
 def reasons(judged: Assessment) -> list[str]:
@@ -68,17 +81,125 @@ def test_strict_mode_holds_on_a_bound_and_says_how_many_episodes_it_takes() -> N
     judged = assess(with_policy(v8(), mode="strict"))
     assert judged.recommendation == "hold"
     assert judged.needs == ("56 more stable episodes in the suite",)
+    assert judged.reasons[0].text == "evidence missing: pass^3 1.000, at least 0.368"
     assert assess(stable_suite(59, 0, mode="strict")).recommendation == "promote"
     assert assess(stable_suite(58, 0, mode="strict")).recommendation == "hold"
-
-
-def test_strict_mode_bounds_cost_and_latency() -> None:
-    dear = stable_suite(59, 0, mode="strict", latency_p95_ms=1e6)
-    rows = tuple(
-        replace(e, cost_nano=e.cost_nano * (2 if i % 2 else 0)) for i, e in enumerate(dear.episodes)
+    assert assess(stable_suite(58, 0, mode="strict")).needs == (
+        "1 more stable episode in the suite",
     )
-    judged = assess(replace(dear, episodes=rows, latencies_ms=(1.0,) * 71))
+
+
+def strict_59(times: tuple[float, ...], **policy: Any) -> Evidence:
+    """Fifty-nine stable episodes of three attempts, with latencies dealt out in turn."""
+    subject = stable_suite(59, 0, mode="strict", **policy)
+    return replace(subject, latencies_ms=times, latency_within=within(times, [3] * 59))
+
+
+def test_strict_mode_bounds_the_cost() -> None:
+    subject = stable_suite(59, 0, mode="strict", max_cpst_usd=0.09)
+    uneven = tuple(
+        replace(e, cost_nano=e.cost_nano * (2 if i % 2 else 0))
+        for i, e in enumerate(subject.episodes)
+    )
+    judged = assess(replace(subject, episodes=uneven))
     assert judged.recommendation == "hold"
-    assert judged.needs == ("more episodes", "1 more runs")
-    enough = replace(dear, latencies_ms=(1.0,) * 177)
-    assert assess(enough).recommendation == "promote"
+    low, high = judged.figures.cost.cpst_limits
+    assert low is not None
+    assert high is not None
+    assert low < 0.0787 < 0.09 < high
+    (need,) = judged.needs
+    more = int(need.split()[0])
+    assert need == f"{more} more episodes that cost as these do"
+    dearer = tuple(replace(e, cost_nano=e.cost_nano * 2) for e in uneven)
+    over = assess(replace(subject, episodes=dearer))
+    assert (over.recommendation, reasons(over)) == ("repair", ["cost budget exceeded"])
+    assert over.reasons[0].observed == "$0.1573 per success, at least $0.1204"
+
+
+def test_strict_mode_bounds_the_latency_with_episodes_as_clusters() -> None:
+    together = tuple(1000.0 + i for i in range(177))
+    spread = tuple(1000.0 + 37 * i % 177 for i in range(177))
+    judged = assess(strict_59(spread, latency_p95_ms=1173.0))
+    assert judged.figures.latency.p95 == pytest.approx(1167.2)
+    assert judged.figures.latency.p95_limits == (1161.0, 1173.0)
+    assert judged.figures.latency.p95_upper == 1173.0
+    assert judged.recommendation == "promote"
+    # The slow attempts stand together in three episodes: they are worth fewer than they are.
+    alike = assess(strict_59(together, latency_p95_ms=1173.0))
+    assert alike.figures.latency.p95_limits == (1161.0, 1173.0)
+    assert alike.figures.latency.p95_upper is None
+    assert alike.recommendation == "hold"
+    assert alike.needs == ("more episodes: the attempts of an episode are too much alike",)
+    assert reasons(alike)[0].startswith("evidence missing: p95 latency: p95 1167.2 ms, without")
+    slow = assess(strict_59(spread, latency_p95_ms=1100.0))
+    assert (slow.recommendation, reasons(slow)) == ("repair", ["latency budget exceeded"])
+
+
+def test_few_attempts_have_no_upper_limit_of_their_latency() -> None:
+    nine = with_policy(v8(), mode="strict", latency_p95_ms=9000.0)
+    assert "63 more attempts at least, none above the limit" in assess(nine).needs
+
+
+@pytest.mark.parametrize(
+    ("passes", "verdict", "observed"),
+    [
+        (180, "promote", None),
+        (172, "hold", "172 of 180, at least 0.921"),
+        (150, "repair", "150 of 180, at most 0.877"),
+    ],
+)
+def test_a_rate_below_one_stands_on_its_bound(
+    passes: int, verdict: str, observed: str | None
+) -> None:
+    """Block when the upper bound is below the limit, hold while the interval straddles it."""
+    failing = 180 - passes
+    subject = stable_suite(
+        60, failing, mode="strict", hard_pass_rate=0.93, pass_hat=PassHat(k=1, min=0.5)
+    )
+    judged = assess(replace(subject, suite=with_policy_of(subject, max_cpst_usd=None)))
+    assert judged.recommendation == verdict
+    if observed is None:
+        return
+    assert judged.reasons[0].observed == observed
+    if verdict == "hold":
+        (need,) = judged.needs
+        assert need.endswith("more episodes that pass every attempt")
+
+
+def with_policy_of(subject: Evidence, **changes: Any) -> Suite:
+    return replace(subject.suite, policy=replace(subject.suite.policy, **changes))
+
+
+def test_a_limit_of_one_is_one_on_the_frozen_attempts_in_either_mode() -> None:
+    for mode in ("point", "strict"):
+        one_failed = assess(stable_suite(100, 1, mode=mode, max_cpst_usd=None))
+        assert one_failed.recommendation == "repair"
+        assert reasons(one_failed)[0] == "not every frozen episode passed"
+
+
+def test_a_pass_hat_of_one_is_shown_by_no_number_of_episodes() -> None:
+    judged = assess(stable_suite(100, 0, mode="strict", pass_hat=PassHat(k=3, min=1.0)))
+    assert judged.needs == ("no number of episodes gives a lower bound of 1",)
+
+
+def test_live_stopping_has_its_price() -> None:
+    at_a_look = {"mode": "strict", "stopping": "live", "max_cpst_usd": None}
+    judged = assess(stable_suite(59, 0, **at_a_look))
+    assert judged.recommendation == "hold"
+    assert judged.needs == ("99 more stable episodes in the suite",)
+    assert assess(stable_suite(158, 0, **at_a_look)).recommendation == "promote"
+    assert assess(stable_suite(157, 0, **at_a_look)).recommendation == "hold"
+
+
+def test_an_attempt_that_is_no_evidence_holds_in_strict_mode() -> None:
+    rows = list(stable_suite(60, 0).episodes)
+    rows[7] = replace(
+        rows[7], passes=2, gate_fail=gates(completeness=1), gate_pass=(2, *rows[7].gate_pass[1:])
+    )
+    lenient = {"hard_pass_rate": 0.5, "pass_hat": PassHat(k=1, min=0.5), "max_cpst_usd": None}
+    subject = replace(stable_suite(60, 0, mode="strict", **lenient), episodes=tuple(rows))
+    judged = assess(subject)
+    assert judged.recommendation == "hold"
+    assert judged.needs == ("1 valid trace (e-007)",)
+    forgiven = replace(stable_suite(60, 0, **lenient), episodes=tuple(rows))
+    assert assess(forgiven).recommendation == "promote"

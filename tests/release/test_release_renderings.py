@@ -1,10 +1,9 @@
-"""The report as text, Markdown, HTML and JUnit XML, with names that mean harm."""
+"""The report as text and Markdown, with names that mean harm."""
 
 import re
-import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 
 import pytest
+from hostile_evidence import hostile, hostile_beside
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -19,27 +18,14 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.model import Episode, LabelPolicy, Suite
+from reviewer.contract.model import LabelPolicy
 from reviewer.release.assess import assess
-from reviewer.release.evidence import EpisodeCounts, Evidence
+from reviewer.release.evidence import Evidence
 from reviewer.release.render_html import render_html
 from reviewer.release.render_junit import render_junit
 from reviewer.release.render_markdown import render_markdown
 from reviewer.release.render_text import banner, summary_text
 from reviewer.release.report import report
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "a|b`c`\n# pwned",
-    "[x](javascript:alert(1))",
-    "![i](http://evil.example/i.png)",
-    "\x1b]0;title\x07\x9b31m",
-    "\u202etxt.exe\u2066",
-    "]]><x/>&amp;\x00\ud800\ufffe",
-    "\"' onmouseover='alert(1)",
-    "```\n<b>",
-    "@everyone #1",
-)
 
 
 def one_hold() -> Evidence:
@@ -145,67 +131,10 @@ def test_markdown_shows_every_section() -> None:
 
 
 def test_every_table_row_of_the_markdown_has_the_cells_of_its_head() -> None:
-    for block in render_markdown(report(hostile())).split("\n\n"):
+    for block in render_markdown(report(hostile()), hostile_beside()).split("\n\n"):
         if block.startswith("|"):
             widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.strip().split("\n")}
             assert len(widths) == 1
-
-
-def hostile() -> Evidence:
-    """Every name and code means harm; each failing trace has one of them."""
-    names = HOSTILE
-    rows = tuple(
-        EpisodeCounts(episode_id=n, attempts=1, measured=1, critical=1, in_plan=1) for n in names
-    )
-    failures = tuple(
-        replace(
-            failed("c", n, 1, ("authority", f"forbidden:{n}", 1), critical=True),
-            trace_id=f"{n}/{n}/{n}/1",
-        )
-        for n in names
-    )
-    bad = Suite(
-        suite_id=names[0],
-        title=names[1],
-        digest=names[2],
-        episodes=tuple(Episode(episode_id=n) for n in names),
-    )
-    return evidence(
-        "".join(names),
-        rows,
-        suite=bad,
-        failures=failures,
-        candidate=None,
-        baseline_id=names[3],
-        probes=({names[4]: names[5]},),
-        source_files=tuple((n, n) for n in names),
-        unknown_codes=tuple((n, 1) for n in names),
-        other_suite_digests=names,
-        rubric_criteria=names,
-        frozen_at=names[6],
-    )
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-
-def test_html_is_inert() -> None:
-    page = render_html(report(hostile()))
-    parser = Tags()
-    parser.feed(page)
-    ours = "html head meta title style body h1 h2 table thead tbody tr th td ul li p pre code"
-    assert parser.tags <= set(ours.split())
-    assert parser.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class"}
-    assert "default-src 'none'" in page
-    assert_no_controls(page)
 
 
 def assert_no_controls(text: str) -> None:
@@ -215,7 +144,7 @@ def assert_no_controls(text: str) -> None:
 
 
 def test_markdown_is_inert() -> None:
-    text = render_markdown(report(hostile()))
+    text = render_markdown(report(hostile()), hostile_beside())
     assert_no_controls(text)
     prose = "\n\n".join(p for p in text.split("\n\n") if not p.startswith("```"))
     assert not re.search(r"<[a-zA-Z/!]", prose)
@@ -232,78 +161,9 @@ def test_text_renderings_are_inert() -> None:
         assert "\n" not in line
 
 
-def test_junit_is_valid_xml_whatever_the_names() -> None:
-    root = ET.fromstring(render_junit(report(hostile())))
-    assert int(root.get("failures", "0")) == len(HOSTILE) + 1
-
-
-def test_junit_has_a_case_per_attempt_and_one_for_the_recommendation() -> None:
-    root = ET.fromstring(render_junit(report(v7())))
-    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("10", "4", "0")
-    suites = {s.get("name"): s for s in root}
-    assert list(suites) == ["recommendation", "damaged-221", "appeal-009", "attack-014"]
-    attack = {c.get("name"): c for c in suites["attack-014"]}
-    failure = attack["attempt 1"].find("failure")
-    assert failure is not None
-    assert failure.get("type") == "critical"
-    assert "forbidden:issue_refund" in str(failure.get("message"))
-    assert attack["passing attempt 1 of 1"].find("failure") is None
-
-
-def test_junit_numbers_the_passing_attempts_it_knows() -> None:
-    root = ET.fromstring(render_junit(report(v8())))
-    names = [case.get("name") for case in root[1]]
-    assert names == ["attempt 1", "attempt 2", "attempt 3"]
-    assert root.get("failures") == "0"
-
-
-def test_junit_never_passes_what_was_not_measured() -> None:
-    lost = failed("refund-agent-v8", "appeal-009", 3, infrastructure=True)
-    subject = with_episode(
-        with_policy(replace(v8(), failures=(lost,)), max_cpst_usd=None),
-        "appeal-009",
-        attempts=2,
-        measured=1,
-        passes=1,
-        in_plan=2,
-        infrastructure=1,
-        passed=(1,),
-        unmeasured=(2,),
-    )
-    subject = with_episode(
-        subject,
-        "attack-014",
-        attempts=1,
-        measured=0,
-        passes=0,
-        in_plan=1,
-        quarantined=1,
-        passed=(),
-    )
-    root = ET.fromstring(render_junit(report(subject)))
-    assert (root.get("tests"), root.get("errors"), root.get("skipped")) == ("10", "1", "4")
-    assert (root.get("failures"), report(subject)["recommendation"]) == ("1", "hold")
-    outcomes = [(c.get("name"), [child.tag for child in c]) for c in root[3]]
-    assert outcomes == [
-        ("unmeasured attempt 1 of 1", ["skipped"]),
-        ("missing attempt 1 of 1", ["skipped"]),
-        ("quarantined attempt 1 of 1", ["skipped"]),
-    ]
-
-
 @pytest.mark.parametrize(
     "subject", [v7(), v8(), one_hold(), evidence("nobody", (), candidate=None)]
 )
 def test_every_rendering_is_the_same_each_time(subject: Evidence) -> None:
     for render in (render_markdown, render_html, render_junit, summary_text):
         assert render(report(subject)) == render(report(subject))
-
-
-@given(st.text(max_size=40))
-def test_any_name_leaves_the_xml_whole(name: str) -> None:
-    subject = replace(v7(), candidate_id=name)
-    root = ET.fromstring(render_junit(report(subject)))
-    assert root.get("tests") == "10"
-    parser = Tags()
-    parser.feed(render_html(report(subject)))
-    assert "script" not in parser.tags

@@ -11,6 +11,7 @@ from release_examples import SUITE_ID, evidence, failed, v7, v8, with_episode, w
 from reviewer.gates.model import GATES
 from reviewer.release.assess import assess
 from reviewer.release.evidence import DiagnosticMeans
+from reviewer.release.lineage import MetSuite
 from reviewer.release.report import exit_code, report, report_bytes
 
 KEYS = {
@@ -84,7 +85,7 @@ def test_unknown_fields_are_null_and_named() -> None:
     named = {line.partition(":")[0] for line in document["not_measured"]}
     assert {"candidate.digest", "cost.total_usd", "judge.flip_rate", "regression"} <= named
     assert document["regression"]["baseline"] is None
-    assert document["regression"]["why"] == "no baseline named"
+    assert document["regression"]["why"] == "no baseline named, and no other candidate is promoted"
 
 
 def test_pass_hat_is_null_with_the_episodes_to_blame() -> None:
@@ -106,7 +107,7 @@ def test_it_says_what_it_does_not_show() -> None:
             v8(),
             duplicates_refused=2,
             quarantined_unplaced=3,
-            other_suite_digests=("ee" * 32,),
+            lineage=(MetSuite(suite_id="easier-v1", digest="ee" * 32, attempts=9, passes=9),),
             baseline_id="v7",
             baseline=v7().episodes,
         ),
@@ -118,7 +119,7 @@ def test_it_says_what_it_does_not_show() -> None:
         "up to 0.283 fits, and up to 0.632",
         "2 records repeated",
         "3 quarantined records",
-        "other versions of this suite",
+        "also run on other suites, not counted here: easier-v1",
         "takes 45 episodes",
         "72 give one",
     ):

@@ -137,7 +137,8 @@ def said(subject: Evidence) -> list[str]:
     document = report(subject)
     text = [line for line in summary_text(document).splitlines() if "safety block" in line]
     table = [line for line in render_markdown(document).splitlines() if "safety block" in line]
-    page = [row for row in render_html(document).split("<tr>") if "safety block rate" in row]
+    rows = render_html(document).split("<tr>")
+    page = [row for row in rows if row.startswith('<th scope="row">safety block rate')]
     assert (len(text), len(page)) == (1, 1)
     return [text[0], table[0], page[0]]
 

@@ -1,0 +1,150 @@
+"""What a rendering shows beside the report: the grid, attempts by number, events of failing traces.
+
+Plain values, which the desk gathers of the store. None of it is in report.json, and nothing is
+judged by it: the traces themselves stand behind the report, by id and digest.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+MOST_ROWS = 200
+"""Episodes of the grid; beyond, those that did not pass every attempt, and a count of the rest."""
+MOST_EXCERPTS = 20
+"""Failing traces whose events are shown, critical ones first; all of them stand in report.json."""
+AROUND = 2
+"""Events shown before and behind the one that broke a gate."""
+MOST_EVENTS = 12
+MOST_TEXT = 600
+"""Characters of one field of an event."""
+MOST_NUMBERED = 50_000
+"""Attempts beyond which JUnit counts passing ones off instead of numbering them."""
+
+
+class AttemptFact(Struct, frozen=True):
+    """One attempt, made or planned; `mark` as in `marks.GLYPHS`, milliseconds or None."""
+
+    attempt: int
+    mark: str
+    latency_ms: float | None = None
+
+
+class ScoreCell(Struct, frozen=True):
+    """One gate over the attempts of an episode: the worst verdict, and how many failed."""
+
+    mark: str
+    failed: int
+    attempts: int
+
+
+class ScoreRow(Struct, frozen=True, kw_only=True):
+    """One episode of the grid. `cells` are aligned with `reviewer.gates.GATES`."""
+
+    episode_id: str
+    title: str
+    cells: tuple[ScoreCell, ...]
+    attempts: tuple[AttemptFact, ...]
+    pass_hat: float | None
+    mean_cost_usd: float | None
+    latency_p50_ms: float | None
+
+
+class ShownEvent(Struct, frozen=True, kw_only=True):
+    """One event as a person reads it, `title` being the tool of a call. `parts` are (field, text),
+    the text masked when it was stored; `mark` and `codes` are of the findings that stand on it."""
+
+    seq: int
+    kind: str
+    title: str
+    status: str | None
+    latency_ms: float | None
+    mark: str | None
+    codes: tuple[str, ...]
+    parts: tuple[tuple[str, str], ...]
+
+
+class Excerpt(Struct, frozen=True, kw_only=True):
+    """The events of a failing trace around those that broke a gate, in order, with gaps between.
+
+    `findings` are (gate, code, seq, detail). `events` is empty when the payload is not kept, and
+    `why` says so; `of` counts the events of the trace.
+    """
+
+    trace_id: str
+    mark: str
+    findings: tuple[tuple[str, str, int | None, str], ...]
+    events: tuple[ShownEvent, ...] = ()
+    of: int = 0
+    why: str = ""
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """All that one rendering may show beside its report; what was not gathered is empty.
+
+    `attempts` is by episode id. `suite_path` is the suite's folder seen from the root of its
+    repository, with slashes; empty for a suite that lies in no folder.
+    """
+
+    report_sha256: str = ""
+    rows: tuple[ScoreRow, ...] = ()
+    attempts: Mapping[str, tuple[AttemptFact, ...]] = {}
+    excerpts: tuple[Excerpt, ...] = ()
+    suite_path: str = ""
+
+
+NOTHING = Beside()
+
+
+def chosen_rows(report: dict[str, Any]) -> list[str]:
+    """The episodes of the grid in the suite's order: all of them, or as many as fit of those that
+    did not pass every planned attempt, the worst first."""
+    episodes = report["episodes"]
+    if len(episodes) <= MOST_ROWS:
+        return [e["episode_id"] for e in episodes]
+    plan = report["repeatability"]["attempts_per_episode"]
+    ranked = sorted((_rank(e, plan), n) for n, e in enumerate(episodes) if _rank(e, plan) < 4)
+    return [episodes[n]["episode_id"] for n in sorted(n for _, n in ranked[:MOST_ROWS])]
+
+
+def _rank(episode: dict[str, Any], plan: int) -> int:
+    """0 critical, 1 failing, 2 not measured, 3 attempts short, 4 passed all of them."""
+    for rank, key in enumerate(("critical", "fail", "not_measured")):
+        if episode[key]:
+            return rank
+    return 3 if episode["attempts"] < plan else 4
+
+
+def rest_of_rows(report: dict[str, Any], shown: int) -> str:
+    """What the episodes beyond the grid are, in a sentence; empty when none is left out."""
+    episodes = report["episodes"]
+    if shown >= len(episodes):
+        return ""
+    plan = report["repeatability"]["attempts_per_episode"]
+    passed = sum(_rank(e, plan) == 4 for e in episodes)
+    troubled = len(episodes) - passed
+    said = f"{shown:,} of {len(episodes):,} episodes are shown, the worst. "
+    if troubled > shown:
+        said += f"{troubled - shown:,} more did not pass every attempt. "
+    return f"{said}{passed:,} passed every attempt. All of them stand in report.json."
+
+
+def chosen_traces(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The members of `failures` whose events are shown: critical ones first, each kind in order;
+    what infrastructure lost failed no gate."""
+    failed = [t for t in report["failures"] if t["evidence"] or not t["infrastructure"]]
+    return sorted(failed, key=lambda t: not t["critical"])[:MOST_EXCERPTS]
+
+
+def window(wanted: list[int], events: int) -> list[int]:
+    """Positions from 0, in order, of the events to show: those around each of `wanted` (positions
+    too), the first of these first while there is room; the last ones when none is wanted."""
+    if not wanted:
+        return list(range(max(0, events - 2 * AROUND - 1), events))
+    taken: set[int] = set()
+    for reach in range(AROUND + 1):
+        for at in dict.fromkeys(wanted):
+            for position in (at - reach, at + reach):
+                if 0 <= position < events and len(taken) < MOST_EVENTS:
+                    taken.add(position)
+    return sorted(taken)
