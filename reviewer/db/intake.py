@@ -1,7 +1,7 @@
 """Writing judged traces: one durable transaction per batch, roll-ups and journal with it."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -101,31 +101,11 @@ def write_batch(
     """Write one batch inside the caller's transaction; returns the new trace ids. `plans` holds
     the plan of each candidate with a trace in it."""
     first = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM trace").fetchone()[0]
-    pack_id = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
-    connection.executemany(
-        "INSERT INTO pack (id, size, sha256, frame) VALUES (?, ?, ?, ?)",
-        [(pack_id + n, *pack) for n, pack in enumerate(packs)],
-    )
+    pack_id = write_packs(connection, packs)
     ids = list(range(first, first + len(traces)))
-    rows = [
-        (
-            key,
-            *t[:4],
-            None if t.passed is None else int(t.passed),
-            int(t.critical),
-            int(t.infra),
-            *t[7:16],
-            source,
-            t.record,
-            None if t.pack is None else pack_id + t.pack,
-            t.offset,
-            t.length,
-            t.diagnostics,
-        )
-        for key, t in zip(ids, traces, strict=True)
-    ]
+    rows = [trace_row(*one, source, pack_id) for one in zip(ids, traces, strict=True)]
     connection.executemany(_TRACE, rows)
-    _write_findings(connection, zip(ids, traces, strict=True))
+    write_parts(connection, zip(ids, traces, strict=True))
     connection.executemany(ADD, roll_rows(traces, plans))
     update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
     connection.executemany(
@@ -162,7 +142,37 @@ def write_batch(
     return ids
 
 
-def _write_findings(connection: sqlite3.Connection, rows: Any) -> None:
+def write_packs(connection: sqlite3.Connection, packs: Sequence[Pack]) -> int:
+    """Write packs inside the caller's transaction; returns the store's id of the first one."""
+    first: int = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
+    connection.executemany(
+        "INSERT INTO pack (id, size, sha256, frame) VALUES (?, ?, ?, ?)",
+        [(first + n, *pack) for n, pack in enumerate(packs)],
+    )
+    return first
+
+
+def trace_row(key: int, t: NewTrace, source: int, first_pack: int) -> tuple[Any, ...]:
+    """The columns of a trace's row, in the table's order. `first_pack` is the store's id of the
+    batch's first pack."""
+    return (
+        key,
+        *t[:4],
+        None if t.passed is None else int(t.passed),
+        int(t.critical),
+        int(t.infra),
+        *t[7:16],
+        source,
+        t.record,
+        None if t.pack is None else first_pack + t.pack,
+        t.offset,
+        t.length,
+        t.diagnostics,
+    )
+
+
+def write_parts(connection: sqlite3.Connection, rows: Iterable[tuple[int, NewTrace]]) -> None:
+    """Write what stands beside the rows of new traces, given with their ids."""
     findings, chunks, verdicts = [], [], []
     for key, trace in rows:
         for n, finding in enumerate(trace.findings):

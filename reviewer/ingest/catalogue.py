@@ -1,6 +1,7 @@
 """The suites an import may fill: frozen contracts compiled once, with their redaction rules."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from reviewer.contract.model import RedactionRules, Suite
 from reviewer.gates import Contract, compile_contract
@@ -58,11 +59,15 @@ class Catalogue:
 
 
 def redactor_of(rules: RedactionRules) -> Redactor:
-    """The rules in one order, so that the same ones are compiled once."""
-    return Redactor(
+    """The redactor of these rules, whatever their order: made once, for making one takes longer
+    than judging a small file."""
+    return _redactor(
         Rules(
             keys=tuple(sorted(rules.keys)),
             allow_keys=tuple(sorted(rules.allow_keys)),
             detectors=tuple(sorted(rules.detectors)),
         )
     )
+
+
+_redactor = lru_cache(maxsize=16)(Redactor)

@@ -19,6 +19,8 @@ from reviewer.trace.record import SourceVerdict
 
 Status = Literal["ok", "error", "timeout", "denied", "pending"]
 IDENTIFIER = 512
+EXACT = 1 << 63
+"""Whole numbers from here on are kept as what a double makes of them."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -34,6 +36,9 @@ class Draft:
         self.notes: list[str] = []
         self.source: dict[str, Any] = {"format": format_name}
         self.clocks: set[str] = set()
+        self.replaces: tuple[int, int] | None = None
+        """As `Foreign.replaces`."""
+        self._asides: list[str] = []
         self._answers = answers
         self._open: list[tuple[str | None, dict[str, Any]]] = []
         self._ids: dict[str, int] = {}
@@ -42,6 +47,12 @@ class Draft:
         """Say once what was missing or doubtful; no raw values in it."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def aside(self, text: str) -> None:
+        """As `note`, of what other files say of this attempt: told by the import, and no part of
+        the record, which is the same evidence whenever those come."""
+        if text not in self._asides:
+            self._asides.append(text)
 
     def message(self, actor: str, text: Any, **more: Any) -> dict[str, Any]:
         """Something said: `actor` is `user`, `simulated_user`, `agent`, `system` or a name. Text
@@ -206,7 +217,10 @@ class Draft:
         kept = {name: value for name, value in record.items() if value is not None}
         kept.update(final_state=final_state, cost_usd=record["cost_usd"])
         kept.update(latency_ms=record["latency_ms"])
-        return Foreign(encoded(kept), verdict, tuple(self.notes), title[:200], user_request, suite)
+        notes = (*self.notes, *self._asides)
+        return Foreign(
+            encoded(kept), verdict, notes, title[:200], user_request, suite, self.replaces
+        )
 
     def _add(self, event: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         for name, value in more.items():
@@ -291,6 +305,11 @@ def amount(value: Any) -> float | None:
     """A finite number from 0, else None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
+    if isinstance(value, int) and not -EXACT < value < EXACT:
+        try:
+            value = float(value)
+        except OverflowError:
+            return None
     return value if math.isfinite(value) and value >= 0 else None
 
 

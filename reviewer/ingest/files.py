@@ -1,32 +1,41 @@
 """Importing one file: choosing the reader, skipping what is known, judging beside the writer."""
 
 import gc
-import hashlib
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reviewer.contract.model import RedactionRules, Suite
-from reviewer.db import registry
+from reviewer.db import late, registry
 from reviewer.db.connection import transaction
 from reviewer.db.intake import Refused
-from reviewer.db.payload import PACK_TRACES
+from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.ingest.catalogue import redactor_of
-from reviewer.ingest.importer import Batcher, Filled, FindManifest, Tally
-from reviewer.ingest.joining import EARLIER, hold_stored
-from reviewer.ingest.joins import Joins
+from reviewer.ingest.faults import foreseen
+from reviewer.ingest.grown import Paths
+from reviewer.ingest.identity import placed_digest, unit_digest
+from reviewer.ingest.importer import Batcher, Filled, Tally
+from reviewer.ingest.joined import Joined
+from reviewer.ingest.joining import gather, later
 from reviewer.ingest.judge import Asked, Judge, Misdirected, Order
+from reviewer.ingest.keys import FindManifest
 from reviewer.ingest.opening import kind_of, start_of
 from reviewer.ingest.outcome import Group
 from reviewer.ingest.pool import Judging, worth_processes
-from reviewer.ingest.reader import Broken, DocumentReader, Foreign, RecordReader, ResultsReader
+from reviewer.ingest.reader import (
+    Broken,
+    Foreign,
+    by_document,
+    by_record,
+    gives_results,
+    speaks_by_place,
+)
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable, shape_of
-from reviewer.ingest.units import Unit
+from reviewer.ingest.stored import Attempt, Stored
+from reviewer.ingest.units import STDIN, Unit
 
 
 class FileResult(NamedTuple):
@@ -62,44 +71,46 @@ class Context(NamedTuple):
     now: Callable[[], str]
 
 
+class Around:
+    """What the files of one import have to do with each other, and with imports before it."""
+
+    def __init__(self, context: Context, units: Iterable[Unit]) -> None:
+        asked = context.asked
+        self.stored = Stored(context.connection, asked.suite, dict(asked.episodes))
+        self.joins = gather(units, self.stored)
+        self.packer = Packer()
+        self.paths = Paths(context.connection)
+        self.read: set[int] = set()
+        """Sources of trajectories that this import has read."""
+
+
 T = TypeVar("T")
 OnProgress = Callable[[int, int, Tally], None]
+Groups = Iterator[tuple[Group, int]]
+"""Judged groups in file order, each with the file offset behind it."""
 
 
-def import_unit(
-    context: Context,
-    unit: Unit,
-    joins: Joins | None = None,
-    on_progress: OnProgress = lambda done, size, tally: None,
-) -> FileResult:
-    """Read one unit into the store. Everything wrong with the file or a record of it is in the
-    result; only a store that cannot be written raises (StoreError)."""
-    path, reader = unit.path, unit.reader
-    shown = unit.name or redactor_of(RedactionRules()).masked(str(path))
-    if reader is None:
-        return refused_file(shown, unit.problem)
-    try:
-        if context.asked.suite and not context.suites and not reader.probe:
-            raise Misdirected(f"there is no suite {context.asked.suite} in this workspace")
-        order = Order(context.suites, context.asked, reader.name, str(path))
-        judge = Judge(order)
-        shown = unit.name or judge.redactor.masked(str(path))
-        source = Source(path, context.asked.candidate, unit.companions, joins)
-        with _steady():
-            return _FileImport(context, source, shown, judge, order).run(on_progress)
-    except (Unreadable, Misdirected) as error:
-        return refused_file(shown, str(error))
-    except OSError as error:
-        return refused_file(shown, f"cannot be read: {error.strerror}")
+def refused_unit(unit: Unit, error: Exception) -> FileResult:
+    """The result of a unit that could not be read."""
+    problem = str(error)
+    if isinstance(error, OSError):
+        problem = f"cannot be read: {error.strerror}"
+    return refused_file(shown_as(unit), problem)
 
 
 def refused_file(shown: str, problem: str) -> FileResult:
     """The result of a file that was refused as a whole."""
-    return FileResult(shown, "", "", "refused", 0, 0, 0, 1, (), (), problem)
+    told = redactor_of(RedactionRules()).masked(problem)
+    return FileResult(shown, "", "", "refused", 0, 0, 0, 1, (), (), told)
+
+
+def shown_as(unit: Unit) -> str:
+    """What a unit is called where it is told of."""
+    return unit.name or redactor_of(RedactionRules()).masked(str(unit.path))
 
 
 @contextmanager
-def _steady() -> Iterator[None]:
+def steady() -> Iterator[None]:
     """No automatic cycle collection while millions of acyclic values come and go; what a reader
     of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
     enabled = gc.isenabled()
@@ -111,76 +122,83 @@ def _steady() -> Iterator[None]:
             gc.enable()
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+class FileImport:
+    """One file being imported. Raises Unreadable, Misdirected, OSError where it cannot be."""
 
-
-@lru_cache(maxsize=4096)
-def _shared_digest(path: Path, size: int, mtime_ns: int) -> str:
-    """Of a companion: a run's log may be part of every one of its attempts."""
-    return _digest(path)
-
-
-def unit_digest(path: Path, companions: Iterable[Path]) -> str:
-    """sha256 of a file; with companions, of the digests and relative names of all of them."""
-    own, others = _digest(path), sorted(companions)
-    if not others:
-        return own
-    lines = [f"{own}  {path.name}"]
-    for other in others:
-        state = other.stat()
-        digest = _shared_digest(other, state.st_size, state.st_mtime_ns)
-        lines.append(f"{digest}  {os.path.relpath(other, path.parent)}")
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-class _FileImport:
-    """One file being imported."""
-
-    def __init__(
-        self, context: Context, source: Source, shown: str, judge: Judge, order: Order
-    ) -> None:
-        self.context, self.path, self.shown = context, source.path, shown
-        self.source, self.judge, self.order = source, judge, order
-        self.size = source.path.stat().st_size
+    def __init__(self, context: Context, unit: Unit, around: Around) -> None:
+        asked, reader = context.asked, unit.reader
+        if reader is None:
+            raise Unreadable(unit.problem)
+        if asked.suite and not context.suites and not reader.probe:
+            raise Misdirected(f"there is no suite {asked.suite} in this workspace")
+        self.context, self.path, self.around = context, unit.path, around
+        self.order = Order(context.suites, asked, reader.name, str(unit.path))
+        self.judge = Judge(self.order, around.packer)
+        self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
+        self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
+        self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
+        self._gives_results = gives_results(self.judge.reader)
+        self._late: list[tuple[Attempt, Joined]] | None = None
+        self._judging: Judging | None = None
+        # A large file of a size that none had is surely new: judging may begin meanwhile.
+        if self._large() and not registry.size_known(context.connection, self.size):
+            self._judging = Judging(self.judge, self.order, self.path)
+        try:
+            if self._judging is not None:
+                self._judging.__enter__()
+            self.sha256 = unit_digest(self.path, self.source.companions)
+        except BaseException:
+            self.close()
+            raise
 
-    def run(self, on_progress: OnProgress) -> FileResult:
-        if self._large() and not registry.size_known(self.context.connection, self.size):
-            # Surely new: judging may begin while the file's digest is being worked out.
-            with Judging(self.judge, self.order, self.path) as judging:
-                return self._run(on_progress, judging)
-        return self._run(on_progress, None)
+    def close(self) -> None:
+        """End the processes that judge, if there are any."""
+        judging, self._judging = self._judging, None
+        if judging is not None:
+            judging.__exit__()
 
-    def _large(self) -> bool:
-        return (
-            worth_processes(self.size)
-            and isinstance(self.judge.reader, RecordReader)
-            and kind_of(start_of(self.path, 32)) == "plain"
-            and shape_of(self.path) == "lines"
-        )
+    def known(self) -> FileResult | None:
+        """What there is to say of a file that was imported before and holds nothing new."""
+        source = self._row()
+        if source is None or source.state != "done":
+            return None
+        self.retried = self._quarantined(source.id)
+        if self.retried:
+            return None
+        self.close()
+        note = "this very file was imported before"
+        return FileResult(
+            self.shown, source.reader, self.sha256, "known", source.records, 0,
+            source.added + source.known, 0, (note,), (),
+        )  # fmt: skip
 
-    def _run(self, on_progress: OnProgress, judging: Judging | None) -> FileResult:
-        context, asked = self.context, self.context.asked
-        sha256 = unit_digest(self.path, self.source.companions)
-        source = registry.source_row(context.connection, sha256, asked.suite, asked.candidate)
-        if source is not None and not isinstance(self.judge.reader, ResultsReader):
-            self.source.joins.before.add(source.id)
-        if source is not None and source.state == "done":
-            self.retried = self._quarantined(source.id)
-            if not self.retried:
-                note = "this very file was imported before"
-                return FileResult(
-                    self.shown, source.reader, sha256, "known", source.records, 0,
-                    source.added + source.known, 0, (note,), (),
-                )  # fmt: skip
-        if source is None:
-            source = self._open(sha256)
+    def judged(self) -> Groups:
+        """What the file holds, judged; nothing is written yet. Raises Unreadable behind what could
+        be read."""
+        yield from self._groups(self._done(self._row()))
+
+    def written(
+        self,
+        on_progress: OnProgress = lambda done, size, tally: None,
+        groups: Groups | None = None,
+        within: bool = False,
+    ) -> FileResult:
+        """Take in what was judged. `within` says that the caller has begun the write, and that all
+        of it is to be one."""
+        context, reader = self.context, self.judge.reader
+        source = self._row() or self._open(within)
+        done = self._done(source)
         start = Tally(source.records, source.added, source.known, source.refused)
+        if self._gives_results and source.state != "done":
+            start = Tally(0, source.added, 0, 0)
+        if not self._gives_results:
+            self.around.read.add(source.id)
         suites: Mapping[str, Suite] = {suite.suite_id: suite for suite in context.suites}
         if self.judge.probing:
             suites = self.judge.probe_suites  # grows with what the records name
+        beside = (self.judge.redactor.masked(str(other)) for other in self.source.companions)
+        earlier = self.around.paths.sources((self.shown, *beside)) if reader.probe else frozenset()
         batcher = Batcher(
             context.connection,
             context.store,
@@ -192,19 +210,21 @@ class _FileImport:
             self.retried,
             share_evidence=self.judge.probing,
             number_on=self.judge.probing,
+            earlier=earlier - {source.id},
+            begin=nullcontext if within else None,
         )
-        problem = self._read(
-            batcher, self._groups(start.records, judging), start.records, on_progress
-        )
-        for text in sorted(self.source.notes):  # those that came with the file's end
-            batcher.notes.setdefault(text, 1)
+        for attempt, told in self._said_late():
+            batcher.say_late(self._late_of(attempt, told))
+        problem = self._read(batcher, groups or self._groups(done), done, on_progress)
+        self.close()
+        self._note(batcher.notes)  # those that came with the file's end
         batcher.flush(done=True)
         tally = batcher.tally
         added = tally.added - start.added
         return FileResult(
             self.shown,
-            self.judge.reader.name,
-            sha256,
+            reader.name,
+            self.sha256,
             "imported" if added or not tally.refused else "refused",
             tally.records,
             added,
@@ -217,20 +237,50 @@ class _FileImport:
             batcher.filled(),
         )
 
+    def _large(self) -> bool:
+        return (
+            worth_processes(self.size)
+            and by_record(self.judge.reader)
+            and kind_of(start_of(self.path, 32)) == "plain"
+            and shape_of(self.path) == "lines"
+        )
+
+    def _row(self) -> registry.SourceRow | None:
+        """The import of this very file before. One of the same bytes is another when a part of
+        what it says stands in its path."""
+        found = self._row_of(self.sha256)
+        reader = self.judge.reader
+        elsewhere = found is not None and self.shown not in (STDIN, found.path)
+        if found is not None and elsewhere and speaks_by_place(reader):
+            place = reader.placed(self.path)
+            if place != reader.placed(Path(found.path)):
+                self.sha256 = placed_digest(self.sha256, place)
+                return self._row_of(self.sha256)
+        return found
+
+    def _row_of(self, sha256: str) -> registry.SourceRow | None:
+        asked = self.context.asked
+        return registry.source_row(self.context.connection, sha256, asked.suite, asked.candidate)
+
+    def _done(self, source: registry.SourceRow | None) -> int:
+        """How many records need not be read again. What a result file gives depends on what other
+        files took of it, so it is read from its beginning; what stands already is known."""
+        return 0 if source is None or self._gives_results else source.records
+
     def _quarantined(self, source: int) -> frozenset[int]:
         rows = self.context.connection.execute(
             "SELECT record FROM quarantine WHERE source=?", (source,)
         )
         return frozenset(row[0] for row in rows.fetchall())
 
-    def _open(self, sha256: str) -> registry.SourceRow:
+    def _open(self, within: bool) -> registry.SourceRow:
         """Note the file; another process may have begun with it meanwhile."""
         context, reader = self.context, self.judge.reader
-        with transaction(context.connection, context.store):
+        with nullcontext() if within else transaction(context.connection, context.store):
             return registry.open_source(
                 context.connection,
                 {
-                    "sha256": sha256,
+                    "sha256": self.sha256,
                     "path": self.shown,
                     "size": self.size,
                     "reader": f"{reader.name}/{reader.version}",
@@ -240,13 +290,21 @@ class _FileImport:
                 },
             )
 
-    def _read(
-        self,
-        batcher: Batcher,
-        groups: Iterator[tuple[Group, int]],
-        done: int,
-        on_progress: OnProgress,
-    ) -> str:
+    def _said_late(self) -> list[tuple[Attempt, Joined]]:
+        """What the file says of trajectories that were imported before: asked before what is left
+        becomes attempts."""
+        if self._late is None:
+            around, path, notes = self.around, str(self.path), self.source.notes
+            found = later(around.joins, around.stored, path, around.read, notes)
+            self._late = list(found) if self._gives_results else []
+        return self._late
+
+    def _late_of(self, attempt: Attempt, told: Joined) -> late.Late:
+        detail = self.judge.detail(told.verdict)
+        said = told.verdict.passed, told.verdict.reward
+        return late.Late(attempt.candidate, attempt.episode, attempt.attempt, *said, detail)
+
+    def _read(self, batcher: Batcher, groups: Groups, done: int, on_progress: OnProgress) -> str:
         """Take every record not yet taken; returns why reading stopped early, if it did."""
         try:
             for group, end in groups:
@@ -257,7 +315,7 @@ class _FileImport:
         except Unreadable as error:
             number = max(batcher.tally.records, done) + 1
             batcher.refuse(self.judge.refusal(number, (f"unreadable:{error}",)))
-            return str(error)
+            return self.judge.redactor.masked(str(error))
         if batcher.tally.records == 0 and not done and not self._joined(batcher):
             batcher.refuse(self.judge.refusal(0, ("unreadable:no record in it",)))
             return "empty: no record in it"
@@ -266,45 +324,48 @@ class _FileImport:
 
     def _joined(self, batcher: Batcher) -> bool:
         """Whether all that the file says is about attempts of other files; notes on it are kept."""
-        joins = self.source.joins
-        joined = isinstance(self.judge.reader, ResultsReader) and joins.knows(str(self.path))
+        joined = self._gives_results and bool(self.around.joins.instances(str(self.path)))
         said = ("all of it was joined to attempts of other files",) if joined else ()
         if not joined and not self.source.sums_up:
             return False
-        for text in (*sorted(self.source.notes), *said):
+        self._note(batcher.notes)
+        for text in said:
             batcher.notes.setdefault(text, 1)
         return True
 
-    def _groups(self, done: int, judging: Judging | None) -> Iterator[tuple[Group, int]]:
-        """Judged groups in file order, each with the file offset behind it."""
-        if judging is not None:
-            yield from judging
+    def _note(self, notes: dict[str, int]) -> None:
+        """What the reader notes on the file as a whole, which may quote what is in it."""
+        for text in sorted(self.source.notes):
+            notes.setdefault(self.judge.redactor.masked(text), 1)
+
+    def _groups(self, done: int) -> Groups:
+        with foreseen(Misdirected):
+            yield from self._judged(done)
+
+    def _judged(self, done: int) -> Groups:
+        if self._judging is None and not self.retried and self._large():
+            self._judging = Judging(self.judge, self.order, self.path)
+            self._judging.__enter__()
+        if self._judging is not None:
+            yield from self._judging
             return
-        if not self.retried and self._large():
-            with Judging(self.judge, self.order, self.path) as started:
-                yield from started
-            return
-        if isinstance(self.judge.reader, RecordReader):
+        reader = self.judge.reader
+        self._said_late()
+        if by_record(reader):
             pieces = self.source.pieces()
             wanted = (p for p in pieces if p.number > done or p.number in self.retried)
-            native = not self.judge.reader.probe
             for held in _handfuls(wanted, lambda piece: len(piece.raw)):
                 group = self.judge.group(held, held[0].number)
                 yield _spanning(group, held[-1].number), held[-1].end
-                if not native:
+                if reader.probe:
                     _drop_cycles()
             return
-        assert isinstance(self.judge.reader, DocumentReader)
-        if isinstance(self.judge.reader, ResultsReader) and hold_stored(
-            self.context.connection, self.source.joins
-        ):
-            self.source.notes.add(EARLIER)
-        attempts = enumerate(self.judge.reader.traces(self.source), 1)
+        assert by_document(reader)
+        attempts = enumerate(reader.traces(self.source), 1)
         fresh = ((n, one) for n, one in attempts if n > done or n in self.retried)
         for some in _handfuls(fresh, _size_of):
             group = self.judge.gathered(some, some[0][0])
-            for text in sorted(self.source.notes):
-                group.notes.setdefault(text, 1)
+            self._note(group.notes)
             self.source.notes.clear()
             yield _spanning(group, some[-1][0]), self.source.reached
             _drop_cycles()
@@ -330,15 +391,14 @@ def _drop_cycles() -> None:
 HANDFUL_BYTES = 4 << 20
 
 
-def _handfuls(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
     """Items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends early,
     what came before is given first."""
     held: list[T] = []
     size = 0
-    left = iter(items)
     while True:
         try:
-            one = next(left)
+            one = next(items)
         except StopIteration:
             break
         except (Unreadable, OSError):

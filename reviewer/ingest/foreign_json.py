@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from reviewer.ingest.split import MAX_DEPTH
+from reviewer.ingest.extent import MAX_DEPTH
 
 NAN = "NaN or Infinity in the file was read as null"
 SURROGATE = "a lone surrogate in the file was replaced"

@@ -6,9 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from reviewer.ingest.extent import MAX_DEPTH, deep, extent
 from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.opening import kind_of, opened, start_of
-from reviewer.ingest.split import MAX_DEPTH, Unreadable
+from reviewer.ingest.split import Unreadable
 from reviewer.ingest.walking import EACH, walk
 
 SHOWN = 256 * 1024
@@ -83,9 +84,10 @@ class Head:
 
 def first_value(text: bytes) -> Any:
     """The first JSON value in `text`; one that is cut off is closed behind its last whole part."""
+    if text[:1] in (b"{", b"[") and (size := extent(text)):
+        return None if deep(text[:size]) else _parsed(text[:size])
     stack: list[bytes] = []
-    good = 0  # text up to here, closed, is valid
-    closers = b""
+    good = 0  # text up to here, closed by what the stack asks for, is valid
     for token in _TOKEN.finditer(text):
         mark = token.group()
         if mark == b'"':  # the text is cut inside this string
@@ -94,16 +96,20 @@ def first_value(text: bytes) -> Any:
             stack.append(b"}" if mark == b"{" else b"]")
             if len(stack) > MAX_DEPTH:
                 return None
-            good, closers = token.end(), b"".join(reversed(stack))
+            good = token.end()
         elif mark in (b"}", b"]"):
             if not stack or stack.pop() != mark:
                 return None
-            good, closers = token.end(), b"".join(reversed(stack))
+            good = token.end()
             if not stack:
                 break
         elif mark == b",":
-            good, closers = token.start(), b"".join(reversed(stack))
+            good = token.start()
+    return _parsed(text[:good] + b"".join(reversed(stack)))
+
+
+def _parsed(text: bytes) -> Any:
     try:
-        return parse(text[:good] + closers)
+        return parse(text)
     except NotJson:
         return None

@@ -4,36 +4,33 @@ A batch is one durable transaction with the source's own progress in it, so a ki
 on where its last batch ended.
 """
 
+import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.model import Candidate, Episode, Suite
-from reviewer.db import late, registry
+from reviewer.contract.model import Suite
+from reviewer.db import late, registry, replaced
 from reviewer.db.connection import transaction
 from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
 from reviewer.db.payload import compress, slices
-from reviewer.db.slots import MOST_HELD, Placed, Slots
+from reviewer.db.slots import Placed, Slots
+from reviewer.ingest.grown import Beginnings
+from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
+
+__all__ = ["Batcher", "Filled", "FindManifest", "Manifest", "Tally", "new_trace"]
 
 BATCH_BYTES = 8 << 20
 BATCH_TRACES = 4000
 VERDICT_LATER = "attempts already there had no verdict: this file's was taken"
 OTHER_VERDICT = "attempts already there for which this file gives another verdict: the first stands"
 NUMBERED_ON = "attempt numbers that another run had taken: numbered on"
+WHOLE = "attempts of which an earlier import had a part: the whole took its place"
+MORE = "results of which an earlier import had a part: more of them was taken in"
 MOST_TOLD = 1000  # refusals kept to be told; all of them stand in quarantine
-
-
-class Manifest(NamedTuple):
-    """A candidate's manifest as it lies in the suite folder."""
-
-    candidate: Candidate
-    raw: bytes
-
-
-FindManifest = Callable[[str, str], Manifest | None]
-"""The manifest of (suite id, candidate id)."""
 
 
 class Tally(NamedTuple):
@@ -60,10 +57,21 @@ class Filled(NamedTuple):
 
 
 class _Pending(NamedTuple):
-    """A trace that has claimed its slot and waits for its batch."""
+    """A trace that has claimed its slot and waits for its batch; `former` is the stored one whose
+    row it takes."""
 
     trace: NewTrace
     facts: Facts
+    former: replaced.Former | None = None
+
+
+class _Place(NamedTuple):
+    """Where a record goes: its keys, its attempt, and the stored one it takes the place of."""
+
+    facts: Facts
+    key: tuple[int, int]
+    attempt: int
+    former: replaced.Former | None = None
 
 
 class _Added:
@@ -80,7 +88,9 @@ class Batcher:
     `suites` are those the groups may name. `now` gives the journal its clock. `retried` are record
     numbers that stand in quarantine and are being read again. `share_evidence` says that attempts
     may be alike (a probe's are, and so are those of our own runner: it made each of them),
-    `number_on` that their numbers hold within this source only.
+    `number_on` that their numbers hold within this source only. `earlier` are imports of the same
+    file as it was then, or of its companions by themselves. `begin` begins each write, when not
+    one of its own is wanted.
     """
 
     def __init__(
@@ -95,9 +105,10 @@ class Batcher:
         retried: frozenset[int] = frozenset(),
         share_evidence: bool = False,
         number_on: bool = False,
+        earlier: Collection[int] = (),
+        begin: Begin | None = None,
     ) -> None:
         self.connection = connection
-        self.store = store
         self.source = source
         self.tally = start
         self.notes: dict[str, int] = {}
@@ -106,16 +117,14 @@ class Batcher:
         self._resumed_from = self._done = start.records
         self._told = start
         self._stored: tuple[int, int, int, int] = start
-        self._suites = suites
-        self._manifests = manifests
         self._now = now
         self._retried = retried
+        self._begin: Begin = begin or partial(transaction, connection, store)
+        self._keys = Keys(connection, suites, manifests, now, self._begin)
         shared = share_evidence or any(suite.probe for suite in suites.values())
         self._slots = Slots(connection, shared, source, number_on)
-        self._rows: dict[str, registry.SuiteRow] = {}
-        self._candidates: dict[tuple[str, str], int] = {}
-        self._episodes: dict[str, dict[str, int]] = {}
-        self._fresh: list[tuple[str, Episode]] = []
+        self._beginnings = Beginnings(connection, earlier)
+        self._swapped: set[int] = set()
         self._pending: list[_Pending] = []
         self._added: dict[tuple[str, str], _Added] = {}
         self._late: list[late.Late] = []
@@ -137,20 +146,35 @@ class Batcher:
                 self.refuse(refused)
         self.flagged += [one for one in group.flagged if self._wanted(one.record)]
         wanted = [facts for facts in group.facts if self._wanted(facts.number)]
-        self._recall(wanted)
-        keyed = [(self._keys(facts), facts) for facts in wanted]
+        self._keys.recall(wanted)
+        keyed = [(self._keys.of(facts), facts) for facts in wanted]
         self._slots.look_up((key for key, _ in keyed), (facts.evidence for facts in wanted))
-        placed = [
-            (facts, key, attempt)
-            for key, facts in keyed
-            if (attempt := self._place(key, facts)) is not None
-        ]
-        self._count(added=len(placed))
-        for facts, _, _ in placed:
-            self._note_added(facts)
+        found = (self._place(key, facts, group.packs) for key, facts in keyed)
+        placed = [place for place in found if place is not None]
+        for place in placed:
+            self._note_added(place)
         self._store(group, placed)
 
-    def _note_added(self, facts: Facts) -> None:
+    def say_late(self, said: late.Late) -> None:
+        """Note what this source says of an attempt that is there: taken where nothing was said
+        yet."""
+        answer = late.compare(self.connection, said)
+        if answer != "other":
+            self._late.append(said)
+        if answer != "same":
+            self._note(VERDICT_LATER if answer == "empty" else OTHER_VERDICT)
+
+    def _note(self, text: str) -> None:
+        self.notes[text] = self.notes.get(text, 0) + 1
+
+    def _note_added(self, place: _Place) -> None:
+        facts = place.facts
+        if place.former is not None:
+            self._note(WHOLE if facts.events else MORE)
+            if not facts.events:
+                self._count(known=1)
+                return
+        self._count(added=1)
         key = facts.suite_id, facts.candidate_id
         added = self._added.get(key)
         if added is None:
@@ -166,19 +190,22 @@ class Batcher:
 
     def filled(self) -> tuple[Filled, ...]:
         """What was added and written, by suite and candidate."""
-        if self._first_trace is None:
+        if self._first_trace is None and not self._swapped:
             return ()
+        first = 1 << 62 if self._first_trace is None else self._first_trace
         episodes: dict[int, int] = dict(
             self.connection.execute(
-                "SELECT candidate, count(DISTINCT episode) FROM trace"
-                " WHERE id >= ? AND source = ? GROUP BY candidate",
-                (self._first_trace, self.source),
+                "SELECT candidate, count(DISTINCT episode) FROM ("
+                "SELECT candidate, episode FROM trace WHERE id >= ? AND source = ? UNION "
+                "SELECT candidate, episode FROM trace WHERE id IN (SELECT value FROM json_each(?))"
+                ") GROUP BY candidate",
+                (first, self.source, json.dumps(list(self._swapped))),
             ).fetchall()
         )
         return tuple(
             Filled(
                 *key,
-                episodes.get(self._candidates[key], 0),
+                episodes.get(self._keys.candidate(*key), 0),
                 a.attempts,
                 a.cost,
                 a.unpriced,
@@ -205,8 +232,14 @@ class Batcher:
             t.records + records, t.added + added, t.known + known, t.refused + refused
         )
 
-    def _place(self, key: tuple[int, int], facts: Facts) -> int | None:
-        """The attempt this record becomes, None when it adds nothing."""
+    def _place(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> _Place | None:
+        """Where this record goes, None when it adds nothing."""
+        former = self._former(facts, packs)
+        if former is not None and former[1:3] == key and facts.attempt in (None, former.attempt):
+            if former.evidence == facts.evidence:
+                self._known(key, former.attempt, facts)
+                return None
+            return _Place(facts, key, former.attempt, former)
         placed = self._slots.place(*key, facts.attempt, facts.evidence, facts.sha256)
         if placed.outcome not in ("new", "known"):
             self.refuse(self._taken(facts, placed))
@@ -215,73 +248,51 @@ class Batcher:
             self._cleared.append(facts.number)
             self._count(refused=-1)
         if placed.outcome == "known":
-            self._count(known=1)
-            self._verdict_later(key, placed.attempt, facts)
+            self._known(key, placed.attempt, facts)
             return None
         if facts.attempt not in (None, placed.attempt):
-            self.notes[NUMBERED_ON] = self.notes.get(NUMBERED_ON, 0) + 1
-        return placed.attempt
+            self._note(NUMBERED_ON)
+        return _Place(facts, key, placed.attempt, former)
 
-    def _verdict_later(self, key: tuple[int, int], attempt: int, facts: Facts) -> None:
-        """What this source says of an attempt that is there: taken where nothing was said yet."""
-        if facts.verdict is None:
-            return
-        word, reward, detail = facts.verdict
-        said = late.Late(*key, attempt, facts.passed, word, reward, detail)
-        answer = late.compare(self.connection, said)
-        if answer == "empty":
-            self._late.append(said)
-        if answer != "same":
-            text = VERDICT_LATER if answer == "empty" else OTHER_VERDICT
-            self.notes[text] = self.notes.get(text, 0) + 1
+    def _known(self, key: tuple[int, int], attempt: int, facts: Facts) -> None:
+        """Count a record that adds nothing but, perhaps, a verdict."""
+        self._count(known=1)
+        if facts.verdict is not None:
+            word, reward, detail = facts.verdict
+            self.say_late(late.Late(*key, attempt, word, reward, detail))
 
-    def _store(self, group: Group, placed: list[tuple[Facts, tuple[int, int], int]]) -> None:
+    def _former(self, facts: Facts, packs: list[Pack]) -> replaced.Former | None:
+        """The stored attempt of which this record is the whole, claimed once."""
+        found = self._beginnings.of(facts, packs)
+        if facts.replaces is not None:
+            found = replaced.former(self.connection, *facts.replaces)
+        if found is None or found.trace in self._swapped:
+            return None
+        if found.evidence != facts.evidence:
+            self._swapped.add(found.trace)
+        return found
+
+    def _store(self, group: Group, placed: list[_Place]) -> None:
         """Keep the group's packs, made anew without the payloads of records that add nothing."""
         packs = group.packs
         if len(placed) < len(group.facts):
-            moved, packs = _repacked(packs, [one[0] for one in placed])
-            placed = [(new, *one[1:]) for new, one in zip(moved, placed, strict=True)]
+            moved, packs = _repacked(packs, [one.facts for one in placed])
+            placed = [one._replace(facts=new) for new, one in zip(moved, placed, strict=True)]
         base = len(self._packs)
         self._packs += packs
         self._raw += sum(pack.size for pack in packs)
-        for facts, key, attempt in placed:
+        for facts, key, attempt, former in placed:
             if facts.chunks:
                 self._raw += sum(len(chunk.frame) for chunk in facts.chunks)
-            self._pending.append(_Pending(self._trace(facts, key, attempt, base), facts))
-
-    def _trace(self, facts: Facts, key: tuple[int, int], attempt: int, base: int) -> NewTrace:
-        return NewTrace(
-            *key,
-            attempt,
-            facts.gates,
-            facts.passed,
-            facts.critical,
-            facts.infra,
-            facts.cost_usd,
-            facts.latency_ms,
-            facts.steps,
-            facts.timeouts,
-            facts.events,
-            facts.termination,
-            facts.final_state,
-            facts.evidence,
-            facts.sha256,
-            facts.number,
-            None if facts.pack is None else base + facts.pack,
-            facts.offset,
-            facts.length,
-            facts.diagnostics,
-            facts.findings,
-            facts.chunks,
-            facts.verdict,
-        )
+            trace = new_trace(facts, key, attempt, base)
+            self._pending.append(_Pending(trace, facts, former))
 
     def full(self) -> bool:
         return self._raw > BATCH_BYTES or len(self._pending) + len(self._refused) > BATCH_TRACES
 
     def flush(self, done: bool = False) -> None:
         """Write what is pending and the source's progress as one transaction."""
-        with transaction(self.connection, self.store):
+        with self._begin():
             self._settle_episodes()
             if self._slots.refresh():
                 self._claim_again()
@@ -291,39 +302,44 @@ class Batcher:
                 )
             stored = registry.progress(self.connection, self.source)
             shared, tally = stored != self._stored, self._joined(stored)
+            (pack,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM pack").fetchone()
             written = write_batch(
                 self.connection,
                 self.source,
-                [pending.trace for pending in self._pending],
+                [pending.trace for pending in self._pending if pending.former is None],
                 self._packs,
                 self._refused,
                 Progress(*tally, done, self.note_lines()),
-                self._plans(),
+                self._keys.plans(),
                 self._now(),
             )
             if self._first_trace is None and written:
                 self._first_trace = written[0]
-            if self._late:
-                late.fill(self.connection, self._late, self._plans(), self._now())
-                self._late = []
+            swaps = {one.former.trace: one.trace for one in self._pending if one.former is not None}
+            replaced.replace(self.connection, self.source, swaps, pack + 1, self._now())
+            late.fill(self.connection, self._late, self._now())
+            self._late = []
             if shared:
                 registry.settle_source(self.connection, self.source)
             self._stored = registry.progress(self.connection, self.source)
             self._told = self.tally
         self._slots.written()
-        for suite_id, episodes in self._episodes.items():
-            if self._rows[suite_id].probe and len(episodes) > MOST_HELD:
-                episodes.clear()
+        self._keys.written()
         self._pending, self._refused, self._cleared, self._packs, self._raw = [], [], [], [], 0
 
-    def _plans(self) -> dict[int, registry.Plan]:
-        """The plan of every candidate known here, as it stands in this transaction:
-        a run in another process may have declared its own meanwhile."""
-        declared = registry.declared_plans(self.connection)
-        return {
-            key: registry.plan_of(self._suites[suite_id], declared.get(key))
-            for (suite_id, _), key in self._candidates.items()
-        }
+    def _settle_episodes(self) -> None:
+        """Put the keys of new episodes in the place of their placeholders."""
+        settled = self._keys.settle()
+        if settled:
+            self._pending = [
+                one._replace(
+                    trace=one.trace._replace(
+                        episode=settled.get(one.trace.episode, one.trace.episode)
+                    )
+                )
+                for one in self._pending
+            ]
+            self._slots.rename(settled)
 
     def _joined(self, stored: tuple[int, int, int, int]) -> Tally:
         """What to store as the source's progress. Another process may be reading the very same
@@ -349,7 +365,12 @@ class Batcher:
             (one.trace.evidence for one in self._pending),
         )
         for pending in self._pending:
-            trace = pending.trace
+            trace, former = pending.trace, pending.former
+            if former is not None:
+                former = replaced.former(self.connection, former.trace, former.evidence)
+                if former is not None and former[1:4] == trace[:3]:
+                    kept.append(pending)
+                    continue
             placed = self._slots.place(
                 trace.candidate,
                 trace.episode,
@@ -358,7 +379,8 @@ class Batcher:
                 trace.sha256,
             )
             if placed.outcome == "new":
-                kept.append(pending._replace(trace=trace._replace(attempt=placed.attempt)))
+                trace = trace._replace(attempt=placed.attempt)
+                kept.append(pending._replace(trace=trace, former=former))
                 continue
             self._count(added=-1)
             if placed.outcome == "known":
@@ -366,56 +388,6 @@ class Batcher:
             else:
                 self.refuse(self._taken(pending.facts, placed))
         self._pending = kept
-
-    def _keys(self, facts: Facts) -> tuple[int, int]:
-        """(candidate key, episode key), registering what is new."""
-        suite = self._suite(facts.suite_id)
-        candidate = self._candidates.get((facts.suite_id, facts.candidate_id))
-        if candidate is None:
-            manifest = self._manifests(facts.suite_id, facts.candidate_id)
-            with transaction(self.connection, self.store):
-                candidate = registry.register_candidate(
-                    self.connection,
-                    suite,
-                    facts.candidate_id,
-                    manifest.candidate if manifest else None,
-                    manifest.raw if manifest else None,
-                    self._now(),
-                ).id
-            self._candidates[facts.suite_id, facts.candidate_id] = candidate
-        episodes = self._episodes[facts.suite_id]
-        episode = episodes.get(facts.episode_id)
-        if episode is None:
-            # A probe's episodes are named by its files: a placeholder key until the batch is
-            # written, so that they cost no transaction of their own.
-            self._fresh.append(
-                (facts.suite_id, Episode(episode_id=facts.episode_id, title=facts.title))
-            )
-            episode = episodes[facts.episode_id] = -len(self._fresh)
-        return candidate, episode
-
-    def _suite(self, suite_id: str) -> registry.SuiteRow:
-        row = self._rows.get(suite_id)
-        if row is None:
-            with transaction(self.connection, self.store):
-                row = registry.register_suite(self.connection, self._suites[suite_id], self._now())
-            self._rows[suite_id] = row
-            # A private suite's episodes are its contracts, which are in memory anyway.
-            known = {} if row.probe else registry.episode_ids(self.connection, row.id)
-            self._episodes[suite_id] = known
-        return row
-
-    def _recall(self, wanted: Iterable[Facts]) -> None:
-        """Look up the episodes of probes that are not remembered."""
-        unknown: dict[str, set[str]] = {}
-        for facts in wanted:
-            if not self._suite(facts.suite_id).probe:
-                continue
-            if facts.episode_id not in self._episodes[facts.suite_id]:
-                unknown.setdefault(facts.suite_id, set()).add(facts.episode_id)
-        for suite_id, names in unknown.items():
-            row = self._rows[suite_id]
-            self._episodes[suite_id] |= registry.episode_keys(self.connection, row.id, names)
 
     def _taken(self, facts: Facts, placed: Placed) -> Refused:
         """The refusal of a record, naming the trace that stands in its way."""
@@ -432,28 +404,6 @@ class Batcher:
             facts.attempt,
             (f"{placed.outcome}:{where}",),
         )
-
-    def _settle_episodes(self) -> None:
-        """Insert the new episodes inside the batch's transaction and put their keys in place."""
-        settled: dict[int, int] = {}
-        for suite_id in dict.fromkeys(suite_id for suite_id, _ in self._fresh):
-            row = self._rows[suite_id]
-            fresh = [(n, e) for n, (name, e) in enumerate(self._fresh, 1) if name == suite_id]
-            keys = registry.add_episodes(self.connection, row, [episode for _, episode in fresh])
-            for number, episode in fresh:
-                key = keys[episode.episode_id]
-                settled[-number] = self._episodes[suite_id][episode.episode_id] = key
-        if settled:
-            self._pending = [
-                one._replace(
-                    trace=one.trace._replace(
-                        episode=settled.get(one.trace.episode, one.trace.episode)
-                    )
-                )
-                for one in self._pending
-            ]
-            self._slots.rename(settled)
-            self._fresh = []
 
 
 def _repacked(packs: list[Pack], kept: list[Facts]) -> tuple[list[Facts], list[Pack]]:
@@ -473,3 +423,32 @@ def _repacked(packs: list[Pack], kept: list[Facts]) -> tuple[list[Facts], list[P
             offset += len(payload)
         made.append(compress(payloads))
     return moved, made
+
+
+def new_trace(facts: Facts, key: tuple[int, int], attempt: int, base: int) -> NewTrace:
+    """A judged record in its slot. `base` is the number of packs before its group's own."""
+    return NewTrace(
+        *key,
+        attempt,
+        facts.gates,
+        facts.passed,
+        facts.critical,
+        facts.infra,
+        facts.cost_usd,
+        facts.latency_ms,
+        facts.steps,
+        facts.timeouts,
+        facts.events,
+        facts.termination,
+        facts.final_state,
+        facts.evidence,
+        facts.sha256,
+        facts.number,
+        None if facts.pack is None else base + facts.pack,
+        facts.offset,
+        facts.length,
+        facts.diagnostics,
+        facts.findings,
+        facts.chunks,
+        facts.verdict,
+    )

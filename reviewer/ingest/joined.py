@@ -6,18 +6,25 @@ one run that lies in their folder, or about a run of their own.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from reviewer.trace.record import SourceVerdict
 
 
 class Joined(NamedTuple):
-    """What a file of the same import says of an instance (a SWE-bench report of a trajectory).
+    """What a file says of an instance (a SWE-bench report of a trajectory).
 
     `final_state` is the state it checked or was given: an object whose `patch`, where there is
     one, tells which attempt is meant. `model` and `run` are as the file writes them, empty when it
     does not; `label` is a name that holds the model's and more (`<model>.<run>`), `place` the
     folder of the run. `termination` is set when the harness and not the agent ended it.
+
+    What was imported before and became an attempt known by its result alone says the same once
+    more: `stored` is that attempt (its trace and its evidence), `digest` that of its patch, of
+    which the store may hold a masked copy, and `candidate` the candidate that it was given to.
     """
 
     verdict: SourceVerdict
@@ -29,76 +36,120 @@ class Joined(NamedTuple):
     place: str = ""
     termination: str | None = None
     notes: tuple[str, ...] = ()
+    stored: tuple[int, int] | None = None
+    digest: str = ""
+    candidate: str = ""
 
 
 CONTRADICTION = "result files contradict each other about this instance: no verdict was taken"
+NO_TRAJECTORY = "no trajectory: the attempt is known by its result alone"
+UNSCORED = "no report of this instance: unscored, which is not failed"
+RUNS_OWN = "the candidate is that of the run's trajectories"
+UNNAMED = "no file names the model: the candidate is taken from the path"
+OF_ATTEMPT = frozenset({NO_TRAJECTORY, UNSCORED, RUNS_OWN, UNNAMED})
+"""Notes on an attempt that was made of a result, and not by the result's files."""
+STANDS = "results imported before say otherwise of the same attempt: what they said stands"
 
 
 class Result:
     """All that is said of one attempt, and whether a trajectory carries it."""
 
     def __init__(self, said: Joined, order: int) -> None:
-        self.said, self.order, self.path = said, order, said.path
-        self.taken = False
+        self.said, self.order = said, order
+        self.paths = set() if said.stored else {said.path}
+        """The files of this import that speak of it."""
+        self.taken = self.told = False
 
     @property
     def patch(self) -> str | None:
-        return patch_of(self.said.final_state)
+        """The digest of its patch, None when that is not known."""
+        return patch_digest(self.said)
 
     def add(self, other: Joined, order: int) -> None:
-        if order < self.order:
-            self.order, self.path = order, other.path
+        self.order = min(order, self.order)
+        self.paths.add(other.path)
         self.said = _both(self.said, other)
 
 
 def settled(said: Sequence[Joined], models: Mapping[str, Collection[str]]) -> list[Result]:
     """What is said of one instance, an entry per attempt. `models` are the names known in the
     import by place: labels are read as theirs, and a place with one model speaks of that."""
-    names = {name for some in models.values() for name in some}
-    known = sorted(names, key=lambda name: (len(name), name), reverse=True)
+    known = known_models(models)
     results: list[Result] = []
     loose: list[tuple[int, Joined]] = []
-    # Predictions first: a patch tells more than a name.
-    ranked = sorted(enumerate(said), key=lambda one: patch_of(one[1].final_state) is None)
+    # What stands in the store first, then predictions: a patch tells more than a name.
+    ranked = sorted(
+        enumerate(said), key=lambda one: (one[1].stored is None, patch_digest(one[1]) is None)
+    )
     for order, one in ranked:
-        named = one.model
-        if not named and one.label:
-            named = next((name for name in known if labels(one.label, name)), "")
-        elif not named and len(here := {*map(plain_name, models.get(one.place, ()))}) == 1:
-            named = here.pop()
-        # Folders are named after models with `__` for the slash: the name itself is shorter.
-        alike = [name for name in known if plain_name(name) == plain_name(named)]
-        one = one._replace(model=alike[-1] if alike else named)
         if not one.model and not one.label:
+            here = {*map(plain_name, models.get(one.place, ()))}
+            one = one._replace(model=here.pop() if len(here) == 1 else "")
+        one = with_model(one, known)
+        if one.stored is not None:  # an attempt by itself already
+            results.append(Result(one, order))
+        elif one.model or one.label:
+            _into(_meant(results, one), results, one, order)
+        else:
             loose.append((order, one))
-            continue
-        _into([result for result in results if _same(result.said, one)], results, one, order)
     for order, one in loose:
         able = [result for result in results if _agree(result.said, one)]
         near = [result for result in able if result.said.place == one.place]
         meant = near if near else [result for result in able if result.said.model or not one.place]
-        _into(meant if len(meant) == 1 else [], results, one, order)
+        _into(meant, results, one, order)
     return sorted(results, key=lambda result: result.order)
 
 
-def patch_of(state: Any) -> str | None:
-    """The patch a result is about, without what tools add around one; None when unknown."""
+def known_models(models: Mapping[str, Collection[str]]) -> list[str]:
+    """Names of models by place, the longest first."""
+    names = {name for some in models.values() for name in some}
+    return sorted(names, key=lambda name: (len(name), name), reverse=True)
+
+
+def with_model(one: Joined, known: Sequence[str]) -> Joined:
+    """A result under the name of its model as others write it, or as its label has it."""
+    named = one.model
+    if not named and one.label:
+        named = next((name for name in known if labels(one.label, name)), "")
+    # Folders are named after models with `__` for the slash: the name itself is shorter.
+    alike = [name for name in known if plain_name(name) == plain_name(named)]
+    return one._replace(model=alike[-1] if alike else named)
+
+
+def _meant(results: Sequence[Result], one: Joined) -> list[Result]:
+    """The results of which one that names its model may be a part: those with its patch, else
+    those of its own folder, else any."""
+    fits = [result for result in results if _same(result.said, one)]
+    own = patch_digest(one)
+    alike = [result for result in fits if own is not None and result.patch == own]
+    near = [result for result in fits if result.said.place == one.place]
+    return alike or near or fits
+
+
+def patch_digest(said: Joined) -> str | None:
+    """The digest of the patch a result is about, without what tools add around one; None when it
+    is not known."""
+    if said.digest:
+        return said.digest
+    state = said.final_state
     patch = state.get("patch") if isinstance(state, dict) else None
-    return plain_patch(patch) if isinstance(patch, str) and patch.strip() else None
+    return digest_of(patch) if isinstance(patch, str) and patch.strip() else None
 
 
-def plain_patch(patch: str) -> str:
-    """A patch from its first header on, with plain line ends: tools trim and convert these."""
+def digest_of(patch: str) -> str:
+    """The digest of a patch from its first header on, with plain line ends: tools trim and convert
+    these."""
     text = patch.replace("\r\n", "\n")
     start = text.find("diff --git")
-    return text[max(start, 0) :].strip()
+    return sha256(text[max(start, 0) :].strip().encode("utf-8", "replace")).hexdigest()
 
 
-def _into(fits: list[Result], results: list[Result], one: Joined, order: int) -> None:
-    if not fits:
+def _into(meant: list[Result], results: list[Result], one: Joined, order: int) -> None:
+    """Make it part of the one result that is meant; where that is not clear it stays by itself."""
+    if len(meant) == 1:
+        meant[0].add(one, order)
+    else:
         results.append(Result(one, order))
-    for result in fits:
-        result.add(one, order)
 
 
 def _same(one: Joined, two: Joined) -> bool:
@@ -112,7 +163,7 @@ def _same(one: Joined, two: Joined) -> bool:
 
 def _agree(one: Joined, two: Joined) -> bool:
     """Whether neither patch nor run stands against two being about one attempt."""
-    mine, theirs = patch_of(one.final_state), patch_of(two.final_state)
+    mine, theirs = patch_digest(one), patch_digest(two)
     if mine is not None and theirs is not None:
         return mine == theirs
     return not one.run or not two.run or one.run == two.run
@@ -120,6 +171,8 @@ def _agree(one: Joined, two: Joined) -> bool:
 
 def _both(one: Joined, two: Joined) -> Joined:
     passed = {v.passed for v in (one.verdict, two.verdict) if v.passed is not None}
+    if one.stored is not None and len(passed) > 1:
+        return one._replace(notes=tuple(dict.fromkeys((*one.notes, STANDS))))
     clash = len(passed) > 1 or CONTRADICTION in (*one.notes, *two.notes)
     reward = one.verdict.reward if two.verdict.reward is None else two.verdict.reward
     verdict = SourceVerdict(
@@ -139,6 +192,9 @@ def _both(one: Joined, two: Joined) -> Joined:
         one.place or two.place,
         one.termination or two.termination,
         tuple(notes),
+        one.stored or two.stored,
+        one.digest or two.digest,
+        one.candidate or two.candidate,
     )
 
 
@@ -146,6 +202,16 @@ def _merged(one: Any, two: Any) -> Any:
     if isinstance(one, dict) and isinstance(two, dict):
         return {**two, **{name: value for name, value in one.items() if value is not None}}
     return two if one is None else one
+
+
+def with_doubts(said: Joined, *notes: str) -> Joined:
+    """The same with its notes among the facts of its verdict: the record they are about is another
+    file's and stays as it is."""
+    doubts = list(dict.fromkeys(note for note in (*notes, *said.notes) if note))
+    if not doubts:
+        return said
+    detail = {**said.verdict.detail, "notes": doubts}
+    return said._replace(verdict=structs.replace(said.verdict, detail=detail))
 
 
 def without_word(verdict: SourceVerdict) -> SourceVerdict:

@@ -1,22 +1,28 @@
-"""What result files of one import say of instances, merged and handed to their trajectories.
+"""What result files say of instances, merged and handed to their trajectories.
 
 One run is described by many files (a report per instance, the predictions, a summary). What they
 say of one attempt becomes one result here, in whatever order they come; a trajectory takes it, or
-else the first file that spoke of it makes an attempt of it.
+else the first file that spoke of it makes an attempt of it. An attempt that was made so by an
+earlier import is a result still: it may be said more of, and a trajectory may take it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from reviewer.ingest.joined import (
     CONTRADICTION,
     Joined,
     Result,
+    digest_of,
+    known_models,
     labels,
     named_by,
+    patch_digest,
     plain_name,
-    plain_patch,
     settled,
+    with_doubts,
+    with_model,
     without_word,
 )
 
@@ -25,34 +31,71 @@ OTHER_MODEL = "the result joined names another model than the trajectory"
 UNCLEAR = "several results may be meant for this trajectory: none was joined"
 
 
-class Joins:
-    """Results of one import by instance id, and which of them found their trajectory."""
+class Before(Protocol):
+    """What imports before this one left."""
 
-    def __init__(self) -> None:
+    def results(self, instance_id: str) -> Sequence[Joined]:
+        """What was made of results of an instance."""
+        ...
+
+    def homes(self, model: str, place: str) -> Collection[str]:
+        """The candidates of this model, by its plain name, whose trajectories lie below a
+        place."""
+        ...
+
+
+class Joins:
+    """Results by instance id, and which of them found their trajectory. `before` gives those that
+    the store holds."""
+
+    def __init__(self, before: Before | None = None) -> None:
+        self._before = before
         self._said: dict[str, list[Joined]] = {}
         self._results: dict[str, list[Result]] = {}
         self._models: dict[str, set[str]] = {}  # by the place of the run
-        self._paths: set[str] = set()
+        self._by_path: dict[str, dict[str, None]] = {}
         self._candidates: dict[str, set[str]] = {}  # by model
-        self.before: set[int] = set()
-        """Stored sources of trajectories that this import named again and did not read."""
+        self._runs: set[str] = set()
+        self._asked: set[str] = set()
+        self._ran: dict[str, list[tuple[str, frozenset[str]]]] = {}  # by model
 
     def add(self, instance_id: str, joined: Joined) -> None:
         """Note what a result file says of an instance. Everything is added before anything is
         taken."""
-        self._paths.add(joined.path)
-        if joined.model:
-            self._models.setdefault(joined.place, set()).add(joined.model)
+        joined = joined._replace(digest=patch_digest(joined) or "")
+        self._by_path.setdefault(joined.path, {})[instance_id] = None
+        self.model(joined)
         self._said.setdefault(instance_id, []).append(joined)
         self._results.pop(instance_id, None)
 
-    def instances(self) -> tuple[str, ...]:
-        """Every instance that something is said of."""
-        return tuple(self._said)
+    def model(self, joined: Joined) -> None:
+        """Note the model that a result names, and the place of its run."""
+        if joined.model:
+            self._models.setdefault(joined.place, set()).add(joined.model)
 
-    def knows(self, path: str) -> bool:
-        """Whether anything that this file says was added."""
-        return path in self._paths
+    def models(self) -> tuple[str, ...]:
+        """Plain names of the models that this import met."""
+        said = (plain_name(name) for some in self._models.values() for name in some)
+        return tuple(dict.fromkeys((*self._candidates, *self._ran, *said)))
+
+    def named(self, joined: Joined) -> Joined:
+        """A result under the name of its model as this import knows it."""
+        return with_model(joined, known_models(self._models))
+
+    def run_at(self, path: Path) -> None:
+        """Note where a trajectory lies: results of a folder above it are of its run."""
+        self._runs |= {str(folder) for folder in path.absolute().parents}
+
+    def once(self, path: str) -> Iterator[str]:
+        """The instances that a file speaks of and no file before it did."""
+        for instance_id in self.instances(path):
+            if instance_id not in self._asked:
+                self._asked.add(instance_id)
+                yield instance_id
+
+    def instances(self, path: str) -> tuple[str, ...]:
+        """Every instance that a file speaks of; none when nothing that it says was added."""
+        return tuple(self._by_path.get(path, ()))
 
     def beyond(self, label: str, instances: Collection[str]) -> int:
         """How many other instances than these are said to be of the model that `label` names."""
@@ -69,82 +112,115 @@ class Joins:
         patch: str | None = None,
         path: Path | None = None,
         candidate: str = "",
+        model: str = "",
     ) -> tuple[Joined | None, str]:
-        """(the result for a trajectory, a note). `names` are what its model may be called, `patch`
-        is what it submitted, `path` where it lies. The same patch settles which result is meant;
-        then the model's name, then the nearest folder. None, with a note, when that leaves
-        several, or one about another submission."""
-        found = self._of(instance_id)
-        wanted = plain_patch(patch) if patch and patch.strip() else None
-        able = [one for one in found if wanted is None or one.patch in (None, wanted)]
-        fits = _meant(able, names, wanted, path)
+        """(the result for a trajectory, a note). `names` are what its model may be called, `model`
+        is its model for sure, `patch` what it submitted, `path` where it lies. The same patch
+        settles which result is meant; then the model's name, then the nearest folder. None, with a
+        note, when that leaves several, or one about another submission."""
+        if model and path is not None:
+            above = frozenset(str(folder) for folder in path.absolute().parents)
+            self._ran.setdefault(plain_name(model), []).append((candidate, above))
+        wanted = digest_of(patch) if patch and patch.strip() else None
+        fits = self.meant(instance_id, names, wanted, path)
         if not fits:
+            able = self._able(instance_id, wanted)
             unclear = any(not one.taken for one in able)
-            return None, OTHER_PATCH if found and not able else UNCLEAR if unclear else ""
+            other = bool(self._of(instance_id)) and not able
+            return None, OTHER_PATCH if other else UNCLEAR if unclear else ""
+        return self.carry(fits, names, wanted, candidate)
+
+    def meant(
+        self,
+        instance_id: str,
+        names: Sequence[str],
+        wanted: str | None,
+        path: Path | None,
+        *,
+        fresh: bool = False,
+    ) -> list[Result]:
+        """The results that are meant for a trajectory: none when that is unclear. `wanted` is the
+        digest of its patch; `fresh` asks for those alone of which this import has something to
+        say."""
+        able = [one for one in self._able(instance_id, wanted) if one.paths or not fresh]
+        same = [one for one in able if wanted is not None and one.patch == wanted]
+        # Two models may hand in the same patch: then the name tells.
+        if own := [one for one in same if named_by(one, names)]:
+            return own
+        above = {str(folder) for folder in path.absolute().parents} if path else set()
+        # What lies with trajectories of its own is about those, and not about another run's.
+        able = [one for one in able if one.said.place in above or one.said.place not in self._runs]
+        if own := [one for one in able if named_by(one, names)] or same:
+            return own
+        # A result elsewhere that another trajectory carries is that one's.
+        free = [one for one in able if not one.taken]
+        near = [one for one in free if one.said.place in above]
+        deepest = max((len(one.said.place) for one in near), default=0)
+        nearest = [one for one in near if len(one.said.place) == deepest]
+        # What was named together may be meant together, whatever it is called; not what comes
+        # from another import.
+        here = [] if fresh else [one for one in free if one.said.stored is None]
+        for some in (nearest, [one for one in here if not one.said.model], here):
+            if len(some) == 1:
+                return some
+        return []
+
+    def carry(
+        self, fits: Sequence[Result], names: Sequence[str], wanted: str | None, candidate: str
+    ) -> tuple[Joined, str]:
+        """(what the results meant for a trajectory say, a note); they are taken."""
         best = next((one for one in fits if one.said.verdict.passed is not None), fits[0]).said
+        stored = (one.said.stored for one in fits if one.said.stored is not None)
+        best = best._replace(stored=next(stored, None))
         same = wanted is not None and fits[0].patch == wanted
         sure = same or not (best.model or best.label) or not names or named_by(fits[0], names)
         for one in fits:
-            self._carry(one, candidate if sure else "")
+            one.taken = True
+            if sure and candidate:
+                self._candidates.setdefault(plain_name(one.said.model), set()).add(candidate)
+        note = "" if sure else OTHER_MODEL
         if len({one.said.verdict.passed for one in fits} - {None}) > 1:
-            return best._replace(verdict=without_word(best.verdict)), CONTRADICTION
-        return best, "" if sure else OTHER_MODEL
+            best, note = best._replace(verdict=without_word(best.verdict)), CONTRADICTION
+        return with_doubts(best, note), note
+
+    def hold(self, fits: Sequence[Result]) -> None:
+        """These results are about trajectories that are there: they make no attempt."""
+        for one in fits:
+            one.taken = True
 
     def candidate_of(self, joined: Joined) -> str:
-        """The one candidate whose trajectories took results of this model: an attempt of the same
-        run that left no trajectory is its too. Empty when there is none, or more than one."""
-        found = self._candidates.get(plain_name(joined.model), set()) if joined.model else set()
+        """The one candidate whose trajectories took results of this model, or lie in the folder
+        of the run: an attempt of it that left no trajectory is its too. Empty when there is none,
+        or more than one."""
+        if not joined.model:
+            return ""
+        model = plain_name(joined.model)
+        found = self._candidates.get(model, set())
+        if not found:
+            found = {one for one, above in self._ran.get(model, ()) if joined.place in above}
+            found |= set(self._before.homes(model, joined.place)) if self._before else set()
         return next(iter(found)) if len(found) == 1 else ""
 
-    def hold(self, instance_id: str, candidate_id: str) -> None:
-        """A trajectory of this candidate that was imported before stands for its results: they
-        make no attempt of their own."""
-        found, names = self._of(instance_id), candidate_id.split()
-        own = [one for one in found if named_by(one, names)]
-        for one in own or found:
-            self._carry(one, candidate_id if own else "")
-
-    def _carry(self, one: Result, candidate: str) -> None:
-        one.taken = True
-        if candidate:
-            self._candidates.setdefault(plain_name(one.said.model), set()).add(candidate)
-
-    def taken(self, instance_id: str, model: str) -> bool:
-        """Whether a trajectory already carries what is said of this instance and model."""
-        return any(one.taken and named_by(one, (model,)) for one in self._of(instance_id))
-
     def left(self, path: str) -> Iterator[tuple[str, Joined]]:
-        """(instance id, all that is said) of results that found no trajectory and were spoken of
-        by `path` first."""
-        for instance_id, said in self._said.items():
-            if any(one.path == path for one in said):
-                for result in self._of(instance_id):
-                    if result.path == path and not result.taken:
-                        yield instance_id, result.said
+        """(instance id, all that is said) of results that found no trajectory, that `path` speaks
+        of, and that were not given for a file before it."""
+        for instance_id in self.instances(path):
+            for result in self._of(instance_id):
+                if path in result.paths and not (result.taken or result.told):
+                    result.told = True
+                    yield instance_id, result.said
+
+    def _able(self, instance_id: str, wanted: str | None) -> list[Result]:
+        """Results that are of no other patch."""
+        found = self._of(instance_id)
+        return [one for one in found if wanted is None or one.patch in (None, wanted)]
 
     def _of(self, instance_id: str) -> list[Result]:
         results = self._results.get(instance_id)
         if results is None:
-            said = self._said.get(instance_id, [])
+            before = self._before.results(instance_id) if self._before else ()
+            for one in before:
+                self.model(one)
+            said = [*before, *self._said.get(instance_id, ())]
             results = self._results[instance_id] = settled(said, self._models)
         return results
-
-
-def _meant(
-    able: list[Result], names: Sequence[str], wanted: str | None, path: Path | None
-) -> list[Result]:
-    """Of the results a trajectory may have, those that are meant for it: none when unclear."""
-    if wanted is not None and (same := [one for one in able if one.patch == wanted]):
-        return same
-    if own := [one for one in able if named_by(one, names)]:
-        return own
-    # A result elsewhere that another trajectory carries is that one's.
-    free = [one for one in able if not one.taken]
-    above = {str(folder) for folder in Path(path).absolute().parents} if path else set()
-    near = [one for one in free if one.said.place in above]
-    deepest = max((len(one.said.place) for one in near), default=0)
-    nearest = [one for one in near if len(one.said.place) == deepest]
-    for some in (nearest, [one for one in free if not one.said.model], free):
-        if len(some) == 1:
-            return some
-    return []

@@ -5,6 +5,8 @@ Nothing here touches the store, so the same code runs beside the writer or in ot
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,6 +16,7 @@ import msgspec
 
 from reviewer.contract.model import Policy, Suite
 from reviewer.db.intake import Chunk, Pack, Refused
+from reviewer.db.late import canonical
 from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.ingest.catalogue import Catalogue, Target, redactor_of
 from reviewer.ingest.judged import (
@@ -24,7 +27,7 @@ from reviewer.ingest.judged import (
     judge_unredacted,
 )
 from reviewer.ingest.outcome import Facts, Group
-from reviewer.ingest.reader import Broken, Foreign, RecordReader, Rejected
+from reviewer.ingest.reader import Broken, Foreign, RecordReader, Rejected, by_record
 from reviewer.ingest.readers import named
 from reviewer.ingest.split import Piece
 from reviewer.trace.record import SourceVerdict, TraceRecord
@@ -34,6 +37,7 @@ FILTERED = 8
 _SLOT_MEMBERS = ("episode_id", "candidate_id", "attempt")
 MASKED = "identifiers were masked before storing"
 _MASK = b"[REDACTED"
+_PARTING = re.compile("([-_]+)")
 MOST_USD = 1e6
 """The dearest attempt believed; sums of costs are whole nano-USD and must stay countable."""
 
@@ -62,14 +66,13 @@ class Misdirected(Exception):
 
 
 class Judge:
-    """Judges the records of one file."""
+    """Judges the records of one file. `packer` may be that of the file before it."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, packer: Packer | None = None) -> None:
         self.asked = order.asked
         self.path = Path(order.path)
         self.reader = named(order.reader)
-        # Asked once: whether an object keeps a protocol takes longer than judging a record.
-        self._by_record = self.reader if isinstance(self.reader, RecordReader) else None
+        self._by_record = self.reader if by_record(self.reader) else None
         self._own_names = dict(order.asked.episodes)
         self.catalogue = Catalogue([Target(suite) for suite in order.suites])
         suites = self.catalogue.targets
@@ -80,7 +83,7 @@ class Judge:
         """Probe suites met by now."""
         self._private = private
         self._probes: dict[str, Target] = {}
-        self._packer = Packer()
+        self._packer = packer or Packer()
         self.candidate = self.asked.candidate or self.reader.candidate_id(self.path)
         if self.probing and self._by_record is not None:
             self._probe("")
@@ -92,17 +95,25 @@ class Judge:
     def _probe(self, suite_id: str) -> Target:
         """The probe suite of that name, or the one this file's records belong to. Raises
         Misdirected for the name of a private suite."""
-        suite_id = self.asked.suite or suite_id or self.reader.suite_id(self.path)
-        found = self._probes.get(suite_id)
+        named = suite_id
+        found = self._probes.get(named)
         if found is None:
+            # A file may name its suite, and with that whatever it likes.
+            theirs = suite_id or self.reader.suite_id(self.path)
+            suite_id = self.asked.suite or self._masked_name(theirs)
             if suite_id in self._private:
                 raise Misdirected(
                     f"the probe suite {suite_id} has the name of a private one: "
                     "name the suite to fill with --suite"
                 )
-            found = self._probes[suite_id] = Target(probe_suite(suite_id))
+            found = self._probes[named] = Target(probe_suite(suite_id))
             self.probe_suites[suite_id] = found.suite
         return found
+
+    def _masked_name(self, name: str) -> str:
+        """A name without identifiers, also where a reader made hyphens of what parted them."""
+        masked = self.redactor.masked
+        return "".join(masked(part) for part in _PARTING.split(masked(name)))
 
     def group(self, pieces: Iterable[Piece], first: int = 1) -> Group:
         """Judge a run of records of a `RecordReader` and pack what may be stored of them."""
@@ -134,7 +145,9 @@ class Judge:
                 done.refused.append(found)
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
-            facts = packing.add(*found, number, title, self._detail(foreign.verdict))
+            facts = packing.add(*found, number, title, self.detail(foreign.verdict))
+            if foreign.replaces is not None:
+                facts = facts._replace(replaces=foreign.replaces)
             done.facts.append(facts)
             if found[1].payload is None:
                 done.flagged.append(_flagged(facts))
@@ -160,14 +173,15 @@ class Judge:
             for (number, one), doubt in zip(held, suspect, strict=True):
                 yield number, one, doubt
 
-    def _detail(self, verdict: SourceVerdict | None) -> str:
-        """What else the source said, masked: its exception is a fact beside its verdict."""
+    def detail(self, verdict: SourceVerdict | None) -> str:
+        """What else the source said, masked, as JSON: its exception is a fact beside its
+        verdict."""
         if verdict is None or not (verdict.exception or verdict.detail):
             return "{}"
         said = {**verdict.detail}
         if verdict.exception:
             said["exception"] = verdict.exception
-        return _encode(self.redactor.mask(said)).decode()
+        return canonical(self.redactor.mask(said))
 
     def _renamed(self, foreign: Foreign, notes: dict[str, int]) -> Foreign:
         """A foreign record under the private suite's names."""
@@ -398,7 +412,7 @@ class Packing:
             judged.diagnostics,
             verdict.findings,
             chunks,
-            None if source is None else (source.passed, source.reward, detail),
+            None if source is None else (source.passed, _reward(source.reward), detail),
         )
 
 
@@ -415,6 +429,15 @@ def probe_suite(suite_id: str) -> Suite:
         policy=Policy(attempts=1),
         source=identity,
     )
+
+
+def _reward(value: float | None) -> float | None:
+    """A reward as a column holds it: a finite double, which may be negative."""
+    try:
+        number = None if value is None else float(value)
+    except OverflowError:
+        return None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _believed(number: float | None, name: str, hits: list[tuple[str, int | None]]) -> float | None:

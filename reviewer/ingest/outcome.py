@@ -9,7 +9,8 @@ from reviewer.gates.model import Finding
 
 class Facts(NamedTuple):
     """One judged record without its payload. `pack`, `offset`, `length` say where that stands in
-    the group's packs; all None when nothing of it may be stored, or when it is in `chunks`."""
+    the group's packs; all None when nothing of it may be stored, or when it is in `chunks`.
+    `replaces` is as the reader's `Foreign` has it."""
 
     number: int
     suite_id: str
@@ -37,6 +38,7 @@ class Facts(NamedTuple):
     findings: tuple[Finding, ...]
     chunks: Sequence[Chunk]
     verdict: tuple[bool | None, float | None, str] | None
+    replaces: tuple[int, int] | None = None
 
 
 class Group(NamedTuple):

@@ -7,7 +7,7 @@ there: unknown is null.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from reviewer.trace.record import SourceVerdict
 
@@ -21,7 +21,8 @@ class Foreign(NamedTuple):
     """One attempt as a native record.
 
     `verdict` is the source's own word, None for native files. `suite` names the probe suite when
-    records of one file belong to several; empty means the reader's own for that file.
+    records of one file belong to several; empty means the reader's own for that file. `replaces`
+    is the stored attempt (its trace and its evidence) of which this one is the whole.
     """
 
     raw: bytes
@@ -30,6 +31,7 @@ class Foreign(NamedTuple):
     title: str = ""
     user_request: str = ""
     suite: str = ""
+    replaces: tuple[int, int] | None = None
 
 
 class Broken(NamedTuple):
@@ -113,6 +115,16 @@ class TimedReader(DocumentReader, Protocol):
 
 
 @runtime_checkable
+class PlacedReader(Reader, Protocol):
+    """A format of which folders tell a part (the task, the model, the run): two files of the same
+    bytes in different places are not the same."""
+
+    def placed(self, path: Path) -> tuple[str, ...]:
+        """What the path says, as names; the same for a run that was moved as a whole."""
+        ...
+
+
+@runtime_checkable
 class ResultsReader(DocumentReader, Protocol):
     """A format that says what came of instances whose trajectories stand in other files. Its
     results are joined to trajectories of the same import by instance id; `traces` gives those
@@ -121,3 +133,40 @@ class ResultsReader(DocumentReader, Protocol):
     def results(self, source: "Source") -> "Iterator[tuple[str, Joined]]":
         """(instance id, what is said of it), in file order."""
         ...
+
+    def attempt(self, source: "Source", instance_id: str, joined: "Joined") -> Foreign:
+        """The attempt that a result stands for when it finds no trajectory. Its draft is of the
+        reader's own name. Raises Rejected."""
+        ...
+
+
+_kept: dict[tuple[type, type], bool] = {}
+
+
+def _keeps(reader: object, protocol: type) -> bool:
+    """`isinstance`, asked once for each class: asking a protocol takes longer than reading."""
+    key = type(reader), protocol
+    found = _kept.get(key)
+    if found is None:
+        found = _kept[key] = isinstance(reader, protocol)
+    return found
+
+
+def by_record(reader: object) -> TypeGuard[RecordReader]:
+    return _keeps(reader, RecordReader)
+
+
+def by_document(reader: object) -> TypeGuard[DocumentReader]:
+    return _keeps(reader, DocumentReader)
+
+
+def gives_results(reader: object) -> TypeGuard[ResultsReader]:
+    return _keeps(reader, ResultsReader)
+
+
+def speaks_by_place(reader: object) -> TypeGuard[PlacedReader]:
+    return _keeps(reader, PlacedReader)
+
+
+def knows_times(reader: object) -> TypeGuard[TimedReader]:
+    return _keeps(reader, TimedReader)

@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from reviewer.ingest.extent import MAX_DEPTH, deep, extent
+
 MAX_RECORD = 64 * 1024 * 1024
-MAX_DEPTH = 64
 CHUNK = 1 << 20
 MOST_AT_ONCE = 8 << 20
+QUICK = 4 << 20
+"""A value that is larger is cut bracket by bracket, so that no more of it is held than must be."""
 
 # Possessive, so a 10 MB string of escapes costs no backtracking memory.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]]', re.DOTALL)
@@ -206,6 +209,19 @@ def _end_of(pattern: "re.Pattern[bytes]", cutter: Cutter) -> int:
 
 def bracketed(cutter: Cutter) -> tuple[bytes, str]:
     """Cut one object or array that starts where the walk stands; leaves the walk just behind it."""
+    size = extent(cutter.buffer, cutter.at)
+    while size == 0 and len(cutter.buffer) - cutter.at < QUICK and cutter.more():
+        size = extent(cutter.buffer, cutter.at)
+    if size:
+        raw = cutter.buffer[cutter.at : cutter.at + size]
+        if not deep(raw):
+            cutter.at += size
+            return raw, ""
+    return _bracketed(cutter)
+
+
+def _bracketed(cutter: Cutter) -> tuple[bytes, str]:
+    """As `bracketed`, by every bracket and text: of values that are no strict JSON, or large."""
     depth, size, oversize = 0, 0, False
     kept: list[bytes] = []
     while True:

@@ -7,13 +7,15 @@ logs, settings) are passed over and counted.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.ingest import not_runs
+from reviewer.ingest.faults import asked, foreseen
 from reviewer.ingest.head import Head
 from reviewer.ingest.opening import refused
-from reviewer.ingest.reader import DocumentReader, Reader
+from reviewer.ingest.reader import Reader, by_document
 from reviewer.ingest.readers import all_readers, foreign_readers, named, native_reader
 from reviewer.ingest.split import Unreadable
 
@@ -49,7 +51,7 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Found:
     claimed: dict[Path, Unit] = {}
     passed = 0
     for path in paths:
-        for file, inside in _files(path):
+        for file, inside in files_of(path):
             if isinstance(file, Unit):
                 claimed.setdefault(file.path, file)
                 continue
@@ -77,10 +79,11 @@ def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None
         if problem := refused(head.start[:64]):
             looks = not inside or path.suffix.lower() in _TEXTS
             return Unit(path, None, (), problem) if looks else None
-        reader = _reader(head, wanted, inside)
+        with foreseen():
+            reader = _reader(head, wanted, inside)
+            others = reader.companions(path) if by_document(reader) else ()
         if reader is None:
             return None
-        others = reader.companions(path) if isinstance(reader, DocumentReader) else ()
         return Unit(path, reader, tuple(others), "", STDIN if path.name == STDIN else "")
     except Unreadable as error:
         return Unit(path, None, (), str(error))
@@ -105,7 +108,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             return None
         raise Unreadable(reason)
     for reader in foreign_readers():
-        if reader.sniff(head):
+        if asked(partial(reader.sniff, head), False):
             return reader
     if not inside or _like_ours(head):
         return native_reader()
@@ -122,7 +125,7 @@ def _like_ours(head: Head) -> bool:
     return bool(folded & {name.replace("_", "") for name in _OWN_NAMES})
 
 
-def _files(path: Path) -> Iterator[tuple[Path | Unit, bool]]:
+def files_of(path: Path) -> Iterator[tuple[Path | Unit, bool]]:
     """(file, whether it stands below a named folder); a Unit where there is a problem."""
     if not path.is_dir():
         yield (path if path.exists() or path.is_symlink() else _missing(path)), False

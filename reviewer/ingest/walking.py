@@ -6,12 +6,13 @@ memory follows the largest part and not the file.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from reviewer.ingest.split import MAX_DEPTH, Cutter, Unreadable, bracketed, scalar, too_large
+from reviewer.ingest.extent import MAX_DEPTH
+from reviewer.ingest.split import Cutter, Unreadable, bracketed, scalar, too_large
 
 EACH = "*"
 """In a pattern: every element of an array, every member of an object."""
@@ -30,6 +31,7 @@ class Part(NamedTuple):
     end: int
 
 
+_BLANK = b" \t\r\n"
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 MOST_KEY = 1 << 16
@@ -46,20 +48,44 @@ def walk(handle: BinaryIO, *patterns: Pattern) -> Iterator[Part]:
     start = handle.tell()
     if handle.read(3) != b"\xef\xbb\xbf":
         handle.seek(start)
-    yield from _walk(Cutter(handle), (), patterns)
+    yield from _walk(Cutter(handle), _Way(patterns))
 
 
-def _enters(path: Path, patterns: tuple[Pattern, ...]) -> bool:
-    return any(
-        len(pattern) > len(path)
-        and all(want in (EACH, part) for want, part in zip(pattern, path, strict=False))
-        for pattern in patterns
-    )
+class _Way:
+    """What is left of the patterns at one place: entered while anything is."""
+
+    def __init__(self, patterns: Iterable[Pattern]) -> None:
+        self._patterns = tuple(dict.fromkeys(pattern for pattern in patterns if pattern))
+        self._below: dict[str | int, _Way] = {}
+        self._each: _Way | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def to(self, step: str | int) -> "_Way":
+        """The way on through one member or element."""
+        if isinstance(step, int):  # all elements alike
+            if self._each is None:
+                self._each = _Way(rest[1:] for rest in self._patterns if rest[0] == EACH)
+            return self._each
+        way = self._below.get(step)
+        if way is None:
+            way = _Way(rest[1:] for rest in self._patterns if rest[0] in (EACH, step))
+            if len(self._below) < MOST_KNOWN:
+                self._below[step] = way
+        return way
+
+
+MOST_KNOWN = 64
+"""Members whose way on is remembered: an object may have millions."""
 
 
 def _next(cutter: Cutter) -> bytes:
     """The next byte that is not blank, left standing; empty at the end."""
     while True:
+        byte = cutter.buffer[cutter.at : cutter.at + 1]
+        if byte and byte not in _BLANK:
+            return byte
         found = _BLANKS.match(cutter.buffer, cutter.at)
         cutter.at = found.end() if found else cutter.at
         if cutter.at < len(cutter.buffer):
@@ -68,15 +94,57 @@ def _next(cutter: Cutter) -> bytes:
             return b""
 
 
-def _walk(cutter: Cutter, path: Path, patterns: tuple[Pattern, ...]) -> Iterator[Part]:
-    byte = _next(cutter)
-    if byte == b"{" and _enters(path, patterns):
-        yield from _object(cutter, path, patterns)
-    elif byte == b"[" and _enters(path, patterns):
-        yield from _array(cutter, path, patterns)
-    else:
-        raw, problem = _value(cutter, byte)
-        yield Part(path, raw, problem, cutter.place)
+class _Inside:
+    """A container that was entered: how it closes, and how many values in it were begun."""
+
+    def __init__(self, path: Path, way: _Way, closing: bytes) -> None:
+        self.path, self.way, self.closing = path, way, closing
+        self.begun = 0
+
+
+def _walk(cutter: Cutter, way: _Way) -> Iterator[Part]:
+    path: Path = ()
+    inside: list[_Inside] = []
+    while True:
+        before = cutter.place
+        byte = _next(cutter)
+        if way and byte in (b"{", b"["):
+            if len(path) >= MAX_DEPTH:
+                raise Unreadable(f"nested deeper than {MAX_DEPTH} (byte {cutter.place})")
+            cutter.at += 1
+            inside.append(_Inside(path, way, b"}" if byte == b"{" else b"]"))
+        else:
+            raw, problem = _value(cutter, byte)
+            yield Part(path, raw, problem, cutter.place)
+            if problem.startswith("json: truncated"):
+                return
+            if cutter.place == before:
+                raise _odd(cutter)
+        while inside and _closed(cutter, inside[-1]):
+            inside.pop()
+        if not inside:
+            return
+        now = inside[-1]
+        if not _next(cutter) or (name := _name(cutter, now)) is None:
+            yield Part(now.path, b"", _CUT, cutter.place)
+            return
+        now.begun += 1
+        path, way = (*now.path, name), now.way.to(name)
+
+
+def _name(cutter: Cutter, now: _Inside) -> str | int | None:
+    """What the next value of a container is called there, None at a truncated end."""
+    return now.begun if now.closing == b"]" else _key(cutter)
+
+
+def _closed(cutter: Cutter, now: _Inside) -> bool:
+    """Whether a container ends here; else the walk stands before its next value, or name."""
+    while True:
+        byte = _next(cutter)
+        if byte == now.closing or (byte == b"," and now.begun):
+            cutter.at += 1
+        if byte != b"," or not now.begun:
+            return byte == now.closing
 
 
 def _value(cutter: Cutter, byte: bytes) -> tuple[bytes, str]:
@@ -133,42 +201,3 @@ def _odd(cutter: Cutter) -> Unreadable:
 
 
 _CUT = "json: truncated: the file ends inside its document"
-
-
-def _object(cutter: Cutter, path: Path, patterns: tuple[Pattern, ...]) -> Iterator[Part]:
-    yield from _members(cutter, path, patterns, b"}")
-
-
-def _array(cutter: Cutter, path: Path, patterns: tuple[Pattern, ...]) -> Iterator[Part]:
-    yield from _members(cutter, path, patterns, b"]")
-
-
-def _members(
-    cutter: Cutter, path: Path, patterns: tuple[Pattern, ...], closing: bytes
-) -> Iterator[Part]:
-    if len(path) >= MAX_DEPTH:
-        raise Unreadable(f"nested deeper than {MAX_DEPTH} (byte {cutter.place})")
-    cutter.at += 1
-    number = 0
-    while True:
-        byte = _next(cutter)
-        if byte == closing:
-            cutter.at += 1
-            return
-        if byte == b"," and number:
-            cutter.at += 1
-            continue
-        name: str | int | None = number if closing == b"]" else _key(cutter)
-        if not byte or name is None:
-            yield Part(path, b"", _CUT, cutter.place)
-            return
-        before = cutter.place
-        broken = False
-        for part in _walk(cutter, (*path, name), patterns):
-            broken = broken or part.problem.startswith("json: truncated")
-            yield part
-        if broken:
-            return
-        if cutter.place == before:
-            raise _odd(cutter)
-        number += 1

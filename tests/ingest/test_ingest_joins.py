@@ -62,7 +62,6 @@ def test_a_taken_result_is_left_to_nobody() -> None:
     found, note = made.take(ONE, "a/b", patch=PATCH)
     assert found is not None
     assert (found.verdict.passed, note) == (True, "")
-    assert made.taken(ONE, "a/b")
     assert not [one for part in PARTS for one in made.left(part.path)]
 
 
@@ -136,5 +135,5 @@ def test_an_attempt_without_a_trajectory_is_its_runs_candidate() -> None:
     assert made.candidate_of(lost) == ""
     made.take(ONE, "m", candidate="scaffold 1 m")
     assert made.candidate_of(lost) == "scaffold 1 m"
-    made.hold("lost", "scaffold 2 m")
+    made.take("lost", "m", candidate="scaffold 2 m")
     assert made.candidate_of(lost) == ""  # two scaffolds ran this model

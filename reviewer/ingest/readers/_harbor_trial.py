@@ -28,7 +28,7 @@ from reviewer.ingest.readers._harbor import (
     used,
     verdict_of,
 )
-from reviewer.ingest.readers._places import slug
+from reviewer.ingest.readers._places import folder_names, slug
 from reviewer.ingest.readers.atif import describe, is_atif, parts_of
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
@@ -75,7 +75,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     started = trial.get("started_at")
     return draft.foreign(
         episode_id=episode_of(trial),
-        candidate_id=source.candidate or candidate_of(trial) or slug(source.path.parent.name),
+        candidate_id=source.candidate or candidate_of(trial) or slug(*folder_names(source.path, 1)),
         final_message=teller.final,
         cost_usd=totals.cost_usd if cost is None and totals else cost,
         latency_ms=_latency(trial),

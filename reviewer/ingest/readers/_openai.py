@@ -5,7 +5,7 @@ from typing import Any
 
 from reviewer.ingest.draft import Draft, tokens
 
-ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _ACTORS = {"assistant": "agent", "developer": "system"}
 
 

@@ -4,14 +4,14 @@ import re
 from typing import Any
 
 from reviewer.ingest.draft import Draft
-from reviewer.ingest.joined import Joined
+from reviewer.ingest.joined import UNSCORED, Joined, digest_of
 from reviewer.ingest.source import Source
 from reviewer.trace.record import SourceVerdict
 
 _BENCH = re.compile(r"[\w.-]+__[\w.-]+-\d+")
 _SMITH = re.compile(r"[\w.-]+__[\w.-]+\.[0-9a-f]{8}(\.\S+)?")
 EXCEPTION_CHARS = 500
-UNSCORED = "no report of this instance: unscored, which is not failed"
+NO_REPORT = "the file holds no test verdict, and no report of this instance is known"
 
 
 def suite_of(instance_id: str, own: str) -> str:
@@ -31,24 +31,29 @@ def joined(
     source: Source,
     draft: Draft,
     instance_id: str,
-    names: tuple[str, ...],
+    model: str,
     patch: Any,
     candidate: str,
+    folders: tuple[str, ...] = (),
 ) -> Joined | None:
-    """What result files of the same import say of this trajectory; what is doubtful is noted."""
-    text = patch if isinstance(patch, str) else None
+    """What result files say of this trajectory. Its record holds nothing of it, so that it is the
+    same evidence whenever they come: what is doubtful stands with the verdict. `folders` are names
+    of its run's folders, after which results may be called."""
+    text = patch if isinstance(patch, str) and patch.strip() else None
+    by = {"model": model, "patch": digest_of(text) if text else ""}
+    draft.source["joined_by"] = {name: value for name, value in by.items() if value}
+    names = tuple(name for name in (model, *folders) if name)
     found, note = source.joins.take(
-        instance_id, *names, patch=text, path=source.path, candidate=candidate
+        instance_id, *names, patch=text, path=source.path, candidate=candidate, model=model
     )
     for line in (note, *(found.notes if found else ())):
         if line:
-            draft.note(line)
-    if found is not None and found.verdict.passed is None and not found.notes:
-        draft.note(UNSCORED)
+            draft.aside(line)
     if found is None:
-        draft.note(
-            "the file holds no test verdict, and no report of this instance was imported with it"
-        )
+        draft.aside(NO_REPORT)
+    elif found.verdict.passed is None and not found.notes:
+        draft.aside(UNSCORED)
+    draft.replaces = found.stored if found else None
     return found
 
 
@@ -65,13 +70,6 @@ def verdict_of(found: Joined | None, exception: str | None = None) -> SourceVerd
     )
 
 
-def end_state(kind: str, patch: Any, found: Joined | None) -> dict[str, Any] | None:
-    """What was handed in, under the source's own word for it, and how its tests went."""
-    state: dict[str, Any] = {}
-    if isinstance(patch, str) and patch:
-        state[kind] = patch
-    if found is not None and isinstance(found.final_state, dict):
-        tests = found.final_state.get("tests")
-        if tests is not None:
-            state["tests"] = tests
-    return state or None
+def end_state(kind: str, patch: Any) -> dict[str, Any] | None:
+    """What was handed in, under the source's own word for it."""
+    return {kind: patch} if isinstance(patch, str) and patch else None

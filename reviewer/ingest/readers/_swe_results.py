@@ -9,9 +9,11 @@ from reviewer.ingest.draft import words
 from reviewer.ingest.head import Head
 from reviewer.ingest.joined import Joined
 from reviewer.ingest.reader import Broken, Rejected
+from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import is_instance
 from reviewer.ingest.readers.mini_swe_agent import termination_of
 from reviewer.ingest.source import Source
+from reviewer.ingest.units import STDIN
 from reviewer.ingest.walking import EACH
 from reviewer.trace.record import SourceVerdict
 
@@ -19,6 +21,7 @@ _FOREIGN = {"history", "messages", "trajectory", "test_result", "events", "probl
 _FLAGS = ("patch_is_None", "patch_exists", "patch_successfully_applied", "resolved")
 _TESTS = ("FAIL_TO_PASS", "PASS_TO_PASS", "FAIL_TO_FAIL", "PASS_TO_FAIL")
 _STRUCTURE = {"logs", "run_evaluation", "results", "reports", "evaluation_results", "eval_outputs"}
+MOST_NAMED, MOST_NAME = 50, 200
 APPLIED = "resolved although patch_successfully_applied is false: both were kept"
 
 
@@ -92,7 +95,11 @@ def reports(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
         yield Broken(("type:report",))
         return
     bare = is_report(value)
-    for name, row in ({source.path.parent.name: value} if bare else value).items():
+    (folder,) = folder_names(source.path, 1)
+    if bare and not folder:
+        yield Broken(("missing:instance_id (only the folder's name has it)",))
+        return
+    for name, row in ({folder: value} if bare else value).items():
         try:
             yield name, _report(source, row, name, bare)
         except Rejected as error:
@@ -107,7 +114,7 @@ def _report(source: Source, row: Any, instance_id: str, bare: bool) -> Joined:
     notes = list(_doubts(row, tests))
     if bare:
         notes.append("the report names no instance: its folder's name was taken")
-    elif is_instance(path.parent.name) and path.parent.name != instance_id:
+    elif is_instance(folder := folder_names(path, 1)[0]) and folder != instance_id:
         notes.append("the report lies in the folder of another instance")
     beside = path.with_name("patch.diff")
     patch = source.text(beside) if beside in source.companions else None
@@ -137,12 +144,15 @@ def _lists(tests: Any, name: str) -> tuple[list[Any], list[Any]]:
 
 
 def _counts(tests: Any) -> dict[str, Any]:
-    """How many tests of each kind went well and badly; which ones stands in the final state."""
+    """How many tests of each kind went well and badly, and which of those that must pass did not:
+    of a trajectory nothing else tells."""
     counted: dict[str, Any] = {}
     for name in _TESTS:
         good, bad = _lists(tests, name)
         if good or bad:
             counted[name] = {"success": len(good), "failure": len(bad)}
+            if bad and name in _TESTS[:2]:
+                counted[f"{name}_failed"] = [str(test)[:MOST_NAME] for test in bad[:MOST_NAMED]]
     return counted
 
 
@@ -175,7 +185,7 @@ def evaluation_of(path: Path, instance_id: str) -> tuple[str, str]:
 
 def place_of(path: Path, instance_id: str = "") -> Path:
     """The folder of the run a result file belongs to."""
-    folder = path.absolute().parent
+    folder = Path() if path.name == STDIN else path.absolute().parent
     if instance_id and folder.name == instance_id:
         folder = folder.parent
     for above in (folder, *folder.parents):

@@ -13,6 +13,7 @@ from reviewer.ingest.readers._places import above, slug
 from reviewer.ingest.readers._terminal import recorded
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
+from reviewer.ingest.units import STDIN
 from reviewer.trace.record import SourceVerdict
 
 RESULTS = "results.json"
@@ -86,7 +87,8 @@ def run_of(path: Path) -> Run:
     kwargs = {**_object(agent, "extra_kwargs"), **_object(metadata, "agent_kwargs")}
     local = str(metadata.get("dataset_path") or data.get("local_path") or "")
     local_name = local.rstrip("/").rpartition("/")[2]
-    names = (_STAMP.sub("", folder.name) for folder in (place, *place.parents))
+    named = () if path.name == STDIN else (place, *place.parents)
+    names = (_STAMP.sub("", folder.name) for folder in named)
     return Run(
         _text(metadata.get("agent_name") or agent.get("name")),
         _text(kwargs.get("version")),

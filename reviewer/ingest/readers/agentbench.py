@@ -56,6 +56,9 @@ class AgentBenchReader:
     def candidate_id(self, path: Path) -> str:
         return folder_names(path, 2)[1] or "unnamed"
 
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return folder_names(path, 2)
+
     def companions(self, path: Path) -> tuple[Path, ...]:
         names = (ERRORS, OVERALL) if path.name != ERRORS else ()
         return tuple(file for name in names if (file := path.parent / name).is_file())

@@ -53,11 +53,14 @@ class AgentLabReader:
         agent = _named(path).agent
         return f"agentlab {agent}" if agent else "agentlab"
 
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return folder_names(path, 1)
+
     def companions(self, path: Path) -> tuple[Path, ...]:
         return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        yield source.attempt(lambda: self._foreign(source), source.path.parent.name)
+        yield source.attempt(lambda: self._foreign(source), *folder_names(source.path, 1))
 
     def _foreign(self, source: Source) -> Foreign:
         value = source.load()

@@ -19,7 +19,7 @@ from reviewer.ingest.readers._atif import Teller
 from reviewer.ingest.readers._atif_files import MOST, Family
 from reviewer.ingest.readers._atif_parts import agent_of, mapping, objects
 from reviewer.ingest.readers._harbor import around, episode_of, suite_of
-from reviewer.ingest.readers._places import slug
+from reviewer.ingest.readers._places import folder_names, slug
 from reviewer.ingest.readers._swe import suite_of as swe_suite
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Piece
@@ -40,14 +40,13 @@ class AtifReader:
         return is_atif(head.first)
 
     def suite_id(self, path: Path) -> str:
-        trial = around(path)
-        return suite_of(trial) if trial else "atif"
+        return _suite(around(path))
 
     def candidate_id(self, path: Path) -> str:
         return slug(path.stem)
 
     def companions(self, path: Path) -> tuple[Path, ...]:
-        return Family(path).files()
+        return tuple(dict.fromkeys((*Family(path).files(), *_logs(path))))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         family = Family(source.path)
@@ -87,7 +86,9 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
     describe(draft, document)
     teller.close()
     totals = teller.usage.settled(draft)
-    episode = _episode(source.path, document, piece.number, draft)
+    trial = around(source.path)
+    episode = _episode(source.path, document, piece.number, trial, draft)
+    suite = swe_suite(episode, "") if "instance_id" in mapping(document, "extra") else ""
     if not agent.model:
         draft.note("the trajectory names no model")
     return draft.foreign(
@@ -100,7 +101,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
         usage=totals.usage(),
         title=episode,
         user_request=teller.request,
-        suite=swe_suite(episode, "") if "instance_id" in mapping(document, "extra") else "",
+        suite=suite or _suite(trial),
     )
 
 
@@ -144,17 +145,36 @@ def describe(draft: Draft, document: dict[str, Any]) -> None:
     draft.source.update({name: value for name, value in facts.items() if value is not None})
 
 
-def _episode(path: Path, document: dict[str, Any], number: int, draft: Draft) -> str:
+def _logs(path: Path) -> tuple[Path, ...]:
+    """What the agent of a Harbor trial that has no result (yet) wrote beside its trajectory: the
+    same run once more."""
+    folder = path.parent
+    if folder.name != "agent" or not (folder.parent / "config.json").is_file():
+        return ()
+    found = (file for file in sorted(folder.iterdir()) if "trajectory" not in file.name)
+    return tuple(file for file in found if file.is_file())
+
+
+def _suite(trial: dict[str, Any] | None) -> str:
+    return suite_of(trial) if trial else "atif"
+
+
+def _episode(
+    path: Path,
+    document: dict[str, Any],
+    number: int,
+    trial: dict[str, Any] | None,
+    draft: Draft,
+) -> str:
     extra = mapping(document, "extra")
     for name in IDS:
         if isinstance(extra.get(name), (str, int)) and str(extra[name]).strip():
             return str(extra[name])
-    trial = around(path)
     if trial is not None:
         draft.note("its Harbor trial has the verdict: import the trial's folder")
         return episode_of(trial)
     draft.note("the trajectory names no task: the episode is called after its file")
     stem = _TAIL.sub("", path.name.removesuffix(".gz").rpartition(".")[0])
-    folders = (folder.name for folder in path.absolute().parents)
+    folders = folder_names(path, 8)
     stem = stem or next((name for name in folders if name not in _PLAIN), "trajectory")
     return stem if number == 1 else f"{stem}-{number}"

@@ -15,7 +15,7 @@ from reviewer.ingest.reader import Broken, Foreign
 from reviewer.ingest.readers._folder import files_below, shown, started_ms, trials, value_of
 from reviewer.ingest.readers._harbor import RESULTS, is_job, is_trial
 from reviewer.ingest.readers._harbor_trial import attempt
-from reviewer.ingest.readers._places import slug
+from reviewer.ingest.readers._places import folder_names, slug
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
 from reviewer.ingest.walking import EACH
@@ -41,7 +41,7 @@ class HarborReader:
         return "harbor"
 
     def candidate_id(self, path: Path) -> str:
-        return slug(path.parent.name)
+        return slug(*folder_names(path, 1))
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         folder = _own_folder(path)

@@ -38,7 +38,7 @@ class JaegerReader(SpanReader):
     def holders(self, path: Path) -> tuple[Path, ...] | None:
         return (path[:-2],) if len(path) > 1 and path[-2] == "spans" else None
 
-    def spans(self, value: Any, held: Sequence[Any]) -> list[Span]:
+    def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
             raise Rejected("type:span")
         trace = hex_id(value.get("traceID"))
@@ -64,10 +64,17 @@ class JaegerReader(SpanReader):
                 said=text(tags.get("otel.status_description")),
                 attributes=tags,
                 events=_logs(value.get("logs")),
-                resource=_process(value.get("processID"), held[0] if held else None),
+                resource={_PROCESS: value.get("processID")},
                 scope=_scope(tags),
             )
         ]
+
+    def under(self, span: Span, held: Sequence[Any]) -> Span:
+        return span._replace(resource=_process(span.resource.get(_PROCESS), held[0]))
+
+
+_PROCESS = "processID"
+"""Stands in the place of a resource until the processes are known: they come behind the spans."""
 
 
 def _tags(values: Any) -> Attributes:

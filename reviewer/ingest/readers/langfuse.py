@@ -5,7 +5,6 @@ Langfuse prices what it sees, so here spans have a cost. `latency` is seconds in
 milliseconds in others: it is never read, times are.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from reviewer.ingest.foreign_json import parse_text
@@ -44,20 +43,29 @@ class LangfuseReader(SpanReader):
         name = safe(text(facts.get("langfuse.project")) or text(facts.get("langfuse.trace.name")))
         return f"langfuse-{name}" if name else "langfuse"
 
-    def spans(self, value: Any, held: Sequence[Any]) -> list[Span]:
-        if not isinstance(value, dict):
-            raise Rejected("type:trace")
-        inner = value.get("trace")
-        trace = inner if isinstance(inner, dict) else value
-        own = text(trace.get("id"))
-        if not own:
-            raise Rejected("missing:trace.id")
-        observations = value.get("observations")
-        if not isinstance(observations, list):
-            raise Rejected("missing:observations")
+    def spans(self, value: Any) -> list[Span]:
+        trace, own, observations = _parts(value)
         facts = _facts(trace, value)
-        found = [_span(one, own, facts) for one in observations if isinstance(one, dict)]
-        return found or [_alone(trace, own, facts)]
+        return [_span(one, own, facts) for one in observations]
+
+    def began(self, value: Any) -> list[int | None]:
+        return [of_unknown_unit(one.get("startTime")) for one in _parts(value)[2]]
+
+
+def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
+    """A trace, its id, its observations: itself where it has none. Raises Rejected."""
+    if not isinstance(value, dict):
+        raise Rejected("type:trace")
+    inner = value.get("trace")
+    trace = inner if isinstance(inner, dict) else value
+    own = text(trace.get("id"))
+    if not own:
+        raise Rejected("missing:trace.id")
+    observations = value.get("observations")
+    if not isinstance(observations, list):
+        raise Rejected("missing:observations")
+    found = [one for one in observations if isinstance(one, dict)]
+    return trace, own, found or [{**trace, "type": "SPAN", "startTime": trace.get("timestamp")}]
 
 
 def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
@@ -129,8 +137,3 @@ def _observed(value: dict[str, Any]) -> Attributes:
         ),
     }
     return {name: one for name, one in found.items() if one is not None}
-
-
-def _alone(trace: dict[str, Any], own: str, facts: Attributes) -> Span:
-    """A trace without observations, as a span of its own."""
-    return _span({**trace, "type": "SPAN", "startTime": trace.get("timestamp")}, own, facts)

@@ -13,6 +13,7 @@ from reviewer.ingest.draft import Draft, amount, elapsed_ms, measured, words
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._mini_turns import Turns
+from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import (
     EXCEPTION_CHARS,
     end_state,
@@ -80,9 +81,12 @@ class MiniSweAgentReader:
         return "mini-swe-agent"
 
     def candidate_id(self, path: Path) -> str:
-        folder = path.absolute().parent
-        run = folder.parent if folder.name == _stem(path) else folder
-        return f"mini-swe-agent {run.name}"
+        folder, above = folder_names(path, 2)
+        run = above if folder == _stem(path) else folder
+        return f"mini-swe-agent {run}".strip()
+
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return path.name, self.candidate_id(path)
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         return ()
@@ -110,17 +114,15 @@ def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
     episode_id = _episode(source.path, rest, draft)
     candidate, model = _candidate(reader, source.path, info, config, draft)
     _facts(draft, rest, info, config, turns)
-    names = tuple(name for name in (model, reader.candidate_id(source.path)[15:]) if name)
     candidate = source.candidate or candidate
-    found = joined(source, draft, episode_id, names, patch, candidate)
-    if not status and found is not None:
-        status = found.verdict.detail.get("exit_status")
+    run = reader.candidate_id(source.path).removeprefix("mini-swe-agent").strip()
+    found = joined(source, draft, episode_id, model, patch, candidate, (run,))
     if status == "Submitted" and not patch:
         draft.note("the run ended as submitted and its submission is empty")
     return draft.foreign(
         episode_id=episode_id,
         candidate_id=candidate,
-        final_state=end_state("submission", patch, found),
+        final_state=end_state("submission", patch),
         final_message=draft.last_words(),
         cost_usd=_cost(draft, stats, turns),
         latency_ms=elapsed_ms(turns.first, turns.last),

@@ -43,6 +43,11 @@ _ITEMS = _CALLS | _OUTPUTS | {"reasoning", "mcp_approval_request", "mcp_approval
 _ACTORS = {"assistant": "agent", "developer": "system"}
 
 
+def _type(item: dict[str, Any]) -> str:
+    kind = item.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
 class OpenAIResponsesReader:
     name = "openai-responses"
     version = "1"
@@ -55,7 +60,7 @@ class OpenAIResponsesReader:
         value = head.value if isinstance(head.value, list) else [head.value]
         return any(
             isinstance(one, dict)
-            and (one.get("type") in _ITEMS or (one.get("type") == "message" and "role" in one))
+            and (_type(one) in _ITEMS or (_type(one) == "message" and "role" in one))
             for one in value[:20]
         )
 

@@ -16,6 +16,7 @@ from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers import _openhands_new
 from reviewer.ingest.readers._openhands_events import Story
 from reviewer.ingest.readers._openhands_spent import Ledger
+from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import (
     EXCEPTION_CHARS,
     end_state,
@@ -62,7 +63,7 @@ class OpenHandsReader:
         return "openhands"
 
     def candidate_id(self, path: Path) -> str:
-        folder = path.absolute().parent.name
+        (folder,) = folder_names(path, 1)
         return f"openhands {folder}" if folder else "openhands"
 
     def companions(self, path: Path) -> tuple[Path, ...]:
@@ -115,12 +116,12 @@ class OpenHandsReader:
         model = _model(metadata) or (sorted(story.models) or [""])[0]
         candidate = source.candidate or self._candidate(source.path, metadata, story, model, draft)
         _facts(draft, record, metadata, story)
-        found = joined(source, draft, instance_id, (model,), patch, candidate)
+        found = joined(source, draft, instance_id, model, patch, candidate)
         return draft.foreign(
             episode_id=instance_id,
             candidate_id=candidate,
             attempt=whole(record.get("attempt")) or None,
-            final_state=end_state("patch", patch, found),
+            final_state=end_state("patch", patch),
             final_message=story.final or draft.last_words(),
             cost_usd=ledger.total(),
             latency_ms=elapsed_ms(story.first, story.last),
@@ -229,7 +230,8 @@ def _verdict(
             flags = {name: value for name, value in report.items() if isinstance(value, bool)}
             return SourceVerdict(passed=resolved, exception=exception, detail=flags)
     success = record.get("success")
-    if found is None and isinstance(record.get("issue"), dict) and isinstance(success, bool):
+    if isinstance(record.get("issue"), dict) and isinstance(success, bool):
         draft.note(GUESS)
+    if found is None and GUESS in draft.notes:
         return SourceVerdict(passed=success, exception=exception, detail={"by": "a model's guess"})
     return verdict_of(found, exception)

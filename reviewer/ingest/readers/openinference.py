@@ -2,7 +2,6 @@
 frames, OpenTelemetry's console exporter, and what the JavaScript SDK keeps in memory.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from reviewer.ingest.head import Head
@@ -44,7 +43,7 @@ class OpenInferenceReader(SpanReader):
     def holders(self, path: Path) -> tuple[Path, ...] | None:
         return () if path == () or (len(path) == 2 and path[0] in _LISTS) else None
 
-    def spans(self, value: Any, held: Sequence[Any]) -> list[Span]:
+    def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
             raise Rejected("type:span")
         trace, own, parent = _ids(value)

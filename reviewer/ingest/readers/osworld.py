@@ -57,12 +57,15 @@ class OsWorldReader:
         named = _named(path)
         return " ".join(part for part in named[2:] if part) or "unnamed"
 
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return folder_names(path, 5)
+
     def companions(self, path: Path) -> tuple[Path, ...]:
         found = (path.parent / "result.txt", _settings(path), _task(path))
         return tuple(file for file in found if file is not None and file.is_file())
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        yield source.attempt(lambda: self._foreign(source), source.path.parent.name)
+        yield source.attempt(lambda: self._foreign(source), *folder_names(source.path, 1))
 
     def _foreign(self, source: Source) -> Foreign:
         named = _named(source.path)

@@ -6,7 +6,7 @@ name, defaults left out), and by back ends that hand it out again (Jaeger's seco
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Rejected
@@ -45,8 +45,29 @@ class OtlpReader(SpanReader):
             return None
         return path[:-4], path[:-2]
 
-    def spans(self, value: Any, held: Sequence[Any]) -> list[Span]:
-        return [span_of(value, held)]
+    def spans(self, value: Any) -> list[Span]:
+        return [span_of(value)]
+
+    def began(self, value: Any) -> list[int | None]:
+        trace_of(value)
+        return [nanos(_of(value, "startTimeUnixNano"))]
+
+    def holder(self, value: Any) -> Any:
+        above = value if isinstance(value, dict) else {}
+        return _Above(attributes(above.get("attributes")), scope_name(above))
+
+    def under(self, span: Span, held: Sequence[Any]) -> Span:
+        resource, scope = held
+        return span._replace(
+            resource=resource.attributes if resource else {}, scope=scope.name if scope else ""
+        )
+
+
+class _Above(NamedTuple):
+    """A resource or a scope."""
+
+    attributes: Attributes
+    name: str
 
 
 def _is_request(value: Any) -> bool:
@@ -57,32 +78,37 @@ def _is_request(value: Any) -> bool:
     )
 
 
-def span_of(value: Any, held: Sequence[Any]) -> Span:
-    """One span; `held` are its resource and its scope. Raises Rejected."""
+def trace_of(value: Any) -> str:
+    """The id of the trace a span belongs to. Raises Rejected."""
     if not isinstance(value, dict):
         raise Rejected("type:span")
     trace = hex_id(_of(value, "traceId"))
     if not trace:
         raise Rejected("missing:traceId")
-    resource, scope = held if held else (None, None)
+    return trace
+
+
+def span_of(value: Any) -> Span:
+    """One span, without its resource and its scope. Raises Rejected."""
+    trace = trace_of(value)
     status = value.get("status")
     code = status.get("code") if isinstance(status, dict) else None
     said = status.get("message") if isinstance(status, dict) else None
     stamp = _of(value, "startTimeUnixNano")
+    start = nanos(stamp)
     return Span(
         trace=trace,
         id=hex_id(_of(value, "spanId")),
         parent=hex_id(_of(value, "parentSpanId")),
         name=text(value.get("name")),
-        start=nanos(stamp),
+        start=start,
         end=nanos(_of(value, "endTimeUnixNano")),
-        stamp=stamp if nanos(stamp) else None,
+        stamp=stamp if start else None,
         error=code in (2, "2", "STATUS_CODE_ERROR"),
         said=text(said),
         attributes=attributes(value.get("attributes")),
         events=_events(value.get("events")),
-        resource=attributes(resource.get("attributes")) if isinstance(resource, dict) else {},
-        scope=scope_name(scope),
+        resource={},
     )
 
 
@@ -125,20 +151,19 @@ def attributes(values: Any) -> Attributes:
     over."""
     if isinstance(values, dict):
         return {name: value for name, value in values.items() if isinstance(name, str)}
-    if not isinstance(values, list):
-        return {}
-    return {
-        one["key"]: _plain(one.get("value"))
-        for one in values
-        if isinstance(one, dict) and isinstance(one.get("key"), str)
-    }
+    found: Attributes = {}
+    for one in values if isinstance(values, list) else ():
+        if type(one) is dict and type(name := one.get("key")) is str:
+            value = one.get("value")
+            found[name] = _plain(value) if type(value) is dict else value
+    return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: dict[str, Any]) -> Any:
     """A typed value as plain JSON."""
-    if not isinstance(value, dict):
-        return value
     for name, inner in value.items():
+        if name == "stringValue":  # most are
+            return inner
         if (read := _TYPES.get(name)) is not None:
             return read(inner)
     return None
@@ -155,7 +180,8 @@ def _whole(value: Any) -> Any:
 
 def _array(value: Any) -> Any:
     values = value.get("values") if isinstance(value, dict) else None
-    return [_plain(one) for one in values] if isinstance(values, list) else []
+    found = values if isinstance(values, list) else []
+    return [_plain(one) if isinstance(one, dict) else one for one in found]
 
 
 def _members(value: Any) -> Any:

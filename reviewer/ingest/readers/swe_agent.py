@@ -15,6 +15,7 @@ from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers import _swe_steps
+from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import end_state, is_instance, joined, suite_of, verdict_of
 from reviewer.ingest.source import Source
 from reviewer.ingest.walking import EACH
@@ -65,7 +66,10 @@ class SweAgentReader:
         return "swe-agent"
 
     def candidate_id(self, path: Path) -> str:
-        return f"swe-agent {_run_folder(path)}"
+        return f"swe-agent {_run_folder(path)}".strip()
+
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return path.name, _run_folder(path)
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         settings = _settings(path)
@@ -144,15 +148,15 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
     )
     model = _model(source, config, attempt)
     _notes(draft, held, info, patch)
-    names = tuple(name for name in (model, _run_folder(source.path)) if name)
     candidate = source.candidate or _candidate(reader, source.path, info, model, draft)
-    found = joined(source, draft, episode_id, names, patch, candidate)
+    folders = (_run_folder(source.path),)
+    found = joined(source, draft, episode_id, model, patch, candidate, folders)
     _facts(draft, held, info, model, amount(stats.get("api_calls")))
     return draft.foreign(
         episode_id=episode_id,
         candidate_id=candidate,
         attempt=attempt,
-        final_state=end_state("submission", patch, found),
+        final_state=end_state("submission", patch),
         final_message=draft.last_words(),
         cost_usd=measured(stats.get("instance_cost")),
         termination=_termination(info.get("exit_status")),
@@ -253,8 +257,8 @@ def _settings(path: Path) -> Path | None:
 
 
 def _run_folder(path: Path) -> str:
-    folder = path.absolute().parent
-    return folder.parent.name if folder.name == path.name.removesuffix(".traj") else folder.name
+    folder, above = folder_names(path, 2)
+    return above if folder == path.name.removesuffix(".traj") else folder
 
 
 def _literal(name: str) -> str:

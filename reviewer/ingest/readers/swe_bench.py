@@ -11,12 +11,16 @@ from typing import Any
 
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
-from reviewer.ingest.joined import Joined
+from reviewer.ingest.joined import NO_TRAJECTORY, RUNS_OWN, STANDS, UNNAMED, UNSCORED, Joined
 from reviewer.ingest.reader import Broken, Foreign
 from reviewer.ingest.readers import _swe_results as rows
 from reviewer.ingest.readers import _swe_summary as summary
-from reviewer.ingest.readers._swe import UNSCORED, is_instance, suite_of
+from reviewer.ingest.readers._places import folder_names
+from reviewer.ingest.readers._swe import is_instance, suite_of
 from reviewer.ingest.source import Source
+
+FACTS = ("model", "run", "label", "place")
+"""What of a result stands in its attempt's source, for results that come later to be joined by."""
 
 
 class SweBenchReader:
@@ -33,6 +37,11 @@ class SweBenchReader:
     def candidate_id(self, path: Path) -> str:
         return rows.place_of(path).name or "unnamed"
 
+    def placed(self, path: Path) -> tuple[str, ...]:
+        """Reports of two models, and summaries of two runs, may be the same to the byte."""
+        (instance,) = folder_names(path, 1)
+        return (path.name, instance, *rows.evaluation_of(path, instance), self.candidate_id(path))
+
     def companions(self, path: Path) -> tuple[Path, ...]:
         """The patch beside a report; how runs ended, beside predictions."""
         patch = path.with_name("patch.diff")
@@ -48,7 +57,7 @@ class SweBenchReader:
                 yield said
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        known = source.joins.knows(str(source.path))
+        known = bool(source.joins.instances(str(source.path)))
         told: set[str] = set()
         for said in self._said(source):
             if isinstance(said, Broken):
@@ -60,7 +69,7 @@ class SweBenchReader:
         summary.notes(source, told)
         for instance_id, joined in source.joins.left(str(source.path)):
             yield source.attempt(
-                lambda i=instance_id, j=joined: self._attempt(source, i, j),  # type: ignore[misc]
+                lambda i=instance_id, j=joined: self.attempt(source, i, j),  # type: ignore[misc]
                 instance_id,
             )
 
@@ -74,20 +83,24 @@ class SweBenchReader:
         else:
             yield from rows.predictions(source)
 
-    def _attempt(self, source: Source, instance_id: str, joined: Joined) -> Foreign:
+    def attempt(self, source: Source, instance_id: str, joined: Joined) -> Foreign:
         draft = Draft("swe-bench")
-        draft.note("no trajectory: the attempt is known by its result alone")
+        draft.replaces = joined.stored
+        draft.note(NO_TRAJECTORY)
         for note in joined.notes:
-            draft.note(note)
+            # That others say otherwise changes nothing of the attempt.
+            source.notes.add(note) if note == STANDS else draft.note(note)
         if joined.verdict.passed is None and not joined.notes:
             draft.note(UNSCORED)
-        own = source.joins.candidate_of(joined)
-        candidate = own or joined.model or joined.label or self.candidate_id(source.path)
+        own = source.joins.candidate_of(joined) or joined.candidate
+        folder = Path(joined.place).name or self.candidate_id(source.path)
+        candidate = own or joined.model or joined.label or folder
         if own:
-            draft.note("the candidate is that of the run's trajectories")
+            draft.note(RUNS_OWN)
         elif not joined.model:
-            draft.note("no file names the model: the candidate is taken from the path")
-        facts = {"model": joined.model, "run": joined.run}
+            draft.note(UNNAMED)
+        facts: dict[str, Any] = {name: getattr(joined, name) for name in FACTS}
+        facts["joined_by"] = {"patch": joined.digest} if joined.digest else None
         draft.source.update({name: value for name, value in facts.items() if value})
         state = joined.final_state if isinstance(joined.final_state, dict) else {}
         return draft.foreign(

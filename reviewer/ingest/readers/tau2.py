@@ -19,6 +19,7 @@ from reviewer.contract.derived import tau2_task
 from reviewer.ingest.head import Head
 from reviewer.ingest.opening import opened, start_of
 from reviewer.ingest.reader import Broken, Foreign, Rejected
+from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._tau2_attempt import foreign
 from reviewer.ingest.readers._tau2_run import Glance, Run, Task, doubts, run_of, slug, task_from
 from reviewer.ingest.source import Source
@@ -58,15 +59,16 @@ class Tau2Reader:
         return _is_simulation(first)
 
     def suite_id(self, path: Path) -> str:
-        for name in (path.stem, path.parent.name):
+        for name in (path.stem, *folder_names(path, 1)):
             if found := _DOMAINS.search(name):
                 return f"tau2-{found.group()}"
         return "tau2"
 
     def candidate_id(self, path: Path) -> str:
-        if path.parent.name == SIMULATIONS:
-            return path.parent.parent.name or path.stem
-        return path.parent.name if path.stem == "results" and path.parent.name else path.stem
+        folder, above = folder_names(path, 2)
+        if folder == SIMULATIONS:
+            return above or path.stem
+        return folder if path.stem == "results" and folder else path.stem
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         folder = path.parent / SIMULATIONS
@@ -182,7 +184,7 @@ def _read_settings(
 def _glanced(raw: bytes) -> Glance | None:
     try:
         return _glance.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None  # whatever is wrong with it is said where it is read
 
 

@@ -55,6 +55,9 @@ class WebArenaReader:
     def candidate_id(self, path: Path) -> str:
         return folder_names(path, 1)[0] or "unnamed"
 
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return (*folder_names(path, 1), _named(path))
+
     def companions(self, path: Path) -> tuple[Path, ...]:
         beside = (path.parent / name for name in _BESIDE)
         return (*(file for file in beside if file.is_file()), *_logs(path))

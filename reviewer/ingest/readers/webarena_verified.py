@@ -42,6 +42,9 @@ class WebArenaVerifiedReader:
     def candidate_id(self, path: Path) -> str:
         return folder_names(path, 2)[1] or "unnamed"
 
+    def placed(self, path: Path) -> tuple[str, ...]:
+        return folder_names(path, 2)
+
     def companions(self, path: Path) -> tuple[Path, ...]:
         found = [path.parent / name for name in (EVAL, RESPONSE, NETWORK)]
         if path.name == RESPONSE and found[0].is_file():
@@ -49,7 +52,7 @@ class WebArenaVerifiedReader:
         return tuple(file for file in found if file.name != path.name and file.is_file())
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        yield source.attempt(lambda: self._foreign(source), source.path.parent.name)
+        yield source.attempt(lambda: self._foreign(source), *folder_names(source.path, 1))
 
     def _foreign(self, source: Source) -> Foreign:
         own = source.load()

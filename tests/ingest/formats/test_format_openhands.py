@@ -215,8 +215,10 @@ def test_a_joined_report_is_its_verdict(door: Door) -> None:
     said = {value["instance_id"]: {"patch_exists": True, "resolved": False, "tests_status": tests}}
     door.file(f"run/logs/{value['instance_id']}/report.json", said)
     door.ok("import", door.root / "run")
-    assert door.rows("SELECT passed, json_extract(final_state, '$.tests') IS NOT NULL"
-                     " FROM traces") == [(0, 1)]  # fmt: skip
+    assert door.rows(
+        "SELECT traces.passed, json_extract(detail, '$.FAIL_TO_PASS_failed') FROM traces"
+        " JOIN source_verdict v ON v.trace = traces.trace"
+    ) == [(0, '["t"]')]
 
 
 def test_pairs_of_action_and_observation_are_events(door: Door) -> None:

@@ -10,6 +10,7 @@ from doors import Door
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
+from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign
@@ -20,62 +21,12 @@ DATA = Path(__file__).resolve().parents[2] / "data/swe_bench"
 MINI = DATA.parent / "mini_swe_agent"
 SMITH = "swesmith_gen__claude-3.7__t-0.00_p-1.00__c.2.00__exp9__ig_orig"
 READER = SweBenchReader()
-MODEL = "openai/gpt-5-mini"
-IDS = [f"django__django-{number}" for number in range(11000, 11008)]
 
 
 def attempts(path: Path) -> list[tuple[dict[str, Any], Foreign]]:
     found = list(READER.traces(Source(path, "", READER.companions(path))))
     assert all(isinstance(one, Foreign) for one in found), found
     return [(json.loads(one.raw), one) for one in found if isinstance(one, Foreign)]
-
-
-def prediction(number: int, patch: str | None = None, model: str = MODEL) -> dict[str, Any]:
-    text = f"diff --git a/{number} b/{number}\n+{number}\n" if patch is None else patch
-    return {"instance_id": IDS[number], "model_name_or_path": model, "model_patch": text}
-
-
-def report(number: int, resolved: bool, **flags: bool) -> dict[str, Any]:
-    good, bad = (["t1"], []) if resolved else ([], ["t1"])
-    tests = {"FAIL_TO_PASS": {"success": good, "failure": bad},
-             "PASS_TO_PASS": {"success": ["t2"], "failure": []}}  # fmt: skip
-    applied = {"patch_exists": True, "patch_successfully_applied": True, **flags}
-    return {IDS[number]: {**applied, "resolved": resolved, "tests_status": tests}}
-
-
-def summary(**changes: Any) -> dict[str, Any]:
-    """Of eight submitted: 0 and 2 resolved, 1, 3 and 5 not, 6 empty, 4 and 7 in error."""
-    return {
-        "total_instances": 500, "submitted_instances": 8, "completed_instances": 5,
-        "resolved_instances": 2, "unresolved_instances": 3, "empty_patch_instances": 1,
-        "error_instances": 2, "completed_ids": [IDS[n] for n in (0, 1, 2, 3, 5)],
-        "incomplete_ids": [f"sympy__sympy-{n}" for n in range(492)],
-        "empty_patch_ids": [IDS[6]], "submitted_ids": IDS, "resolved_ids": [IDS[0], IDS[2]],
-        "unresolved_ids": [IDS[1], IDS[3], IDS[5]], "error_ids": [IDS[4], IDS[7]],
-        "schema_version": 2, **changes,
-    }  # fmt: skip
-
-
-def evaluated(door: Door, run: str = "run", model: str = MODEL) -> Path:
-    """One evaluated run as the harness lays it out."""
-    root = f"{run}/"
-    rows = {IDS[n]: prediction(n, "" if n == 6 else None, model) for n in range(8)}
-    door.file(f"{root}preds.json", rows)
-    door.file(f"{root}{model.replace('/', '__')}.v1.json", summary())
-    for number in (0, 1, 2, 3, 5):
-        folder = f"logs/run_evaluation/v1/{model.replace('/', '__')}/{IDS[number]}/"
-        door.file(f"{root}{folder}report.json", report(number, number in (0, 2)))
-        door.file(f"{root}{folder}patch.diff", rows[IDS[number]]["model_patch"])
-    return door.root / run
-
-
-def trajectory(door: Door, place: str, number: int, **info: Any) -> Path:
-    """One of mini-swe-agent's, of that instance and with that patch."""
-    value = json.loads((MINI / "hello-world.traj.json").read_bytes())
-    value["instance_id"] = IDS[number]
-    value["info"] |= {"submission": prediction(number)["model_patch"], **info}
-    value["info"]["config"]["model"]["model_name"] = MODEL
-    return door.file(f"{place}/{IDS[number]}/{IDS[number]}.traj.json", value)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +137,12 @@ def test_trajectories_take_the_results_and_the_rest_is_their_candidates(door: Do
     assert [row[2] for row in rows] == [1, 1, 1, 1, 0, 0, 0, 0]
     candidates = door.rows("SELECT DISTINCT candidate_id FROM traces")
     assert candidates == [(f"mini-swe-agent 1.13.4 {MODEL}",)]
-    state = json.loads(door.one("SELECT final_state FROM traces WHERE episode_id=?", IDS[1]))
-    assert state["tests"]["FAIL_TO_PASS"]["failure"] == ["t1"]
-    assert state["submission"] == prediction(1)["model_patch"]
+    state, detail = door.rows(
+        "SELECT final_state, detail FROM traces JOIN source_verdict v ON v.trace = traces.trace"
+        " WHERE episode_id=?", IDS[1],
+    )[0]  # fmt: skip
+    assert json.loads(state) == {"submission": prediction(1)["model_patch"]}
+    assert json.loads(detail)["FAIL_TO_PASS_failed"] == ["t1"]
 
 
 def test_two_models_of_one_folder_stay_two_candidates(door: Door) -> None:
@@ -257,16 +211,19 @@ def test_infrastructure_failures_neither_pass_nor_fail(door: Door) -> None:
     assert row == [(None, 1)]
 
 
-def test_trajectories_imported_before_keep_results_from_becoming_attempts(door: Door) -> None:
-    """The run is evaluated later: its verdicts come too late, and make nothing twice."""
+def test_a_run_that_is_evaluated_later_gets_its_verdicts(door: Door) -> None:
     for number in range(8):
         trajectory(door, "run/trajs", number)
     door.ok("import", door.root / "run")
+    assert door.one("SELECT count(passed) FROM traces") == 0
     evaluated(door)
     said = door.ok("import", door.root / "run")
     rows = door.rows("SELECT episode_id, count(*), sum(events = 0) FROM traces GROUP BY 1")
     assert rows == [(one, 1, 0) for one in IDS]
-    assert "keep the verdict they came with" in said.both
+    passed = door.rows("SELECT passed FROM traces ORDER BY episode_id")
+    assert passed == [(1,), (0,), (1,), (0,), (None,), (0,), (0,), (None,)]
+    assert "had no verdict: this file's was taken (6 records)" in said.both
+    door.healthy()
 
 
 def test_broken_rows_cost_themselves(door: Door) -> None:

@@ -1,5 +1,6 @@
 """Which conversation a span belongs to, and which episode its own metadata says it was run for."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from reviewer.ingest.draft import whole
@@ -57,10 +58,9 @@ def run_of(span: Span) -> Run | None:
 
 
 def _stated(span: Span, *names: str) -> Any:
-    for prefix in _METADATA:
-        found = span.first(*(prefix + name for name in names))
-        if found is not None:
-            return found
+    found = span.first(*_prefixed(names))
+    if found is not None:
+        return found
     for kept in (
         span.attributes.get("metadata"),
         span.attributes.get("langfuse.trace.metadata"),
@@ -72,6 +72,11 @@ def _stated(span: Span, *names: str) -> Any:
             if found is not None:
                 return found
     return None
+
+
+@cache
+def _prefixed(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(prefix + name for prefix in _METADATA for name in names)
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from math import inf
 from pathlib import Path as FilePath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.head import Head
@@ -60,9 +60,20 @@ class SpanReader(ABC):
     def sniff(self, head: Head) -> bool: ...
 
     @abstractmethod
-    def spans(self, value: Any, held: Sequence[Any]) -> list[Span]:
-        """The spans of one value. `held` are the values of its holders, None where there is none,
-        and empty as long as only its keys are wanted. Raises Rejected."""
+    def spans(self, value: Any) -> list[Span]:
+        """The spans of one value, without what stands above it. Raises Rejected."""
+
+    def began(self, value: Any) -> list[int | None]:
+        """When each of the spans of one value began. Raises Rejected."""
+        return [span.start for span in self.spans(value)]
+
+    def holder(self, value: Any) -> Any:
+        """What stands above spans, as `under` wants it: many stand below one."""
+        return value
+
+    def under(self, span: Span, held: Sequence[Any]) -> Span:
+        """A span with what stands above it. `held` are its holders, None where there is none."""
+        return span
 
     def companions(self, path: FilePath) -> tuple[FilePath, ...]:
         return ()
@@ -87,10 +98,10 @@ class SpanReader(ABC):
     def _starts(self, found: Found) -> list[float]:
         if found.problem or self.holds(found.path) is not None or self.holders(found.path) is None:
             return []
-        spans = guarded(lambda: self.spans(parse(found.raw), ()), "")
-        if isinstance(spans, Broken):
+        starts = guarded(lambda: self.began(parse(found.raw)), "")
+        if isinstance(starts, Broken):
             return []
-        return [span.start / 1e6 for span in spans if span.start is not None]
+        return [start / 1e6 for start in starts if start is not None]
 
     def suite_of(self, tree: Tree) -> str:
         """The probe suite of an episode: by the service that ran it."""
@@ -172,7 +183,7 @@ class _File:
 
     def _note(self, found: Found, held: tuple[int, ...]) -> Broken | None:
         def spans() -> Sequence[Span]:
-            return self._reader.spans(self._source.value(found.raw), ())
+            return self._reader.spans(self._source.value(found.raw))
 
         result = guarded(spans, found.name)
         if isinstance(result, Broken):
@@ -185,7 +196,8 @@ class _File:
         """The spans of an item, with what stands above them."""
         item = self._index.item(number)
         held = [self._held(holder) for holder in item.holders]
-        return self._reader.spans(self._value(item.at, item.size), held)
+        spans = self._reader.spans(self._value(item.at, item.size))
+        return [self._reader.under(span, held) for span in spans]
 
     def _held(self, number: int) -> Any:
         if number < 0 or not self._holder_size[number]:
@@ -195,7 +207,7 @@ class _File:
                 self._cached.clear()
             place = self._holder_at[number], self._holder_size[number]
             try:
-                self._cached[number] = self._value(*place)
+                self._cached[number] = self._reader.holder(self._value(*place))
             except Rejected:
                 self._cached[number] = None
         return self._cached[number]
@@ -236,7 +248,10 @@ class _File:
         return source.attempt(make, f"trace {tree.all[0].trace}")
 
 
-def guarded(make: Callable[[], Sequence[Span]], name: str) -> Sequence[Span] | Broken:
+T = TypeVar("T")
+
+
+def guarded(make: Callable[[], Sequence[T]], name: str) -> Sequence[T] | Broken:
     """What `make` gives, or why it could not."""
     try:
         return make()

@@ -81,11 +81,13 @@ def aggregated_usage(span: Span) -> dict[str, int] | None:
 
 
 def _counts(values: Attributes, names: dict[str, tuple[str, ...]]) -> dict[str, int] | None:
-    found = {
-        ours: next((n for name in theirs if (n := whole(values.get(name))) is not None), None)
-        for ours, theirs in names.items()
-    }
-    return tokens(**found)
+    found: dict[str, int] = {}
+    for ours, theirs in names.items():
+        for name in theirs:
+            if name in values and (number := whole(values[name])) is not None:
+                found[ours] = number
+                break
+    return found or None
 
 
 def cost_of(span: Span) -> float | None:

@@ -56,7 +56,7 @@ class Stores:
         self._patch.spend(len(before) + len(after) + len(self.state))
         # Spans may overlap: what this one did not touch stays as the others left it.
         merged = dict(self.state)
-        for name in {*before, *after}:
+        for name in dict.fromkeys((*before, *after)):
             if name not in after:
                 merged.pop(name, None)
             elif name not in before or _differ(before[name], after[name]):

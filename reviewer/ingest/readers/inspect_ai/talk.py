@@ -142,4 +142,4 @@ class Talk:
 
 
 def _audible(part: Any) -> bool:
-    return mapping(part).get("type") not in _UNSAID | {"tool_use"}
+    return str(mapping(part).get("type")) not in _UNSAID | {"tool_use"}
