@@ -1,4 +1,5 @@
-"""Write what the documentation takes from the program: docs/cli.md and docs/schemas/*.json.
+"""Write what the documentation takes from the program: docs/cli.md, docs/settings.md,
+docs/screens.md and docs/schemas/*.json.
 
 Run `python docs/make.py` after a change of the command line or of a file's shape; a test says
 when it is due.
@@ -6,7 +7,8 @@ when it is due.
 
 import argparse
 import json
-from collections.abc import Iterator
+import runpy
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reviewer.cli.main import parser
@@ -18,8 +20,9 @@ HEAD = """\
 
 Written by `python docs/make.py` from the parser itself.
 
-Data goes to standard output, progress and messages to standard error. There are no colours and no
-bars when the output is not a terminal; `NO_COLOR` is honoured.
+Data goes to standard output, progress and messages to standard error. Where the output is no
+terminal, where `TERM` is `dumb` and with `--plain` there are no columns and no bars, and one fact
+stands on a line ([plain.md](plain.md)); `NO_COLOR` is honoured.
 
 | exit code | meaning |
 |---|---|
@@ -31,7 +34,7 @@ bars when the output is not a terminal; `NO_COLOR` is honoured.
 | 40 | internal error |
 | 130 | interrupted by Ctrl-C: what was written stands; the command (a run: `--resume`) goes on |
 """
-EVERYWHERE = {"--workspace", "--quiet", "--json", "--reviewer"}
+EVERYWHERE = {"--workspace", "--quiet", "--json", "--plain", "--reviewer"}
 
 
 def commands(of: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -59,7 +62,7 @@ def cli() -> str:
     top = parser()
     parts = [HEAD, "## reviewer\n", "Without a command: the workstation on this workspace.\n"]
     parts.append(_table(arguments(top)))
-    shown = "`--workspace`, `--quiet`, `--json` and `--reviewer`"
+    shown = "`--workspace`, `--quiet`, `--json`, `--plain` and `--reviewer`"
     parts.append(f"{shown} may also stand behind a command.\n")
     for words, command in commands(top):
         own = [a for a in arguments(command) if not EVERYWHERE.intersection(a.option_strings)]
@@ -96,8 +99,16 @@ def schemas() -> dict[str, str]:
     return {f"{kind}.json": json.dumps(schema(kind), indent=2) + "\n" for kind in kinds()}
 
 
+def pages() -> dict[str, Callable[[], str]]:
+    """The pages about the workstation: file name → what writes it."""
+    made = runpy.run_path(str(DOCS / "workstation_pages.py"))
+    return {"settings.md": made["settings_page"], "screens.md": made["screens_page"]}
+
+
 def main() -> None:
     (DOCS / "cli.md").write_text(cli(), encoding="utf-8")
+    for name, page in pages().items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
     (DOCS / "schemas").mkdir(exist_ok=True)
     for name, text in schemas().items():
         (DOCS / "schemas" / name).write_text(text, encoding="utf-8")

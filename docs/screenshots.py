@@ -17,9 +17,11 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.run_views import RunOrder
 from reviewer.desk.workspace import at
 from reviewer.tui.app import ReviewerApp
+from reviewer.tui.settings import Settings
 
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
 SIZES = ((80, 24), (140, 40))
+DARK = Settings(theme="dark")
 SCREENS: dict[str, tuple[str, ...]] = {
     "scorecard": (),
     "trajectory": ("enter",),
@@ -36,6 +38,9 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "sides": ("vertical_line",),
     "search": ("F", *"refund", "enter"),
     "import": ("i",),
+    "help": ("question_mark",),
+    "tour": ("question_mark", "space"),
+    "theme": ("ctrl+t",),
 }
 """Each screen, and the keys that lead there from the first one."""
 HALF = 4
@@ -55,7 +60,7 @@ async def settled(pilot: Pilot[None], app: ReviewerApp) -> None:
 
 async def draw(desk: Desk, name: str, size: tuple[int, int], *keys: str) -> None:
     """One picture of a screen at rest."""
-    app = ReviewerApp(desk, watch=False, ascii_only=False)
+    app = ReviewerApp(desk, watch=False, ascii_only=False, settings=DARK)
     async with app.run_test(size=size) as pilot:
         await settled(pilot, app)
         for key in keys:
@@ -67,7 +72,7 @@ async def draw(desk: Desk, name: str, size: tuple[int, int], *keys: str) -> None
 async def draw_run(desk: Desk, name: str, size: tuple[int, int]) -> None:
     """A run half done, its candidate's first attempts landing as the picture is taken."""
     order = RunOrder(suite_id=SUITE, candidate_id=CANDIDATES[0], jobs=2, pace=0.5)
-    app = ReviewerApp(desk, ascii_only=False, runs=[order])
+    app = ReviewerApp(desk, ascii_only=False, settings=DARK, runs=[order])
     async with app.run_test(size=size) as pilot:
         while not (app.live.at_work and app.live.views[0].done >= HALF):
             await pilot.pause(0.05)

@@ -1,6 +1,7 @@
 """What every test shares: property tests that are never timed, and more of them by night."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 settings.register_profile("day", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("night", parent=settings.get_profile("day"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the person who runs the tests has set for the workstation is left alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            patch.setenv(variable, str(tmp_path_factory.mktemp(variable.lower())))
+        patch.delenv("REVIEWER_SETTINGS", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable
 
 from reviewer.cli.opening import desk_of, release_of
-from reviewer.cli.say import fact, fail, measured, note, out_json
+from reviewer.cli.say import fact, fail, mark, measured, note, out_json, worded
 from reviewer.desk.compare_views import (
     AlignedStep,
     Amount,
@@ -15,10 +15,11 @@ from reviewer.desk.compare_views import (
 )
 from reviewer.desk.views import EventRow
 
-SIGNS = {
-    "same": "=", "result": "~", "arguments": "~", "content": "~", "instead": "≠",
-    "baseline": "-", "candidate": "+",
+STEPS = {
+    "same": "same", "result": "other result", "arguments": "other arguments",
+    "content": "other content", "instead": "instead", "baseline": "gone", "candidate": "new",
 }  # fmt: skip
+MESSAGE = {"=": "same", "-": "gone", "+": "new"}
 FORMS = {"usd": "${:.4g}", "ms": "{:.0f} ms", "steps": "{:.0f}"}
 
 
@@ -55,7 +56,7 @@ def _candidates(found: Comparison) -> None:
     place = f"suite {found.suite.suite_id}  baseline {found.baseline_id}"
     fact(f"{place}  candidate {found.candidate_id}")
     for text in (found.sentence, found.figures, found.test, found.conclusion):
-        fact(text)
+        fact(text.replace(" → ", " then "))
     _amounts(found.amounts)
     for episode in found.episodes:
         fact(_episode(episode))
@@ -69,8 +70,8 @@ def _episode(each: EpisodeChange) -> str:
     why = f" ({each.why})" if each.why else ""
     return (
         f"episode {each.episode_id}: {each.change}{grave}{why};"
-        f" passed {_passed(each.baseline)} → {_passed(each.candidate)};"
-        f" failing gates {failing[0]} → {failing[1]}"
+        f" passed {_passed(each.baseline)} then {_passed(each.candidate)};"
+        f" failing gates {failing[0]} then {failing[1]}"
     )
 
 
@@ -81,7 +82,7 @@ def _passed(side: Outcome) -> str:
 def _amounts(amounts: Iterable[Amount]) -> None:
     for each in amounts:
         form = FORMS[each.unit]
-        told = f"{measured(each.baseline, form)} → {measured(each.candidate, form)}"
+        told = f"{measured(each.baseline, form)} then {measured(each.candidate, form)}"
         if each.difference is not None:
             sign = "-" if each.difference < 0 else "+"
             told += f" ({sign}{form.format(abs(each.difference))})"
@@ -94,34 +95,34 @@ def _attempts(found: AttemptComparison) -> None:
     before, after = found.baseline, found.candidate
     fact(f"episode {found.episode_id} of suite {found.suite_id}")
     for name, side in zip(found.sides, (before, after), strict=True):
-        fact(f"{name} is trace {side.trace_id}: {side.mark.replace('_', ' ')}")
+        fact(f"{name} is trace {side.trace_id}: {mark(side.mark)}")
     for text in found.evidence:
         fact(f"evidence: {text}")
     for change in found.gates:
-        marks = [mark.replace("_", " ") for mark in (change.baseline, change.candidate)]
-        told = marks[0] if marks[0] == marks[1] else " → ".join(marks)
+        marks = [mark(each) for each in (change.baseline, change.candidate)]
+        told = marks[0] if marks[0] == marks[1] else " then ".join(marks)
         fact(f"gate {change.gate}: {told}")
     for text in found.state:
-        fact(f"state {text}")
+        fact(f"state {worded(text)}")
     _amounts(found.amounts)
     for index, step in enumerate(found.steps):
         if index == found.first_divergence:
             fact("first divergence")
-        _step(step)
+        _step(step, found.sides)
     for sign, text in found.message:
-        fact(f"message {sign} {text}")
+        fact(f"message {MESSAGE[sign]}: {text}")
     if found.cut:
         fact(f"cut: {found.cut}")
 
 
-def _step(step: AlignedStep) -> None:
-    fact(f"{SIGNS[step.change]} {_event(step.baseline)} | {_event(step.candidate)}")
+def _step(step: AlignedStep, sides: tuple[str, str]) -> None:
+    both = zip(sides, (step.baseline, step.candidate), strict=True)
+    told = "; ".join(f"{side} {_event(row)}" for side, row in both if row is not None)
+    fact(f"{STEPS[step.change]}: {told}")
     for line in step.lines:
-        fact(f"    {line}")
+        fact(f"    {worded(line, sides)}")
 
 
-def _event(row: EventRow | None) -> str:
-    if row is None:
-        return "nothing"
+def _event(row: EventRow) -> str:
     status = f" {row.status}" if row.status else ""
-    return f"{row.seq} {row.kind}: {row.title}{status}"
+    return f"event {row.seq} {row.kind}: {row.title}{status}"

@@ -40,11 +40,11 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
     desk = Desk(workspace, arguments.reviewer)
     try:
         if not arguments.headless:
-            from reviewer.cli.workstation import open_on
+            from reviewer.cli.workstation import open_on, settings_of
 
             # Behind the first frame, which need not wait for it.
             threading.Thread(target=_load, args=(workspace,), name="load", daemon=True).start()
-            return open_on(desk, mouse=not arguments.no_mouse, runs=_orders(JOBS, PACE))
+            return open_on(desk, settings_of(arguments), _orders(JOBS, PACE), tour=True)
         load_shipped(workspace)
         for order in _orders(jobs=JOBS, pace=0.0):
             ended = desk.start_run(order).wait()

@@ -1,8 +1,8 @@
 """`reviewer import`, `quarantine` and `sources`."""
 
 import argparse
-import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from reviewer.cli.import_steps import Steering, Told, plain
 from reviewer.cli.opening import desk_of, workspace_of
-from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.say import moving, note, out, out_json, table
 from reviewer.desk.episode_map import episode_map
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import import_paths, index_behind, index_now, watch
+from reviewer.desk.patterns import is_pattern
 from reviewer.desk.quarantine import way_out
 from reviewer.desk.workspace import Workspace
 from reviewer.ingest.files import FileResult, OnProgress
@@ -24,6 +26,8 @@ from reviewer.ingest.units import STDIN
 from reviewer.trace.safetext import visible_line
 
 SHOWN_REFUSALS = 20
+TERMINATED = 143
+"""The exit code of a program that SIGTERM ended."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,6 +46,9 @@ def _import(arguments: argparse.Namespace) -> int:
     names = episode_map(Path(arguments.episode_map)) if arguments.episode_map else ()
     if names and not arguments.suite:
         raise DeskError("--episode-map needs the --suite its episodes belong to", exit_code=2)
+    if arguments.progress == "steered" and "-" in arguments.paths:
+        words = "--progress steered listens on standard input, which cannot be imported as well"
+        raise DeskError(words, exit_code=2)
     asked = Asked(arguments.suite, arguments.candidate, arguments.format, names)
     if arguments.watch:
         return _watch(workspace, arguments, asked)
@@ -50,7 +57,7 @@ def _import(arguments: argparse.Namespace) -> int:
             with tempfile.TemporaryDirectory(prefix="reviewer-dry-") as folder:
                 store = Path(folder) / "review.db"
                 if workspace.store.exists():
-                    from reviewer.desk.doctor import backup
+                    from reviewer.desk.backups import backup
 
                     backup(workspace, store)  # what is known there decides what would be added
                 results = _imported(arguments, workspace, paths, asked, store)
@@ -68,39 +75,19 @@ def _imported(
     asked: Asked,
     store: Path | None = None,
 ) -> list[FileResult]:
-    if arguments.progress != "json":
+    if arguments.progress == "bar":
         return import_and_say(workspace, paths, asked, arguments.quiet, store)
-    told = Told()
+    # Whoever ends it ends it in order: nothing half written, no copy of the store left behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    told = Told(Steering(sys.stdin.buffer) if arguments.progress == "steered" else None)
     found = import_paths(workspace, paths, asked, told.file, told.result, store)
     told.say(event="end", passed=found.passed)
     return found.results
 
 
-class Told:
-    """Progress for programs: a line of JSON on stdout for each file, batch and result."""
-
-    def file(self, path: Path, number: int, of: int) -> OnProgress:
-        """The callback for one file."""
-        size = path.stat().st_size if path.is_file() else 0
-        self.say(event="file", path=str(path), number=number, of=of, size=size)
-
-        def advance(done: int, size: int, tally: Tally) -> None:
-            self.say(event="progress", done=done, size=size, **tally._asdict())
-
-        return advance
-
-    def result(self, result: FileResult) -> None:
-        self.say(event="result", result=_plain(result))
-
-    @staticmethod
-    def say(**event: object) -> None:
-        sys.stdout.write(json.dumps(event) + "\n")
-        sys.stdout.flush()
-
-
 def _answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
     if arguments.json:
-        out_json([_plain(result) for result in results])
+        out_json([plain(result) for result in results])
     return 20 if any(r.refused or r.problem or r.flagged for r in results) else 0
 
 
@@ -123,15 +110,15 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) ->
         raise DeskError("--watch goes with neither --dry-run nor standard input", exit_code=2)
     paths = [Path(name) for name in arguments.paths]
     for path in paths:
-        if not path.exists():
+        if not path.exists() and not is_pattern(path):
             raise DeskError(f"{path}: there is no such folder to watch", exit_code=2)
     note("watching; Ctrl-C ends it, and what was read stands")
     bar = Bar(arguments.quiet)
-    said: list[FileResult] = []
+    said: dict[str, FileResult] = {}
 
     def tell(result: FileResult) -> None:
-        said.append(result)
-        if not arguments.quiet:
+        said[result.path] = result  # what was said of a file as it was before is past
+        if not arguments.quiet and result.state != "known":
             bar.say(result)
 
     def wait(seconds: float) -> bool:
@@ -141,7 +128,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) ->
     try:
         watch(workspace, paths, asked, bar.start, tell, wait)
     except KeyboardInterrupt:
-        return _answer(arguments, said)
+        return _answer(arguments, list(said.values()))
     finally:
         bar.stop()
     return 0
@@ -174,7 +161,7 @@ class Bar:
     """Progress on stderr: a bar on a terminal, nothing elsewhere."""
 
     def __init__(self, quiet: bool) -> None:
-        self._shown = not quiet and sys.stderr.isatty()
+        self._shown = not quiet and moving()
         self._progress: object | None = None
 
     def start(self, path: Path, number: int, of: int) -> OnProgress:
@@ -263,42 +250,6 @@ def filled_words(filled: Filled) -> str:
         f"{filled.episodes} episodes, {filled.attempts} attempts, "
         f"{passed}, {cost}"
     )
-
-
-def _plain(result: FileResult) -> dict[str, object]:
-    return {
-        "path": result.path,
-        "reader": result.reader,
-        "sha256": result.sha256,
-        "state": result.state,
-        "records": result.records,
-        "added": result.added,
-        "known": result.known,
-        "refused": result.refused,
-        "problem": result.problem,
-        "notes": list(result.notes),
-        "filled": [
-            {
-                "suite_id": one.suite_id,
-                "candidate_id": one.candidate_id,
-                "episodes": one.episodes,
-                "attempts": one.attempts,
-                "passed": one.passed,
-                "measured": one.measured,
-                "cost_usd": one.cost_usd if one.attempts > one.unpriced else None,
-                "unpriced": one.unpriced,
-            }
-            for one in result.filled
-        ],
-        "flagged": [
-            {"record": flagged.record, "reasons": list(flagged.reasons)}
-            for flagged in result.flagged
-        ],
-        "refusals": [
-            {"record": refused.record, "reasons": list(refused.reasons)}
-            for refused in result.refusals
-        ],
-    }
 
 
 def _sources(arguments: argparse.Namespace) -> int:

@@ -1,11 +1,10 @@
 """How a judge at work is shown on stderr: a bar on a terminal, now and then a line elsewhere."""
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from reviewer.cli.run_progress import EVERY, span
-from reviewer.cli.say import note
+from reviewer.cli.say import moving, note
 from reviewer.desk.judge_views import JudgeRunView
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ class JudgeProgress:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
+        self._terminal = moving()
         self._bar: tuple[Bar, TaskID] | None = None
         self._said = ""
         self._at = time.monotonic()

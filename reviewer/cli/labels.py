@@ -1,4 +1,4 @@
-"""`reviewer labels` and `reviewer judgments` (export, import) and `reviewer merge`: what several
+"""`reviewer labels`, `judgments` and `notes` (export, import) and `reviewer merge`: what several
 people and judges said, brought together."""
 
 import argparse
@@ -26,11 +26,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _export(arguments: argparse.Namespace) -> int:
     desk, noun = desk_of(arguments), _noun(arguments)
-    export = desk.export_labels if noun == "label" else desk.export_judgments
-    data = export(arguments.suite)
+    export = {
+        "label": desk.export_labels,
+        "judgment": desk.export_judgments,
+        "note": desk.export_notes,
+    }
+    data = export[noun](arguments.suite)
     count = data.count(b"\n")
     if arguments.file is None:
-        # On a terminal nothing that others wrote may act: ASCII, with the same labels.
+        # On a terminal nothing that others wrote may act: ASCII, with the same content.
         for line in data.splitlines():
             sys.stdout.write(json.dumps(json.loads(line), separators=(",", ":")) + "\n")
         return 0
@@ -47,9 +51,11 @@ def _export(arguments: argparse.Namespace) -> int:
 def _import(arguments: argparse.Namespace) -> int:
     from reviewer.desk.judgment_files import import_judgments
     from reviewer.desk.label_files import import_labels
+    from reviewer.desk.note_files import import_notes
 
     workspace, noun = workspace_of(arguments), _noun(arguments)
-    take = import_labels if noun == "label" else import_judgments
+    takers = {"label": import_labels, "judgment": import_judgments, "note": import_notes}
+    take = takers[noun]
     found: list[tuple[str, Taken]] = []
     code = 0
     for name in arguments.files:
@@ -86,6 +92,8 @@ def _merge(arguments: argparse.Namespace) -> int:
                 "traces": {"added": merged.added, "known": merged.known, "refused": merged.refused},
                 "labels": _plain(merged.labels),
                 "judgments": _plain(merged.judgments),
+                "notes": _plain(merged.notes),
+                "costs": _plain(merged.costs),
                 "decisions": list(merged.decisions),
                 "problems": list(merged.problems),
             }
@@ -95,15 +103,18 @@ def _merge(arguments: argparse.Namespace) -> int:
         out(f"traces: {merged.added} added, {merged.known} already there{refused}")
         out(f"labels: {_said(merged.labels, '')}")
         out(f"judgments: {_said(merged.judgments, '')}")
-    _told((*merged.labels.problems, *merged.judgments.problems))
+        out(f"notes: {_said(merged.notes, '')}")
+        out(f"costs: {_said(merged.costs, '')}")
+    said = merged.labels, merged.judgments, merged.notes, merged.costs
+    _told(problem for one in said for problem in one.problems)
     for text in merged.problems:
         note(f"  {text}")
     if merged.decisions:
         note("signed decisions are files and stay where they were signed:")
         for text in merged.decisions:
             note(f"  {text}")
-    left_out = merged.refused or merged.problems
-    return 20 if left_out or merged.labels.refused or merged.judgments.refused else 0
+    left_out = merged.refused or merged.problems or any(one.refused for one in said)
+    return 20 if left_out else 0
 
 
 def _said(taken: Taken, noun: str) -> str:

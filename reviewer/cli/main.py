@@ -5,11 +5,14 @@ promoted, 2 usage, 20 invalid input or signature, 30 policy of signatures not me
 """
 
 import argparse
+import contextlib
 import importlib
 import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from reviewer.cli.decision_arguments import decision_commands
 
 DONE, USAGE, INVALID, INTERNAL = 0, 2, 20, 40
 
@@ -19,7 +22,7 @@ without a command: the workstation on the workspace you stand in
 
 export a report, without a screen:
   reviewer --export-report OUT --suite S --candidate C [--baseline B]
-           [--format json,md,html,junit] [--sign KEY]
+           [--format json,md,html,junit,sarif,github] [--sign KEY]
 
 exit codes: 0 promote or done, 10 not promoted, 2 usage, 20 invalid input or
 signature, 30 policy of signatures not met, 40 internal error
@@ -58,7 +61,7 @@ def parser() -> Parser:
     _run_commands(commands)
     _evidence_commands(commands)
     _people_commands(commands)
-    _decision_commands(commands)
+    decision_commands(commands, _add, _release_options, _everywhere, _from_one)
     return top
 
 
@@ -89,11 +92,22 @@ def _top(kind: type[Parser]) -> Parser:
     top.add_argument("--version", action="store_true", help="print the version")
     _everywhere(top)
     top.add_argument("--no-mouse", action="store_true", help="leave selection to the terminal")
+    top.add_argument(
+        "--settings", default="", metavar="FILE",
+        help="settings of the workstation (default: $REVIEWER_SETTINGS, else those of the person; "
+        "docs/settings.md)",
+    )  # fmt: skip
     report = top.add_argument_group("report")
     report.add_argument("--export-report", metavar="OUT", help="write the report to this folder")
     _release_options(report)
-    report.add_argument("--baseline", metavar="B", help="candidate to compare with")
-    report.add_argument("--format", metavar="LIST", help="of json,md,html,junit (default: all)")
+    report.add_argument(
+        "--baseline", metavar="B", help="candidate to compare with (default: the last promoted)"
+    )
+    report.add_argument(
+        "--format", metavar="LIST",
+        help="of json,md,html,junit (default: these four), sarif and github (a step's summary, and "
+        "annotations under GitHub Actions)",
+    )  # fmt: skip
     report.add_argument("--sign", metavar="KEY", help="sign what the report recommends")
     report.add_argument(
         "--embedding-model", default="", metavar="DIR",
@@ -125,6 +139,14 @@ def _from_one(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    """A port to listen on; 0 for a free one."""
+    port = _from_zero(text)
+    if port > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: those end at 65535")
+    return port
+
+
 def _from_zero(text: str) -> int:
     """A whole number from 0."""
     return 0 if text == "0" else _from_one(text)
@@ -136,6 +158,9 @@ def _everywhere(to: argparse.ArgumentParser, **default: Any) -> None:
     to.add_argument("--workspace", metavar="DIR", help=shown, **default)
     to.add_argument("--quiet", action="store_true", help="no progress on stderr", **default)
     to.add_argument("--json", action="store_true", help="data as JSON on stdout", **default)
+    to.add_argument(
+        "--plain", action="store_true", help="one fact a line, nothing that moves", **default
+    )
     who = "who labels (default: $REVIEWER_NAME, git's user.name, the login)"
     to.add_argument("--reviewer", metavar="NAME", help=who, **({"default": ""} | default))
 
@@ -152,9 +177,31 @@ def _workspace_commands(commands: "Commands") -> None:
     init = _add(commands, "init", "workspace", "make a workspace")
     init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
     init.add_argument("--example", action="store_true", help="with the example suites in it")
+    text = "the workstation in a browser on this machine (extra: serve)"
+    serve = _add(commands, "serve", "serve", text)
+    serve.add_argument("--port", type=_port, default=0, metavar="N", help="default: a free one")
+    serve.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDR",
+        help="listen there (default: 127.0.0.1, which no other machine reaches)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--expose", action="store_true",
+        help="with --host: let in whoever reaches that address and has the link, unencrypted, to "
+        "read all traces, run candidates and sign as you",
+    )  # fmt: skip
+    _add(commands, "_page", "page", "the workstation behind a page of serve", hidden=True)
+    text = "the workstation's settings in force, and which file says so"
+    shown = _add(commands, "settings", "settings", text)
+    shown.add_argument("--defaults", action="store_true", help="print a file with every default")
     _add(commands, "doctor", "workspace", "check the store: integrity, chain, version, permissions")
     backup = _add(commands, "backup", "workspace", "copy the store whole, while others write")
     backup.add_argument("file", help="a new file")
+    text = "put a backup in the store's place, once it is proved to be as its journal says"
+    restore = _add(commands, "restore", "workspace", text)
+    restore.add_argument("file", help="a copy that backup made")
+    restore.add_argument(
+        "--replace", action="store_true", help="set aside the store that is there, if one is"
+    )
     schema = _add(commands, "schema", "workspace", "print the JSON Schema of a kind of file")
     schema.add_argument(
         "kind", help="suite, episode, rubric, judge, candidate, policy, trace, label …"
@@ -177,7 +224,39 @@ def _suite_commands(commands: "Commands") -> None:
             act.add_argument("suite", nargs="?" if name == "check" else None, help="suite id")
         if name == "freeze":
             act.add_argument("--as", dest="new_id", metavar="NEW_ID", help="the new version's id")
+    _suite_leaks(acts)
+    _suite_lineage(acts)
     _suite_makers(acts)
+
+
+def _suite_leaks(acts: "Acts") -> None:
+    text = "look for frozen episodes in training or feedback data; what is found holds a release"
+    act = acts.add_parser("leaks", help=text, description=text, allow_abbrev=False)
+    act.set_defaults(module="leaks")
+    _everywhere(act, default=argparse.SUPPRESS)
+    act.add_argument(
+        "files", nargs="*", metavar="FILE", help="JSON lines, JSON or text, also compressed"
+    )
+    act.add_argument("--suite", default="", help="one suite (default: every frozen one)")
+    act.add_argument("--candidate", default="", help="who learned from it (default: every one)")
+    act.add_argument(
+        "--threshold", type=float, default=0.7, metavar="J",
+        help="how near is near: a Jaccard index of runs of three words, above 0 to 1 (0.7)",
+    )  # fmt: skip
+    act.add_argument("--dry-run", action="store_true", help="keep nothing of it")
+    act.add_argument("--list", action="store_true", help="what was looked at before")
+    act.add_argument("--withdraw", default="", metavar="ID", help="take back what a look found")
+    act.add_argument("--reason", default="", metavar="TEXT", help="why it is taken back")
+
+
+def _suite_lineage(acts: "Acts") -> None:
+    text = "other suites that its candidates met; a reason for each, or no release"
+    act = acts.add_parser("lineage", help=text, description=text, allow_abbrev=False)
+    act.set_defaults(module="suite_lineage")
+    _everywhere(act, default=argparse.SUPPRESS)
+    act.add_argument("suite", help="suite id")
+    act.add_argument("other", nargs="?", default="", help="another suite, to say why both")
+    act.add_argument("--reason", default="", metavar="TEXT", help="why both were used")
 
 
 def _suite_makers(acts: "Acts") -> None:
@@ -260,8 +339,9 @@ def _evidence_commands(commands: "Commands") -> None:
     take.add_argument("--dry-run", action="store_true", help="say what would be done")
     take.add_argument("--watch", action="store_true", help="go on with what is new, until Ctrl-C")
     take.add_argument(
-        "--progress", choices=("bar", "json"), default="bar", help="json: a line per step on stdout"
-    )
+        "--progress", choices=("bar", "json", "steered"), default="bar",
+        help="json: a line per step on stdout; steered: also `pause` and `go on` from stdin",
+    )  # fmt: skip
     held = _add(commands, "quarantine", "imports", "refused records: where, why, what to do")
     held.add_argument(
         "act", nargs="?", choices=("list", "show"), default="list", help="show adds the way out"
@@ -277,8 +357,7 @@ def _evidence_commands(commands: "Commands") -> None:
     look = _add(commands, "search", "search", "find words in the events of all traces")
     look.add_argument("words", nargs="+", metavar="WORD", help="each stands for its beginnings too")
     _release_options(look)
-    card = _add(commands, "scorecard", "show", "the scorecard in words, one fact a line")
-    card.add_argument("--plain", action="store_true", help="(always so on this command)")
+    card = _add(commands, "scorecard", "scorecard", "the scorecard in words, one fact a line")
     card.add_argument(
         "--filter",
         default="",
@@ -313,12 +392,17 @@ def _evidence_commands(commands: "Commands") -> None:
 
 def _people_commands(commands: "Commands") -> None:
     for name, one, of in (
-        ("labels", "label", "labels as files, to join those of several people"),
+        ("labels", "label", "what is to be labeled, and labels as files to join those of several"),
         ("judgments", "judgment", "answers of a judge as files"),
+        ("notes", "note", "bookmarks and notes on events: list, write, and as files"),
     ):
         acts = _add(commands, name, "labels", of).add_subparsers(
             dest="act", metavar="ACT", required=True
         )
+        if name == "notes":
+            _note_acts(acts)
+        if name == "labels":
+            _queue_act(acts)
         text = f"write every {one}, a line of JSON each"
         export = acts.add_parser("export", help=text, description=text, allow_abbrev=False)
         export.add_argument("file", nargs="?", help="a new file (default: standard output)")
@@ -329,11 +413,77 @@ def _people_commands(commands: "Commands") -> None:
         for act in (export, take):
             _everywhere(act, default=argparse.SUPPRESS)
     _judge_command(commands)
-    text = "join the traces, labels and judgments of another store, by content"
+    _cost_command(commands)
+    text = "join the traces, labels, judgments, notes and costs of another store, by content"
     merge = _add(commands, "merge", "labels", text)
     merge.add_argument(
         "store", metavar="OTHER.db", help="another person's store, or a backup of it"
     )
+
+
+def _queue_act(acts: "Acts") -> None:
+    text = "what is to be labeled, by you and by all, and how far the reviewers agree"
+    act = acts.add_parser("queue", help=text, description=text, allow_abbrev=False)
+    act.set_defaults(module="label_queue")
+    _everywhere(act, default=argparse.SUPPRESS)
+    _release_options(act)
+    act.add_argument("--baseline", metavar="B", help="pairs with it (default: the only other)")
+    act.add_argument("--messages", action="store_true", help="single messages in place of pairs")
+
+
+def _note_acts(acts: "Acts") -> None:
+    """What is done with notes beyond files."""
+    for name, text in (
+        ("list", "what stands on the events of a trace, or of all traces, one a line"),
+        ("add", "write a note on an event; a second one of yours takes its place"),
+        ("bookmark", "set a bookmark on an event"),
+        ("remove", "take your note off an event, or your bookmark"),
+    ):
+        act = acts.add_parser(name, help=text, description=text, allow_abbrev=False)
+        act.set_defaults(module="notes")
+        _everywhere(act, default=argparse.SUPPRESS)
+        act.add_argument(
+            "trace_id", metavar="TRACE_ID", nargs="?" if name == "list" else None,
+            help="suite/candidate/episode/attempt",
+        )  # fmt: skip
+        if name == "list":
+            _release_options(act)
+            continue
+        act.add_argument(
+            "--seq", type=_from_one, required=True, metavar="N", help="the event's number"
+        )
+        if name == "remove":
+            act.add_argument("--bookmark", action="store_true", help="the bookmark, not the note")
+        if name == "add":
+            act.add_argument("text", metavar="TEXT", help="its words; identifiers are masked")
+
+
+def _cost_command(commands: "Commands") -> None:
+    text = "what people and incidents cost, beside what attempts cost: enter, list"
+    acts = _add(commands, "costs", "costs", text).add_subparsers(
+        dest="act", metavar="ACT", required=True
+    )
+    text = "enter an amount; the same entry again adds nothing"
+    add = acts.add_parser("add", help=text, description=text, allow_abbrev=False)
+    text = "every entry, one a line"
+    shown = acts.add_parser("list", help=text, description=text, allow_abbrev=False)
+    for act in (add, shown):
+        _everywhere(act, default=argparse.SUPPRESS)
+    _release_options(shown)
+    add.add_argument("--suite", required=True, metavar="S", help="suite id")
+    add.add_argument("--candidate", required=True, metavar="C", help="candidate id")
+    add.add_argument(
+        "--kind", choices=("human", "incident"), metavar="KIND",
+        help="human (handling by people) or incident (default: of the entry it corrects)",
+    )  # fmt: skip
+    add.add_argument("--amount", required=True, metavar="USD", help="such as 12.50; never negative")
+    add.add_argument("--currency", choices=("USD",), default="USD", help="USD, and no other")
+    add.add_argument("--note", default="", metavar="TEXT", help="what for; identifiers are masked")
+    add.add_argument(
+        "--id", default="", metavar="ID",
+        help="the entry's own, such as an invoice's (default: a digest of what it says)",
+    )  # fmt: skip
+    add.add_argument("--corrects", default="", metavar="ID", help="stands in place of that entry")
 
 
 def _judge_command(commands: "Commands") -> None:
@@ -376,46 +526,24 @@ def _amount(text: str) -> float:
     return value
 
 
-def _decision_commands(commands: "Commands") -> None:
-    sign = _add(commands, "sign", "decision", "sign a release decision")
-    _release_options(sign)
-    sign.add_argument("--baseline", metavar="B", help="candidate to compare with")
-    sign.add_argument(
-        "--decision", choices=("PROMOTE", "BLOCK", "REPAIR"), metavar="D",
-        help="PROMOTE, BLOCK or REPAIR (default: what the report recommends)",
-    )  # fmt: skip
-    sign.add_argument(
-        "--key", required=True, metavar="KEY", help="key file, .pub or SHA256:… in ssh-agent"
-    )
-    sign.add_argument(
-        "--comment", default="", metavar="TEXT", help="why; needed against the recommendation"
-    )
-    sign.add_argument(
-        "--environment", default="production", metavar="NAME", help="default: production"
-    )
-    check = _add(commands, "verify", "decision", "verify a decision, offline, without a store")
-    check.add_argument("decision", metavar="DECISION", help="a .dsse.json file")
-    check.add_argument(
-        "--candidate-manifest", required=True, metavar="FILE", help="the candidate it must be about"
-    )
-    check.add_argument("--signers", required=True, metavar="FILE", help="who may sign")
-    check.add_argument("--threshold", type=_from_one, metavar="N", help="approvers wanted at least")
-    check.add_argument("--environment", metavar="NAME", help="it must be for this one")
-    check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
-    check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
-    check.add_argument("--report", metavar="FILE", help="report.json it must be about")
-    check.add_argument("--signers-digest", metavar="SHA256", help="the signers file must be this")
-    check.add_argument("--min-seq", type=_from_one, metavar="N", help="refuse an older decision")
-    keys = _add(commands, "keys", "decision", "keys that can sign here; trust one")
-    keys.add_argument(
-        "act", nargs="?", choices=("list", "trust"), default="list",
-        help="trust adds PRINCIPAL and FILE to store/signers",
-    )  # fmt: skip
-    keys.add_argument("principal", nargs="?", help="whose key it is")
-    keys.add_argument("file", nargs="?", help="a .pub file")
-    keys.add_argument(
-        "--roles", default="approver", metavar="LIST", help="comma separated (default: approver)"
-    )
+def program() -> int:
+    """The program itself: run the command that was typed, and leave.
+
+    Threads that answer questions may still be at one. Python ends them where they are, and code of
+    libraries that is ended so takes the process down with it; leaving without Python's own tidying
+    up does not.
+    """
+    code = main()
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.active_count() > 1:
+        import atexit
+
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    return code
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -434,6 +562,9 @@ def main(argv: list[str] | None = None) -> int:
     name = getattr(arguments, "module", None)
     if arguments.export_report and name is None:
         name = "report"
+    from reviewer.cli.say import speak
+
+    speak(arguments.plain)
     module = importlib.import_module(f"reviewer.cli.{name or 'workstation'}")
     try:
         return int(module.run(arguments))

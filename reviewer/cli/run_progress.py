@@ -1,10 +1,9 @@
 """How a run is shown on stderr: a bar on a terminal, now and then a line elsewhere."""
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
-from reviewer.cli.say import note
+from reviewer.cli.say import moving, note
 from reviewer.desk.run_views import RunView
 from reviewer.gates.model import GATES
 
@@ -22,7 +21,7 @@ class Progress:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
+        self._terminal = moving()
         self._bar: tuple[Bar, TaskID] | None = None
         self._said = ""
         self._at = 0.0

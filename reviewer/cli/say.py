@@ -1,10 +1,50 @@
-"""Speaking: data to stdout, everything else to stderr, and nothing from a trace unescaped."""
+"""Speaking: data to stdout, everything else to stderr, and nothing from a trace unescaped.
+
+Plainly is how a screen reader and a log want it: one fact a line, no columns, nothing that moves,
+no sign without its word.
+"""
 
 import json
+import os
 import sys
 from typing import Any
 
 from reviewer.trace.safetext import visible, visible_line
+
+MARKS = {
+    "pass": "pass",
+    "fail": "FAIL",
+    "critical": "critical FAIL",
+    "not_measured": "not measured",
+    "infra": "infra error",
+    "missing": "missing",
+    "quarantined": "quarantined",
+}
+"""The words of the screens for what a gate or an attempt came to."""
+
+_asked = False
+
+
+def speak(plainly: bool) -> None:
+    """How this process speaks: `--plain`, or as the terminal allows."""
+    global _asked
+    _asked = plainly
+
+
+def plain() -> bool:
+    """Whether stdout is spoken to plainly: when asked, where no terminal reads it, and where the
+    terminal can do nothing but print lines."""
+    return _asked or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+
+
+def moving() -> bool:
+    """Whether progress may be drawn on stderr, which rewrites its line again and again."""
+    return not _asked and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
+
+
+def mark(kind: str) -> str:
+    """The word of a mark."""
+    return MARKS.get(kind, kind.replace("_", " "))
 
 
 def out(text: str = "") -> None:
@@ -36,7 +76,15 @@ def fail(text: str, *ways_out: str, exit_code: int) -> int:
 
 
 def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
-    """Aligned columns; a single header line, no ruling."""
+    """Aligned columns below one header line, no ruling; plainly a line for each row, in which every
+    value stands behind its name."""
+    if plain():
+        for row in rows:
+            first, *others = (
+                f"{name} {cell or 'none'}" for name, cell in zip(header, row, strict=True)
+            )
+            fact(f"{first}: {'; '.join(others)}" if others else first)
+        return
     shown = [header, *(tuple(visible_line(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in shown) for column in range(len(header))]
     for row in shown:
@@ -47,3 +95,19 @@ def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
 def measured(value: float | None, form: str = "{:.4g}") -> str:
     """A number, or the words for having none."""
     return "not measured" if value is None else form.format(value)
+
+
+def measured_s(milliseconds: float | None) -> str:
+    """A duration in seconds, or the words for having none."""
+    return measured(None if milliseconds is None else milliseconds / 1000, "{:.2f}s")
+
+
+def worded(line: str, sides: tuple[str, str] = ("before", "after")) -> str:
+    """A line of a difference without its sign: the word that follows says the same, else the side
+    it is of."""
+    sign, _, rest = line.partition(" ")
+    if sign not in ("~", "-", "+"):
+        return line
+    if sign == "~" or rest.startswith(("changed ", "added ", "removed ")):
+        return rest
+    return f"{sides[0] if sign == '-' else sides[1]}: {rest}"

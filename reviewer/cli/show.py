@@ -1,14 +1,15 @@
-"""`reviewer show` and `reviewer scorecard`: the screens' words, one fact a line, for screen
-readers and logs."""
+"""`reviewer show`: the trajectory's words, one fact a line."""
 
 import argparse
 import textwrap
+from collections.abc import Iterator
 
-from reviewer.cli.opening import desk_of, release_of
-from reviewer.cli.say import fact, measured, out, out_json
+from reviewer.cli.opening import desk_of
+from reviewer.cli.say import fact, mark, measured, measured_s, out, out_json, worded
 from reviewer.desk.desk import Desk
-from reviewer.desk.filtering import check
-from reviewer.desk.views import Scorecard
+from reviewer.desk.trace_events import FIELDS
+from reviewer.desk.trace_text import text_of
+from reviewer.desk.views import EventRow, TraceView
 from reviewer.gates.model import GATES
 from reviewer.trace.safetext import visible
 
@@ -17,12 +18,6 @@ PAGE = 200
 
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
-    return (
-        _scorecard(arguments, desk) if arguments.command == "scorecard" else _show(arguments, desk)
-    )
-
-
-def _show(arguments: argparse.Namespace, desk: Desk) -> int:
     if arguments.event is not None:
         return _event(arguments, desk)
     trace = desk.trace(arguments.trace_id)
@@ -31,33 +26,70 @@ def _show(arguments: argparse.Namespace, desk: Desk) -> int:
 
         out_json(msgspec.to_builtins(trace))
         return 0
-    fact(f"trace {trace.trace_id}")
-    fact(f"verdict {trace.mark}")
+    for line in (*_head(trace), *_clauses(trace), *_figures(trace)):
+        fact(line)
+    if not trace.payload:
+        out("payload not stored: it held raw identifiers")
+    else:
+        fact(f"events {trace.events}")
+        for first in range(0, trace.events, PAGE):
+            for row in desk.events(trace.trace_id, first, PAGE):
+                fact(_row(row))
+    for note in desk.notes(trace.trace_id):
+        text = f": {note.text}" if note.text else ""
+        fact(f"{note.kind} on event {note.seq} by {note.reviewer} {note.at}{text}")
+    return 0
+
+
+def _head(trace: TraceView) -> Iterator[str]:
+    """Where it stands, and its verdict."""
+    yield f"trace {trace.trace_id}"
+    title = f": {trace.title}" if trace.title else ""
+    yield f"episode {trace.episode_id}{title}"
+    if trace.user_request:
+        yield f"request {trace.user_request}"
+    yield f"candidate {trace.candidate_id}"
+    many = max(len(trace.attempts), trace.attempt)
+    yield f"attempt {trace.attempt} of {many}: {', '.join(mark(x.mark) for x in trace.attempts)}"
+    yield f"verdict {mark(trace.mark)}"
     for gate, result in zip(GATES, trace.results, strict=True):
-        fact(f"gate {gate}: {result}")
+        yield f"gate {gate}: {mark(result)}"
+    for name, text in trace.said:
+        yield f"source {name}: {text}"
+    for text in trace.notes:
+        yield f"source note: {text}"
+
+
+def _clauses(trace: TraceView) -> Iterator[str]:
+    """What was found, and what the contract asks."""
     for finding in trace.findings:
         where = f" event {finding.seq}" if finding.seq is not None else ""
         kind = f"({finding.gate}, {finding.severity})"
-        fact(f"finding {finding.code} {kind}{where} {finding.detail}".rstrip())
+        yield f"finding {finding.code} {kind}{where} {finding.detail}".rstrip()
     for clause in trace.clauses:
         where = f" (event {clause.seq})" if clause.seq is not None else ""
-        fact(f"clause {clause.mark} {clause.gate}: {clause.text}{where}")
-    fact(f"final state {trace.final_state}")
-    fact(f"steps {trace.steps}")
-    fact(f"cost {measured(trace.cost_usd, '${:.4g}')}")
-    fact(f"latency {measured(trace.latency_ms, '{:.0f} ms')}")
-    fact(f"ended {trace.termination or 'not said'}")
-    fact(f"source {trace.source_path} record {trace.source_record} sha256 {trace.source_sha256}")
-    if not trace.payload:
-        out("payload not stored: it held raw identifiers")
-        return 0
-    for first in range(0, trace.events, PAGE):
-        for row in desk.events(trace.trace_id, first, PAGE):
-            mark = {"critical": "▲", "fail": "✗", None: " "}.get(row.mark, "○")
-            actor = f" by {row.actor}" if row.actor else ""
-            status = f" {row.status}" if row.status else ""
-            fact(f"{mark} {row.seq:>4} {row.kind}{actor}: {row.title}{status}")
-    return 0
+        yield f"clause {mark(clause.mark)} {clause.gate}: {clause.text}{where}"
+
+
+def _figures(trace: TraceView) -> Iterator[str]:
+    yield f"final state {trace.final_state}"
+    yield f"steps {trace.steps}"
+    yield f"cost {measured(trace.cost_usd, '${:.4g}')}"
+    yield f"latency {measured_s(trace.latency_ms)}"
+    yield f"ended {trace.termination or 'not said'}"
+    yield f"source {trace.source_path} record {trace.source_record} sha256 {trace.source_sha256}"
+
+
+def _row(row: EventRow) -> str:
+    """One event in a line: what it is, how long it took, and what stands against it."""
+    actor = f" by {row.actor}" if row.actor else ""
+    told = f"event {row.seq} {row.kind}{actor}: {row.title}"
+    told += f" {row.status}" if row.status else ""
+    told += f"; {measured_s(row.latency_ms)}" if row.latency_ms is not None else ""
+    told += f"; {measured(row.cost_usd, '${:.4g}')}" if row.cost_usd is not None else ""
+    place, of = row.group
+    told += f"; call {place} of {of} made together" if of else ""
+    return told + (f"; {mark(row.mark)} {' '.join(row.codes)}".rstrip() if row.mark else "")
 
 
 def _event(arguments: argparse.Namespace, desk: Desk) -> int:
@@ -65,84 +97,19 @@ def _event(arguments: argparse.Namespace, desk: Desk) -> int:
     if arguments.json:
         import msgspec
 
-        out_json(msgspec.to_builtins(event))
+        told = msgspec.to_builtins(event)
+        told |= {name: event.text(name) for name in FIELDS} | {"raw": text_of(event.raw)}
+        del told["fields"]
+        out_json(told)
         return 0
     row = event.row
     fact(f"event {row.seq} {row.kind} {row.title} {row.status or ''}".rstrip())
-    for name in ("arguments", "observation", "message", "approval", "state"):
-        text = getattr(event, name)
+    for name in FIELDS:
+        text = event.text(name)
         if text:
             out(f"{name}:\n{textwrap.indent(visible(text), '  ')}")
+    for other in event.related:
+        fact(f"same call: event {other.seq} {other.kind} {other.status or ''}".rstrip())
     for line in event.state_changes:
-        fact(f"changed {line}")
+        fact(worded(line))
     return 0
-
-
-def _scorecard(arguments: argparse.Namespace, desk: Desk) -> int:
-    suite, candidate = release_of(arguments, desk)
-    check(arguments.filter)
-    card = desk.scorecard(suite, candidate)
-    if arguments.json:
-        import msgspec
-
-        out_json(msgspec.to_builtins(card))
-        return 0
-    _head(card)
-    how = (arguments.sort, arguments.descending, arguments.failing, arguments.filter)
-    if arguments.group is None:
-        keys = desk.order(suite, candidate, *how)
-        if arguments.filter or arguments.failing:
-            fact(f"episodes {len(keys)} of {card.episodes} shown")
-        _rows(desk, suite, candidate, keys, card.pass_hat_k)
-        return 0
-    for group in desk.groups(suite, candidate, arguments.group, *how):
-        fact(
-            f"{arguments.group} {group.label or '(none)'}: {group.episodes} episodes; "
-            f"hard pass {group.passes} of {group.attempts}; {group.critical} critical; "
-            f"{group.infra} infra; pass^{card.pass_hat_k} {measured(group.pass_hat, '{:.3f}')}; "
-            f"mean cost {measured(group.mean_cost_usd, '${:.3g}')}"
-        )
-        _rows(desk, suite, candidate, list(group.keys), card.pass_hat_k)
-    return 0
-
-
-def _rows(desk: Desk, suite: str, candidate: str, keys: list[int], k: int) -> None:
-    for first in range(0, len(keys), PAGE):
-        for row in desk.rows(suite, candidate, keys[first : first + PAGE]):
-            cells = "  ".join(
-                f"{gate} {cell.mark.replace('_', ' ')}"
-                for gate, cell in zip(GATES, row.cells, strict=True)
-            )
-            marks = " ".join(mark.mark.replace("_", " ") for mark in row.attempts)
-            fact(
-                f"episode {row.episode_id}: {cells}; attempts {marks}; "
-                f"pass^{k} {measured(row.pass_hat, '{:.3f}')}; "
-                f"mean cost {measured(row.mean_cost_usd, '${:.3g}')}; "
-                f"latency p50 {measured(row.latency_p50_ms, '{:.0f} ms')}"
-                + (f"; flags {' '.join(row.flags)}" if row.flags else "")
-            )
-
-
-def _head(card: Scorecard) -> None:
-    fact(f"suite {card.suite.suite_id}  candidate {card.candidate_id}")
-    fact(f"recommendation {card.recommendation}")
-    for reason in card.reasons:
-        fact(f"reason {reason.number} {reason.text}: {reason.observed} (policy {reason.policy})")
-        for item in reason.evidence:
-            where = f" event {item.seq}" if item.seq is not None else ""
-            fact(f"  {item.trace_id}{where} {item.code}")
-    for need in card.needs:
-        fact(f"needs {need}")
-    slots = card.slots
-    fact(
-        f"attempts {slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
-        f"{slots.quarantined} quarantined, {slots.missing} missing, {slots.extra} extra"
-    )
-    for name, rate in (("hard pass", card.hard_pass), (f"pass^{card.pass_hat_k}", card.pass_hat)):
-        bounds = (
-            "" if rate.low is None or rate.high is None else f" [{rate.low:.3f}, {rate.high:.3f}]"
-        )
-        why = f" ({rate.why})" if rate.why else ""
-        fact(f"{name} {measured(rate.value, '{:.3f}')}{bounds} policy {rate.policy}{why}")
-    fact(f"critical {card.critical}, true rate at most {measured(card.critical_upper, '{:.3f}')}")
-    fact(f"CPST {measured(card.cpst_usd, '${:.4g}')} of {card.cpst_budget_usd}")

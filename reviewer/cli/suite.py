@@ -75,8 +75,8 @@ def _show(arguments: argparse.Namespace) -> int:
     )
     for episode in suite.episodes:
         out(f"episode {episode.episode_id}  {episode.title}")
-        out(f"  required   {', '.join(episode.tools.required) or 'none'}")
-        out(f"  forbidden  {', '.join(episode.tools.forbidden) or 'none'}")
+        out(f"  required {', '.join(episode.tools.required) or 'none'}")
+        out(f"  forbidden {', '.join(episode.tools.forbidden) or 'none'}")
     return 0
 
 

@@ -1,16 +1,24 @@
-"""`reviewer init`, `doctor`, `backup` and `schema`."""
+"""`reviewer init`, `doctor`, `backup`, `restore` and `schema`."""
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
-from reviewer.cli.say import note, out, out_json
+from reviewer.cli.say import note, out, out_json, plain
+
+if TYPE_CHECKING:
+    from reviewer.db.journal import Head
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return {"init": _init, "doctor": _doctor, "backup": _backup, "schema": _schema}[
-        arguments.command
-    ](arguments)
+    return {
+        "init": _init,
+        "doctor": _doctor,
+        "backup": _backup,
+        "restore": _restore,
+        "schema": _schema,
+    }[arguments.command](arguments)
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -35,18 +43,36 @@ def _doctor(arguments: argparse.Namespace) -> int:
         out_json([{"check": c.name, "ok": c.ok, "text": c.text} for c in found])
     else:
         for check in found:
-            mark = {True: "✓ ok  ", False: "✗ FAIL", None: "~ note"}[check.ok]
-            out(f"{mark}  {check.name}: {check.text}")
+            words = {True: "✓ ok    ", False: "✗ FAIL  ", None: "~ note  "}[check.ok]
+            how = f"{words.split()[1]} " if plain() else words
+            out(f"{how}{check.name}: {check.text}")
     return 20 if any(check.ok is False for check in found) else 0
 
 
 def _backup(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.doctor import backup
+    from reviewer.desk.backups import backup
 
     target = Path(arguments.file)
-    size = backup(workspace_of(arguments), target)
-    note(f"wrote {target}, {size:,} bytes")
+    made = backup(workspace_of(arguments), target)
+    note(f"wrote {target}, {made.size:,} bytes, up to {_entry(made.head)}")
     return 0
+
+
+def _restore(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.backups import restore
+
+    workspace = workspace_of(arguments)
+    done = restore(workspace, Path(arguments.file), arguments.replace)
+    note(f"{workspace.store} is {arguments.file} now, up to {_entry(done.head)}")
+    if done.aside is not None:
+        told = "another history" if done.later is None else f"{max(done.later, 0)} entries more"
+        note(f"the store before it has {told} and lies in {done.aside}")
+    note("reviewer doctor says how the signed files beside it stand")
+    return 0
+
+
+def _entry(head: "Head") -> str:
+    return f"journal entry {head.seq}, head {head.hash.hex()[:16]}"
 
 
 def _schema(arguments: argparse.Namespace) -> int:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reviewer.cli.head_start import MISSING, begin
 from reviewer.cli.opening import workspace_of
-from reviewer.cli.say import fail
+from reviewer.cli.say import fail, plain
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.desk.protocol import DeskProtocol
     from reviewer.desk.run_views import RunOrder
     from reviewer.desk.workspace import Workspace
+    from reviewer.tui.settings import Settings
 
 
 class LaterDesk:
@@ -71,23 +72,36 @@ class LaterDesk:
 def run(arguments: argparse.Namespace) -> int:
     desk = LaterDesk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
     try:
-        return open_on(cast("DeskProtocol", desk), mouse=not arguments.no_mouse)
+        return open_on(cast("DeskProtocol", desk), settings_of(arguments))
     finally:
         desk.close()
 
 
-def open_on(desk: "DeskProtocol", mouse: bool = True, runs: "Sequence[RunOrder]" = ()) -> int:
-    """Open the screens; needs a terminal. `runs` are begun one after another, once they stand."""
+def settings_of(arguments: argparse.Namespace) -> "Settings":
+    """The settings of the person at this terminal, and what the command line says otherwise."""
+    from reviewer.tui.settings import read
+
+    settings = read(arguments.settings)
+    return settings.without_mouse("--no-mouse") if arguments.no_mouse else settings
+
+
+def open_on(
+    desk: "DeskProtocol",
+    settings: "Settings",
+    runs: "Sequence[RunOrder]" = (),
+    tour: bool = False,
+) -> int:
+    """Open the screens; needs a terminal to draw on. `runs` are begun one after another, once they
+    stand; `tour` shows them to somebody who may see them for the first time."""
     import sys
 
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if plain() or not sys.stdin.isatty():
         return fail(
-            "the workstation needs a terminal",
+            "the workstation needs a terminal to draw on",
             "reviewer --export-report OUT writes the report without a screen",
-            "reviewer scorecard --plain prints the scorecard",
+            "reviewer scorecard prints the scorecard, one fact a line",
             exit_code=2,
         )
     from reviewer.tui.app import run as run_app
 
-    run_app(desk, mouse=mouse, runs=runs)
-    return 0
+    return run_app(desk, settings=settings, runs=runs, tour=tour)

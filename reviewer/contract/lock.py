@@ -66,11 +66,33 @@ def make_lock(suite_id: str, files: Mapping[str, bytes]) -> bytes:
         problems.append(Problem(LOCK_FILE, "$.suite_id", reason))
     if problems:
         raise ContractError.of(problems)
-    entries = [
-        {"path": path, "sha256": sha256_hex(files[path]), "size": len(files[path])}
-        for path in sorted(files, key=_by_bytes)
-    ]
-    return canonical_bytes({"schema": LOCK_SCHEMA, "suite_id": suite_id, "files": entries})
+    return _lock_bytes(
+        suite_id,
+        (
+            LockEntry(path, sha256_hex(files[path]), len(files[path]))
+            for path in sorted(files, key=_by_bytes)
+        ),
+    )
+
+
+def lock_parts(suite_id: str) -> tuple[bytes, bytes]:
+    """What stands before and behind the entries of a lock, which are joined by commas."""
+    whole = canonical_bytes({"schema": LOCK_SCHEMA, "suite_id": suite_id, "files": []})
+    cut = whole.index(b"[") + 1
+    return whole[:cut], whole[cut:]
+
+
+def entry_bytes(path: str, sha256: str, size: int) -> bytes:
+    """One entry of a lock in RFC 8785 form. (`rfc8785` walks in Python; a hundred thousand entries
+    would wait.)"""
+    plain = path.isascii() and path.isprintable() and '"' not in path and "\\" not in path
+    name = f'"{path}"' if plain else canonical_bytes(path, LOCK_FILE).decode()
+    return f'{{"path":{name},"sha256":"{sha256}","size":{size}}}'.encode()
+
+
+def _lock_bytes(suite_id: str, entries: Iterable[LockEntry]) -> bytes:
+    head, tail = lock_parts(suite_id)
+    return head + b",".join(entry_bytes(*entry) for entry in entries) + tail
 
 
 def suite_digest(lock_bytes: bytes) -> str:
@@ -100,7 +122,7 @@ def read_lock(lock_bytes: bytes) -> Lock:
         raise ContractError.of(problems)
     if paths != sorted(paths, key=_by_bytes):
         raise ContractError(LOCK_FILE, "$.files", "must be sorted by path")
-    if canonical_bytes(raw, LOCK_FILE) != lock_bytes:
+    if _lock_bytes(suite_id, entries) != lock_bytes:
         raise ContractError(LOCK_FILE, "$", "is not in canonical form (RFC 8785)")
     return Lock(suite_id, entries)
 
@@ -155,15 +177,16 @@ def _path_problems(paths: Iterable[str], file: str) -> list[Problem]:
     problems = []
     folded: dict[str, str] = {}
     for path in paths:
-        where = f"`{shown(path, 200)}`"
         if (reason := path_problem(path)) is not None:
-            problems.append(Problem(file, "$.files", f"{where} {reason}"))
-        other = folded.get(path.casefold())
-        folded[path.casefold()] = path
+            problems.append(Problem(file, "$.files", f"`{shown(path, 200)}` {reason}"))
+        plain = path.casefold()
+        other = folded.get(plain)
+        folded[plain] = path
         if other == path:
-            problems.append(Problem(file, "$.files", f"{where} is listed twice"))
+            problems.append(Problem(file, "$.files", f"`{shown(path, 200)}` is listed twice"))
         elif other is not None:
-            reason = f"{where} and `{shown(other, 200)}` are one file where case is ignored"
+            both = f"`{shown(path, 200)}` and `{shown(other, 200)}`"
+            reason = f"{both} are one file where case is ignored"
             problems.append(Problem(file, "$.files", reason))
     return problems
 

@@ -9,10 +9,13 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from reviewer.contract.learned import learned
+
 Order = Literal["any", "in_order", "exact", "subset", "superset"]
 TrajectoryMatch = Literal["strict", "unordered", "subset", "superset"]
 Category = Literal["golden", "secondary", "negative", "task"]
 Mode = Literal["point", "strict"]
+Stopping = Literal["fixed", "live"]
 Scale = Literal["binary", "five", "levels"]
 Preset = Literal["pairwise", "correctness-completeness-relevance", "completion", "faithfulness"]
 
@@ -120,7 +123,11 @@ class ApprovalPolicy(Value, frozen=True):
 
 
 class Policy(Value, frozen=True):
-    """When a candidate may be promoted. Limits are inclusive on the good side; None sets none."""
+    """When a candidate may be promoted. Limits are inclusive on the good side; None sets none.
+
+    `stopping` says how strict bounds come about: `fixed` where episodes and attempts were settled
+    beforehand, `live` where the suite grows until its bounds are met.
+    """
 
     attempts: int = 3
     hard_pass_rate: float = 1.0
@@ -134,6 +141,7 @@ class Policy(Value, frozen=True):
     labels: LabelPolicy = LabelPolicy()
     approvals: ApprovalPolicy = ApprovalPolicy()
     mode: Mode = "point"
+    stopping: Stopping = "fixed"
 
 
 class RedactionRules(Value, frozen=True):
@@ -257,3 +265,6 @@ class Candidate(Value, frozen=True):
     config: dict[str, Any] = {}
     runner: dict[str, Any] = {}
     prices: dict[str, Any] = {}
+
+
+learned(Suite, Rubric, JudgePrompt, Candidate)

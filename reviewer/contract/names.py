@@ -34,7 +34,7 @@ def path_problem(path: str) -> str | None:
         return "contains a backslash"
     if unprintable(path):
         return "contains a control character"
-    if path != unicodedata.normalize("NFC", path):
+    if not path.isascii() and path != unicodedata.normalize("NFC", path):
         return "is not in Unicode form NFC"
     if path.startswith("/"):
         return "is absolute"
@@ -45,6 +45,8 @@ def path_problem(path: str) -> str | None:
 
 def unprintable(text: str) -> bool:
     """Whether `text` holds control, format, surrogate or line-breaking characters."""
+    if text.isascii():
+        return not text.isprintable()
     return any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text)
 
 

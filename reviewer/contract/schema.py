@@ -23,7 +23,7 @@ from reviewer.contract.fields import (
     Texts,
     once,
 )
-from reviewer.contract.model import Category, Mode, Order, TrajectoryMatch
+from reviewer.contract.model import Category, Mode, Order, Stopping, TrajectoryMatch
 from reviewer.contract.simulator import SimulatorShape
 
 Detector = Literal["email", "card", "iban", "phone", "secret", "ssn"]
@@ -142,7 +142,11 @@ class ApprovalsShape(Shape):
 
 
 class PolicyShape(Shape):
-    """When a candidate may be promoted. An absent or null limit sets none."""
+    """When a candidate may be promoted. An absent or null limit sets none.
+
+    In `strict` mode limits are compared with confidence bounds; with `live` stopping, with bounds
+    that hold at every look.
+    """
 
     attempts: Positive = 3
     hard_pass_rate: Rate = 1.0
@@ -156,6 +160,7 @@ class PolicyShape(Shape):
     labels: LabelsShape = LabelsShape()
     approvals: ApprovalsShape = ApprovalsShape()
     mode: Mode = "point"
+    stopping: Stopping = "fixed"
 
 
 class RedactionShape(Shape):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from reviewer.contract.errors import ContractError
+from reviewer.contract.learned import learned
 from reviewer.contract.model import Value
 
 
@@ -52,6 +53,9 @@ class ScriptedEpisode(Value, frozen=True):
 class Script(Value, frozen=True):
     episodes: dict[str, ScriptedEpisode]
     spread: float = 0.1
+
+
+learned(Script)
 
 
 def read_script(data: bytes, file: str = "script.json") -> Script:

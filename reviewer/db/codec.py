@@ -3,6 +3,8 @@ integer nano-USD so that sums are exact whatever their order."""
 
 import math
 import struct
+import sys
+from array import array
 from collections.abc import Iterable, Sequence
 
 from reviewer.gates.model import GATES, Finding, Result, Verdict
@@ -58,6 +60,17 @@ def unpack_diagnostics(blob: bytes | None) -> tuple[float | None, ...]:
     if blob is None:
         return (None,) * len(DIAGNOSTICS)
     return tuple(None if math.isnan(value) else value for value in _SIX.unpack(blob))
+
+
+def diagnostic_columns(blobs: Sequence[bytes]) -> "list[array[float]]":
+    """A column for each of DIAGNOSTICS, NaN where it is undefined: `unpack_diagnostics` of many at
+    once. Raises ValueError for a blob of another size."""
+    values = array("f", b"".join(blobs))
+    if len(values) != len(DIAGNOSTICS) * len(blobs):
+        raise ValueError("diagnostics of another size")
+    if sys.byteorder == "big":
+        values.byteswap()
+    return [values[n :: len(DIAGNOSTICS)] for n in range(len(DIAGNOSTICS))]
 
 
 def nano(cost_usd: float) -> int:

@@ -5,6 +5,7 @@ a commit may run), never longer: SQLite before 3.51.3 can lose data when two con
 checkpoint at the same instant, and an import, a run and a workstation must live side by side.
 """
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -94,7 +95,7 @@ def writer(path: Path) -> sqlite3.Connection:
             connection.close()
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"{path}: cannot be opened for writing ({error})") from error
+        raise StoreError(unwritten(path, error)) from error
     if mode != "wal" or level != 2:
         connection.close()
         raise StoreError(
@@ -141,9 +142,7 @@ def write_lock(path: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     try:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StoreError(
-            f"{lock}: cannot be opened, so nothing can be written ({error.strerror})"
-        ) from error
+        raise StoreError(unwritten(lock, error)) from error
     deadline = time.monotonic() + seconds
     try:
         while True:
@@ -176,7 +175,19 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
                     connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise StoreError(f"{path}: nothing was written ({error})") from error
+            raise StoreError(unwritten(path, error)) from error
+
+
+def unwritten(path: Path, error: sqlite3.Error | OSError) -> str:
+    """Why nothing was written to `path`, in a line of the workstation, and what helps."""
+    number = error.errno if isinstance(error, OSError) else None
+    name = getattr(error, "sqlite_errorname", "")  # not on an error that SQLite did not raise
+    if number in (errno.ENOSPC, errno.EDQUOT) or name.startswith("SQLITE_FULL"):
+        return f"{path}: disk full, nothing written; free some space, do it again"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS) or name.startswith("SQLITE_READONLY"):
+        return f"{path}: read-only, nothing written; make its folder writable"
+    why = error.strerror if isinstance(error, OSError) else error
+    return f"{path}: nothing was written ({why}); reviewer doctor says whether it is whole"
 
 
 def close_writer(connection: sqlite3.Connection, path: Path) -> None:

@@ -2,32 +2,32 @@
 is read from roll-ups; 100,000 episodes are one statement."""
 
 import sqlite3
-from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from reviewer.db.codec import FAIL
 from reviewer.db.filter_sql import (
     CATEGORY,
     COST,
     FAILS,
     LATENCY,
     STEPS,
-    Beside,
     pass_hat,
-    provide,
     where,
 )
 from reviewer.db.filter_text import Term
 from reviewer.gates.model import GATES
 
 GroupBy = Literal["none", "tag", "category"]
+Provide = Callable[[sqlite3.Connection], None]
+"""Puts the candidate's median latencies into `temp.latency` of a connection, where they are not."""
 
 
 class Asked(NamedTuple):
-    """Which episodes, in which order. `k` is that of pass^k."""
+    """Which episodes, in which order. `k` is that of pass^k; `complete` says that every episode of
+    the suite has a roll-up, so that nothing need be asked of episodes but what is shown."""
 
     suite: int
     candidate: int
@@ -36,6 +36,18 @@ class Asked(NamedTuple):
     descending: bool = False
     only_failing: bool = False
     terms: tuple[Term, ...] = ()
+    complete: bool = False
+
+
+class _From(NamedTuple):
+    """FROM and WHERE with its parameters, the column with the episode's key, and whether first sets
+    are among the tables."""
+
+    tables: str
+    clause: str
+    bound: dict[str, object]
+    key: str
+    firsts: bool
 
 
 class GroupRow(NamedTuple):
@@ -69,82 +81,96 @@ class SideRow(NamedTuple):
     fail: tuple[int, ...]
 
 
-_WORST = f"coalesce(r.critical, 0) DESC, {FAILS} DESC, r.attempts IS NULL, e.position"
-_GATE_ORDERS = {
-    gate: f"coalesce(r.fail_{n}, 0) DESC, coalesce(r.unknown_{n}, 0) DESC, e.position"
-    for n, gate in enumerate(GATES)
+_WORST = (("coalesce(r.critical, 0)", True), (FAILS, True), ("r.attempts IS NULL", False))
+_PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
+    "worst": _WORST,
+    "episode": (("e.episode_id", False),),
+    "attempts": (("coalesce(r.attempts, 0)", False),),
+    **{
+        gate: ((f"coalesce(r.fail_{n}, 0)", True), (f"coalesce(r.unknown_{n}, 0)", True))
+        for n, gate in enumerate(GATES)
+    },
 }
+"""(expression, whether it falls), the first that differs deciding; then the suite's order."""
 _FIGURES = {"cost": COST, "latency": LATENCY, "steps": STEPS}
 ORDERS = (
     "worst", "episode", "pass", "cost", "latency", "steps", "attempts", "tags", *GATES
 )  # fmt: skip
 
 
-def _ordered(asked: Asked, firsts: bool) -> tuple[str, bool]:
-    """ORDER BY, and whether the answer is to be turned round. A figure that is not known comes
-    last either way. Raises KeyError for an unknown order."""
+def _ordered(asked: Asked, among: _From) -> str:
+    """ORDER BY. A figure that is not known comes last either way; keys rise as the suite's order
+    does. Raises KeyError for an unknown order."""
     falling = " DESC" if asked.descending else ""
     if asked.by in _FIGURES or asked.by == "pass":
-        figure = pass_hat(asked.k, firsts) if asked.by == "pass" else _FIGURES[asked.by]
-        return f"({figure}) IS NULL, ({figure}){falling}, e.position", False
+        figure = pass_hat(asked.k, among.firsts) if asked.by == "pass" else _FIGURES[asked.by]
+        return f"({figure}){falling} NULLS LAST, {among.key}"
     if asked.by == "tags":
-        return f"e.tags = '[]', e.tags{falling}, e.position", False
-    plain = {
-        "worst": _WORST,
-        "episode": "e.episode_id",
-        "attempts": "coalesce(r.attempts, 0), e.position",
-        **_GATE_ORDERS,
-    }
-    return plain[asked.by], asked.descending
+        return f"e.tags = '[]', e.tags{falling}, {among.key}"
+    terms = (*_PLAIN[asked.by], (among.key, False))
+    return ", ".join(f"{term} DESC" if down != asked.descending else term for term, down in terms)
 
 
-def _from(connection: sqlite3.Connection, asked: Asked) -> tuple[str, str, dict[str, object], bool]:
-    """(FROM, WHERE, parameters, whether first sets are among the tables)."""
+def _from(connection: sqlite3.Connection, asked: Asked) -> _From:
     known = connection.execute(
         "SELECT 1 FROM first_set WHERE candidate=? LIMIT 1", (asked.candidate,)
     ).fetchone()
     firsts = known is not None
-    tables = "episode e LEFT JOIN roll r ON r.candidate = :candidate AND r.episode = e.id"
+    if asked.complete:
+        key, clause = "r.episode", "r.candidate = :candidate"
+        tables = "roll r LEFT JOIN episode e ON e.id = r.episode"
+    else:
+        key, clause = "e.id", "e.suite = :suite"
+        tables = "episode e LEFT JOIN roll r ON r.candidate = :candidate AND r.episode = e.id"
     if firsts:
-        tables += " LEFT JOIN first_set s ON s.candidate = :candidate AND s.episode = e.id"
-    clause, bound = where(connection, asked.terms, asked.k, firsts)
+        tables += f" LEFT JOIN first_set s ON s.candidate = :candidate AND s.episode = {key}"
+    more, bound = where(connection, asked.terms, asked.k, firsts, key)
+    clause += more
     if asked.only_failing:
         clause += f" AND ({FAILS} > 0 OR coalesce(r.critical, 0) > 0)"
     bound |= {"suite": asked.suite, "candidate": asked.candidate}
-    return tables, f"e.suite = :suite{clause}", bound, firsts
+    return _From(tables, clause, bound, key, firsts)
 
 
 def _rows(
-    connection: sqlite3.Connection, sql: str, bound: dict[str, object], beside: Beside
+    connection: sqlite3.Connection, sql: str, among: _From, provide: Provide
 ) -> list[tuple[Any, ...]]:
-    provide(connection, sql, beside)
-    return connection.execute(sql, bound).fetchall()
+    tables = among.tables
+    if LATENCY in sql:
+        provide(connection)
+        tables += f" LEFT JOIN temp.latency l ON l.episode = {among.key}"
+    return connection.execute(sql.replace("{tables}", tables), among.bound).fetchall()
 
 
-def order(connection: sqlite3.Connection, asked: Asked, beside: Beside) -> list[int]:
-    """Episode keys in the asked order. Raises KeyError for an unknown order."""
-    tables, clause, bound, firsts = _from(connection, asked)
-    by, turned = _ordered(asked, firsts)
-    sql = f"SELECT e.id FROM {tables} WHERE {clause} ORDER BY {by}"
-    found = [row[0] for row in _rows(connection, sql, bound, beside)]
-    return found[::-1] if turned else found
+def order(
+    connection: sqlite3.Connection, asked: Asked, provide: Provide, most: int = -1
+) -> list[int]:
+    """Episode keys in the asked order, at most so many of them. Raises KeyError for an unknown
+    order."""
+    among = _from(connection, asked)
+    sql = (
+        f"SELECT {among.key} FROM {{tables}} WHERE {among.clause}"
+        f" ORDER BY {_ordered(asked, among)} LIMIT {most}"
+    )
+    return [row[0] for row in _rows(connection, sql, among, provide)]
 
 
 _LABELS: dict[str, str] = {"tag": "e.tags", "category": CATEGORY}
 
 
 def grouped(
-    connection: sqlite3.Connection, asked: Asked, group: GroupBy, beside: Beside
+    connection: sqlite3.Connection, asked: Asked, group: GroupBy, provide: Provide
 ) -> dict[str, list[int]]:
     """Label → episode keys in the asked order. An episode stands under each of its tags, one
     without any under the empty label; labels come as they first occur."""
-    tables, clause, bound, firsts = _from(connection, asked)
-    by, turned = _ordered(asked, firsts)
-    sql = f"SELECT e.id, {_LABELS[group]} FROM {tables} WHERE {clause} ORDER BY {by}"
-    rows = _rows(connection, sql, bound, beside)
+    among = _from(connection, asked)
+    sql = (
+        f"SELECT {among.key}, {_LABELS[group]} FROM {{tables}} WHERE {among.clause}"
+        f" ORDER BY {_ordered(asked, among)}"
+    )
     labels = _Labels(group)
     found: dict[str, list[int]] = {}
-    for key, raw in reversed(rows) if turned else rows:
+    for key, raw in _rows(connection, sql, among, provide):
         for label in labels[raw]:
             found.setdefault(label, []).append(key)
     return found
@@ -154,13 +180,13 @@ _SUMMED = ("attempts", "passes", "measured", "critical", "infra", "cost_nano", "
 
 
 def group_rows(
-    connection: sqlite3.Connection, asked: Asked, group: GroupBy, beside: Beside
+    connection: sqlite3.Connection, asked: Asked, group: GroupBy, provide: Provide
 ) -> list[GroupRow]:
     """What group heads are made of, over the episodes that the filter lets through."""
-    tables, clause, bound, firsts = _from(connection, asked)
+    among = _from(connection, asked)
     columns = (
         ", ".join(
-            f"coalesce(s.{name}, r.{name}, 0)" if firsts else f"coalesce(r.{name}, 0)"
+            f"coalesce(s.{name}, r.{name}, 0)" if among.firsts else f"coalesce(r.{name}, 0)"
             for name in ("measured", "passes", "attempts")
         ),
         ", ".join(f"coalesce(sum(r.{name}), 0)" for name in _SUMMED),
@@ -168,12 +194,12 @@ def group_rows(
     )
     sql = (
         f"SELECT {_LABELS[group]}, {columns[0]}, count(*), {columns[1]}, {columns[2]}"
-        f" FROM {tables} WHERE {clause} GROUP BY 1, 2, 3, 4"
+        f" FROM {{tables}} WHERE {among.clause} GROUP BY 1, 2, 3, 4"
     )
     labels = _Labels(group)
     return [
         GroupRow._make((label, *row[1:12], row[12:]))
-        for row in _rows(connection, sql, bound, beside)
+        for row in _rows(connection, sql, among, provide)
         for label in labels[row[0]]
     ]
 
@@ -218,6 +244,26 @@ def side_total(connection: sqlite3.Connection, candidate: int) -> SideRow:
     return SideRow._make((0, *row[:5], row[5:]))
 
 
+_RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
+"""What a gate mask has a bit of where a gate fails, critically or not."""
+
+
+def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
+    """Episodes with an attempt that fails, or fails a gate; also one that infrastructure took,
+    whose gates are shown and counted nowhere."""
+    failed = " | ".join(f"r.fail_{gate}" for gate in range(len(GATES)))
+    taken = (
+        "EXISTS (SELECT 1 FROM trace t WHERE t.candidate = r.candidate AND t.episode = r.episode"
+        f" AND t.infra = 1 AND t.gates & {_RED} <> 0)"
+    )
+    rows = connection.execute(
+        f"SELECT episode FROM roll r WHERE candidate=? AND ({FAILS} > 0 OR r.critical > 0"
+        f" OR ({failed}) > 0 OR (r.infra > 0 AND {taken}))",
+        (candidate,),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
 def least_measured(connection: sqlite3.Connection, suite: int, candidate: int) -> int:
     """The fewest measured attempts on any episode of the suite; 0 where one has none."""
     row = connection.execute(
@@ -226,45 +272,3 @@ def least_measured(connection: sqlite3.Connection, suite: int, candidate: int) -
         (candidate, suite),
     ).fetchone()
     return int(row[0])
-
-
-# beside the tables ------------------------------------------------------------------------------
-
-
-class Latencies:
-    """Median latency in ms of each episode of one candidate, over the attempts that have one (type
-    7). Traces are never changed or taken away, so what came behind is all there is to read anew."""
-
-    def __init__(self) -> None:
-        self.medians: dict[int, float] = {}
-        self._last = 0
-
-    def bring_up(self, connection: sqlite3.Connection, candidate: int) -> None:
-        """Take in what was written since."""
-        last = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
-        if last == self._last:
-            return
-        only = ""
-        if self._last:
-            only = (
-                " AND episode IN (SELECT episode FROM trace WHERE id > :last"
-                " AND candidate = :candidate)"
-            )
-        rows = connection.execute(
-            "SELECT episode, latency_ms FROM trace WHERE candidate = :candidate"
-            f" AND latency_ms IS NOT NULL{only} ORDER BY episode",
-            {"candidate": candidate, "last": self._last},
-        ).fetchall()
-        medians = dict(self.medians)
-        for episode, group in groupby(rows, key=itemgetter(0)):
-            medians[episode] = _median([row[1] for row in group])
-        self.medians, self._last = medians, last
-
-
-def _median(values: list[float]) -> float:
-    values.sort()
-    half, odd = divmod(len(values), 2)
-    if odd:
-        return values[half]
-    low = values[half - 1]
-    return low + (values[half] - low) * 0.5

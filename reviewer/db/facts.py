@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
+from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
 from reviewer.gates.model import GATES
 
 
@@ -89,11 +89,15 @@ class FindingRow(NamedTuple):
 _GATE_COLUMNS = ", ".join(
     f"coalesce(r.{word}_{gate}, 0)" for word in ("fail", "unknown") for gate in range(len(GATES))
 )
+_COUNTS = ", ".join(
+    f"coalesce(r.{name}, 0)"
+    for name in (
+        "attempts", "measured", "passes", "critical", "infra", "in_plan", "cost_nano",
+        "cost_unknown", "steps",
+    )
+)  # fmt: skip
 _ROLL = (
-    "SELECT e.id, e.episode_id, e.title, e.tags, coalesce(r.attempts, 0),"
-    " coalesce(r.measured, 0), coalesce(r.passes, 0), coalesce(r.critical, 0),"
-    " coalesce(r.infra, 0), coalesce(r.in_plan, 0), coalesce(r.cost_nano, 0),"
-    f" coalesce(r.cost_unknown, 0), coalesce(r.steps, 0), {_GATE_COLUMNS}"
+    f"SELECT e.id, e.episode_id, e.title, e.tags, {_COUNTS}, {_GATE_COLUMNS}"
     " FROM episode e LEFT JOIN roll r ON r.candidate=:candidate AND r.episode=e.id"
     " WHERE e.suite=:suite"
 )
@@ -137,6 +141,16 @@ def rolls(
     return [_roll(row, firsts) for row in rows]
 
 
+def roll_sums(connection: sqlite3.Connection, candidate: int) -> tuple[int, int, int]:
+    """(episodes with an attempt, attempts, passes) of a candidate."""
+    row = connection.execute(
+        "SELECT coalesce(sum(attempts > 0), 0), coalesce(sum(attempts), 0),"
+        " coalesce(sum(passes), 0) FROM roll WHERE candidate=?",
+        (candidate,),
+    ).fetchone()
+    return row[0], row[1], row[2]
+
+
 def traces_of(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int]
 ) -> list[TraceRow]:
@@ -171,12 +185,43 @@ def trace_of_id(connection: sqlite3.Connection, key: int) -> TraceRow | None:
     return TraceRow(*row) if row else None
 
 
-def failed_traces(connection: sqlite3.Connection, candidate: int) -> list[TraceRow]:
-    """Every trace that failed or was lost to infrastructure."""
-    rows = connection.execute(
-        f"{_TRACE} WHERE candidate=? AND (passed = 0 OR infra = 1) ORDER BY id", (candidate,)
-    )
-    return [TraceRow(*row) for row in rows.fetchall()]
+def count_rows(connection: sqlite3.Connection, suite: int, candidate: int) -> list[tuple[Any, ...]]:
+    """(key, episode id, counts, failures per gate, what is not measured per gate) of every episode
+    in suite order, zeros where the candidate has no attempt. Keys rise with the place in the suite:
+    episodes are only ever added behind."""
+    return connection.execute(
+        f"SELECT e.id, e.episode_id, {_COUNTS}, {_GATE_COLUMNS} FROM episode e"
+        " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE +e.suite=? ORDER BY e.id",
+        (candidate, suite),
+    ).fetchall()
+
+
+def first_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
+    """(key, last attempt, then as `count_rows`) of each first complete set."""
+    return connection.execute(_FIRST, {"candidate": candidate}).fetchall()
+
+
+_FAILED = "t.candidate=? AND (t.passed = 0 OR t.infra = 1)"
+
+
+def failed_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
+    """(key, episode, attempt, gates, critical, infra, sha256) of every trace that failed or was
+    lost to infrastructure, in suite order, then by attempt."""
+    return connection.execute(
+        "SELECT t.id, t.episode, t.attempt, t.gates, t.critical, t.infra, t.sha256 FROM trace t"
+        f" WHERE {_FAILED} ORDER BY t.episode, t.attempt",
+        (candidate,),
+    ).fetchall()
+
+
+def failed_findings(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
+    """(trace, gate, code, seq) of what speaks against those traces, in printed order within each.
+    The join is read from left to right: both sides stand in this order already."""
+    return connection.execute(
+        "SELECT f.trace, f.gate, f.code, f.seq FROM trace t CROSS JOIN finding f ON f.trace = t.id"
+        f" WHERE {_FAILED} AND f.severity <> 'note' ORDER BY t.id, f.n",
+        (candidate,),
+    ).fetchall()
 
 
 def findings(connection: sqlite3.Connection, traces: Sequence[int]) -> list[FindingRow]:
@@ -224,15 +269,42 @@ def _counted(connection: sqlite3.Connection, candidate: int) -> str:
     )
 
 
+_BLOCK = 4096
+
+
+def _scanned(connection: sqlite3.Connection, candidate: int) -> str:
+    """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
+    where a large part is this candidate's, else by its index."""
+    made = connection.execute(
+        "SELECT coalesce(sum(attempts + infra), 0) FROM roll WHERE candidate=?", (candidate,)
+    ).fetchone()[0]
+    held = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
+    return "+t.candidate=?" if 4 * made > held else "t.candidate=?"
+
+
 def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[float], int]:
     """Latencies of every attempt that counts and has one, sorted, and how many have none."""
     rows = connection.execute(
-        "SELECT t.latency_ms FROM trace t WHERE t.candidate=?"
+        f"SELECT t.latency_ms FROM trace t WHERE {_scanned(connection, candidate)}"
         f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}",
         (candidate,),
     ).fetchall()
     known = sorted(row[0] for row in rows if row[0] is not None)
     return known, len(rows) - len(known)
+
+
+def latencies_within(
+    connection: sqlite3.Connection, candidate: int, bound_ms: float
+) -> list[tuple[int, int]]:
+    """Per episode, by key: how many of the latencies that `latencies` gives there are, and how many
+    of them are at most the bound."""
+    return connection.execute(
+        "SELECT count(*), sum(t.latency_ms <= ?) FROM trace t"
+        f" WHERE {_scanned(connection, candidate)} AND t.latency_ms IS NOT NULL"
+        " AND NOT (t.infra = 1 AND t.passed IS NULL)"
+        f"{_counted(connection, candidate)} GROUP BY t.episode ORDER BY t.episode",
+        (bound_ms, candidate),
+    ).fetchall()
 
 
 def unknown_codes(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, int]]:
@@ -252,15 +324,19 @@ def diagnostic_means(
     those are."""
     sums, counts = [0.0] * len(DIAGNOSTICS), [0] * len(DIAGNOSTICS)
     rows = connection.execute(
-        "SELECT t.diagnostics FROM trace t WHERE t.candidate=? AND t.diagnostics IS NOT NULL"
-        f"{_counted(connection, candidate)} ORDER BY t.id",
+        f"SELECT t.diagnostics FROM trace t WHERE {_scanned(connection, candidate)}"
+        f" AND t.diagnostics IS NOT NULL{_counted(connection, candidate)} ORDER BY t.id",
         (candidate,),
-    ).fetchall()
-    for (blob,) in rows:
-        for n, value in enumerate(unpack_diagnostics(blob)):
-            if value is not None:
-                sums[n] += value
-                counts[n] += 1
+    )
+    while block := rows.fetchmany(_BLOCK):
+        columns = diagnostic_columns([blob for (blob,) in block])
+        for n, column in enumerate(columns):
+            total, count = sums[n], counts[n]
+            for value in column:
+                if value == value:  # NaN is not defined
+                    total += value  # one after another, in the order of ids: always the same sum
+                    count += 1
+            sums[n], counts[n] = total, count
     return {
         name: (sums[n] / counts[n] if counts[n] else None, counts[n])
         for n, name in enumerate(DIAGNOSTICS)
@@ -289,7 +365,8 @@ def sources_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str
     """(path, sha256) of every file that gave this candidate a trace, in import order."""
     return connection.execute(
         "SELECT path, sha256 FROM source WHERE id IN"
-        " (SELECT DISTINCT source FROM trace WHERE candidate=?) ORDER BY id",
+        f" (SELECT DISTINCT t.source FROM trace t WHERE {_scanned(connection, candidate)})"
+        " ORDER BY id",
         (candidate,),
     ).fetchall()
 

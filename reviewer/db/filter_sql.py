@@ -1,5 +1,5 @@
-"""A filter of the scorecard as SQL, over episodes `e` beside their roll-up `r` and, where attempts
-were made beyond the plan, their first complete set `s`.
+"""A filter of the scorecard as SQL, over episodes `e` beside their roll-up `r`, where attempts were
+made beyond the plan their first complete set `s`, and where latency is asked for their medians `l`.
 
 SQL's own third truth value does the right thing for what is unknown: neither `cost>0.05` nor
 `-cost>0.05` finds an episode whose cost is not known; `cost:n/m` does.
@@ -7,7 +7,7 @@ SQL's own third truth value does the right thing for what is unknown: neither `c
 
 import sqlite3
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -24,16 +24,8 @@ FAILS = "(coalesce(r.measured, 0) - coalesce(r.passes, 0))"
 _MADE = "(coalesce(r.attempts, 0) + coalesce(r.infra, 0))"
 COST = f"CASE WHEN {_MADE} > 0 AND r.cost_unknown = 0 THEN r.cost_nano / 1e9 / {_MADE} END"
 STEPS = f"CASE WHEN {_MADE} > 0 THEN 1.0 * r.steps / {_MADE} END"
-LATENCY = "latency_of(e.id)"
-CATEGORY = "category_of(e.id)"
-
-
-class Beside(NamedTuple):
-    """What is known of episodes beside the tables: median latencies in ms, None where there is
-    none, and the category of one. Asked for only when a filter, an order or groups need them."""
-
-    latencies: Callable[[], dict[int, float]]
-    category: Callable[[int], str]
+LATENCY = "l.ms"
+CATEGORY = "e.category"
 
 
 class Where(NamedTuple):
@@ -58,20 +50,15 @@ def pass_hat(k: int, firsts: bool) -> str:
     )
 
 
-def provide(connection: sqlite3.Connection, sql: str, beside: Beside) -> None:
-    """Give the connection the functions that a statement asks for."""
-    if LATENCY in sql:
-        connection.create_function("latency_of", 1, beside.latencies().get)
-    if CATEGORY in sql:
-        connection.create_function("category_of", 1, beside.category)
-
-
-def where(connection: sqlite3.Connection, terms: Iterable[Term], k: int, firsts: bool) -> Where:
-    """All terms at once. Binds `:candidate` and `:suite`, which the caller gives."""
+def where(
+    connection: sqlite3.Connection, terms: Iterable[Term], k: int, firsts: bool, key: str
+) -> Where:
+    """All terms at once. Binds `:candidate`, which the caller gives; `key` is the column with the
+    episode's key."""
     clauses: list[str] = []
     bound: dict[str, object] = {}
     for n, term in enumerate(terms):
-        clause, value = _clause(connection, term, f"w{n}", k, firsts)
+        clause, value = _clause(connection, term, f"w{n}", k, firsts, key)
         if value is not None:
             bound[f"w{n}"] = value
         clauses.append(f"NOT ({clause})" if term.negated else f"({clause})")
@@ -79,11 +66,11 @@ def where(connection: sqlite3.Connection, terms: Iterable[Term], k: int, firsts:
 
 
 def _clause(
-    connection: sqlite3.Connection, term: Term, name: str, k: int, firsts: bool
+    connection: sqlite3.Connection, term: Term, name: str, k: int, firsts: bool, key: str
 ) -> tuple[str, object]:
     """(condition, what `:name` in it stands for, None when it names nothing)."""
     if term.field == "gate":
-        return _gate(GATES.index(term.value), term.result), None
+        return _gate(GATES.index(term.value), term.result, key), None
     if term.field in _FIGURES or term.field == "pass":
         figure = pass_hat(k, firsts) if term.field == "pass" else _FIGURES[term.field]
         return _figure(figure, term, name)
@@ -94,10 +81,10 @@ def _clause(
     if term.field == "category":
         return f"{CATEGORY} = :{name}", term.value
     if term.field == "tool":
-        return _tool(connection, term.value, name), term.value
+        return _tool(connection, term.value, name, key), term.value
     if term.field == "code":
         return (
-            "e.id IN (SELECT t.episode FROM finding f CROSS JOIN trace t ON t.id = f.trace"
+            f"{key} IN (SELECT t.episode FROM finding f CROSS JOIN trace t ON t.id = f.trace"
             f" WHERE instr(lower(f.code), :{name}) > 0 AND t.candidate = :candidate)",
             term.value.translate(_LOWER),
         )
@@ -110,13 +97,13 @@ _FIGURES = {"cost": COST, "latency": f"{LATENCY} / 1000.0", "steps": STEPS}
 _SEARCHED = ("e.episode_id", "e.title", "e.tags")
 
 
-def _gate(gate: int, result: str) -> str:
+def _gate(gate: int, result: str, key: str) -> str:
     """What `:n/m` finds, cells show: also an episode without any attempt."""
     fail, unknown = f"coalesce(r.fail_{gate}, 0)", f"coalesce(r.unknown_{gate}, 0)"
     made = "coalesce(r.attempts, 0)"
     if result == "critical":
         return (
-            "e.id IN (SELECT t.episode FROM trace t WHERE t.candidate = :candidate"
+            f"{key} IN (SELECT t.episode FROM trace t WHERE t.candidate = :candidate"
             f" AND (t.passed = 0 OR t.infra = 1) AND ((t.gates >> {2 * gate}) & 3) = 3)"
         )
     return {
@@ -137,7 +124,7 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''").replace("\0", "") + "'"
 
 
-def _tool(connection: sqlite3.Connection, tool: str, name: str) -> str:
+def _tool(connection: sqlite3.Connection, tool: str, name: str, key: str) -> str:
     """Episodes with an attempt that calls a tool.
 
     Full text says which traces may, quickly where they are few; the event rows say which do. Where
@@ -155,12 +142,12 @@ def _tool(connection: sqlite3.Connection, tool: str, name: str) -> str:
         if few <= RARE:
             # A trace in chunks may be longer than what full text holds of it.
             return (
-                "e.id IN (SELECT t.episode FROM search f CROSS JOIN trace t ON t.id = f.rowid"
+                f"{key} IN (SELECT t.episode FROM search f CROSS JOIN trace t ON t.id = f.rowid"
                 f" WHERE f.search MATCH {_text(match)} AND t.candidate = :candidate AND {calls}"
                 " UNION SELECT t.episode FROM chunk c CROSS JOIN trace t ON t.id = c.trace"
                 f" WHERE c.n = 0 AND t.candidate = :candidate AND {calls})"
             )
     return (
-        "EXISTS (SELECT 1 FROM trace t WHERE t.candidate = :candidate AND t.episode = e.id"
+        f"EXISTS (SELECT 1 FROM trace t WHERE t.candidate = :candidate AND t.episode = {key}"
         f" AND {calls})"
     )

@@ -56,6 +56,21 @@ def rebuild_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -
     connection.executemany(_PUT, _firsts(connection, candidate, plan))
 
 
+def recount_firsts(
+    connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], plan: Plan
+) -> None:
+    """Count the sets of some episodes of one candidate anew, inside the caller's transaction."""
+    for episode in episodes:
+        key = candidate, episode
+        connection.execute("DELETE FROM first_set WHERE candidate=? AND episode=?", key)
+        beyond = connection.execute(
+            "SELECT 1 FROM trace WHERE candidate=? AND episode=? AND attempt>? LIMIT 1",
+            (*key, plan.counted),
+        ).fetchone()
+        if beyond:
+            connection.execute(_PUT, _first(connection, *key, plan))
+
+
 def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
     """How many of a candidate's sets are not what its traces give."""
     there = set(

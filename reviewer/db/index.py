@@ -16,6 +16,8 @@ from reviewer.trace.record import ABSENT, Event, kind_of
 
 BATCH = 256
 TEXT_PER_TRACE = 1 << 20
+_EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
 
 
 def pending_events(connection: sqlite3.Connection) -> int:
@@ -48,20 +50,57 @@ def step(connection: sqlite3.Connection, store: Path) -> int:
         held, frame = -1, b""
         for trace, pack, offset, length, count in traces:
             last = trace
-            if pack is None:
-                events = large_events(connection, trace, 0, count)
-            else:
-                if pack != held:
-                    held, frame = pack, frame_bytes(connection, pack)
-                events = decode_record(frame[offset : offset + length]).events
+            if pack is not None and pack != held:
+                held, frame = pack, frame_bytes(connection, pack)
+            raw = None if pack is None else frame[offset : offset + length]
+            events = _events(connection, trace, raw, count)
             rows += event_rows(trace, events)
             texts.append((trace, searchable(events)))
         if not traces:
             return 0
-        connection.executemany("INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        connection.executemany("INSERT INTO search (rowid, body) VALUES (?, ?)", texts)
+        connection.executemany(_EVENT, rows)
+        connection.executemany(_TEXT, texts)
         connection.execute("UPDATE meta SET value=? WHERE key='indexed'", (str(last),))
     return len(traces)
+
+
+def _events(
+    connection: sqlite3.Connection, trace: int, raw: bytes | None, count: int
+) -> list[Event]:
+    """The events of a trace: of its payload, or of its chunks when it has none."""
+    if raw is None:
+        return large_events(connection, trace, 0, count)
+    return decode_record(raw).events
+
+
+def unlisted(connection: sqlite3.Connection, trace: int) -> bool:
+    """Take a trace out of the event rows and the full text before it is changed, inside the
+    caller's transaction; whether it stood there."""
+    (done,) = connection.execute("SELECT value FROM meta WHERE key='indexed'").fetchone()
+    if trace > int(done):
+        return False
+    connection.execute("DELETE FROM event WHERE trace=?", (trace,))
+    # The full text keeps no words of its own: those that stand there have to be told.
+    text = searchable(_stored_events(connection, trace))
+    connection.execute(
+        "INSERT INTO search (search, rowid, body) VALUES ('delete', ?, ?)", (trace, text)
+    )
+    return True
+
+
+def listed(connection: sqlite3.Connection, trace: int) -> None:
+    """Put a changed trace back in, inside the caller's transaction."""
+    events = _stored_events(connection, trace)
+    connection.executemany(_EVENT, event_rows(trace, events))
+    connection.execute(_TEXT, (trace, searchable(events)))
+
+
+def _stored_events(connection: sqlite3.Connection, trace: int) -> list[Event]:
+    pack, offset, length, count = connection.execute(
+        "SELECT pack, offset, length, events FROM trace WHERE id=?", (trace,)
+    ).fetchone()
+    raw = None if pack is None else frame_bytes(connection, pack)[offset : offset + length]
+    return _events(connection, trace, raw, count)
 
 
 def event_rows(trace: int, events: list[Event]) -> list[tuple[object, ...]]:

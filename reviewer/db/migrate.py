@@ -9,9 +9,12 @@ from reviewer.db.connection import (
     close_writer,
     create_file,
     scripts,
+    unwritten,
     write_lock,
     writer,
 )
+from reviewer.db.contracts import split_old
+from reviewer.db.decisions import fill_old
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -26,7 +29,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         except FileExistsError:
             pass  # another process made it between the look and the act
         except OSError as error:
-            raise StoreError(f"{path}: cannot be created ({error.strerror})") from error
+            raise StoreError(unwritten(path, error)) from error
     with write_lock(path):
         connection = writer(path)
         try:
@@ -35,7 +38,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
                 _apply(connection, known)
         except sqlite3.Error as error:
             connection.close()
-            raise StoreError(f"{path}: its schema cannot be made ({error})") from error
+            raise StoreError(unwritten(path, error)) from error
     return connection
 
 
@@ -67,8 +70,10 @@ def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
     try:
         before = version_of(connection)
         steps.apply(Database(connection, recursive_triggers=True))
+        split_old(connection)
         if before == 1:
             _count_firsts(connection)
+        fill_old(connection)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={len(known)}")
         connection.execute("COMMIT")
@@ -84,6 +89,6 @@ def _count_firsts(connection: sqlite3.Connection) -> None:
     from reviewer.db.firsts import rebuild_firsts
 
     for suite in registry.suites(connection):
-        body = registry.suite_body(connection, suite.suite_id)
+        body = registry.suite_head(connection, suite.suite_id)
         for one in registry.candidates(connection, suite.id):
             rebuild_firsts(connection, one.id, registry.plan_of(body, one.planned))

@@ -11,7 +11,7 @@ RECORDED = "notes.recorded"
 
 
 class NoteRow(NamedTuple):
-    """One act on one event. `suite` and `trace` are ids, `body` the note as it travels."""
+    """One act on one event. `suite` and `trace` are ids, `body` what its uid is the digest of."""
 
     uid: str
     suite: str
@@ -27,8 +27,13 @@ NOTES: Table[NoteRow] = Table("note", NoteRow._fields, RECORDED)
 
 record = NOTES.record
 
-_LAST = "SELECT body FROM note WHERE id IN (SELECT max(id) FROM note WHERE {} GROUP BY {})"
-_BY = "trace, seq, kind, reviewer"
+# Of the acts of one person on one event and kind the latest counts, in whichever order they came.
+_LATEST = (
+    "SELECT body FROM note AS one WHERE {} AND NOT EXISTS (SELECT 1 FROM note AS later"
+    " WHERE later.trace=one.trace AND later.seq=one.seq AND later.kind=one.kind"
+    " AND later.reviewer=one.reviewer AND (later.at, later.uid) > (one.at, one.uid))"
+    " ORDER BY trace, seq, kind, reviewer"
+)
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -44,6 +49,9 @@ class Standing(msgspec.Struct, frozen=True):
     at: str
 
 
+_standing_of = msgspec.json.Decoder(Standing)
+
+
 def of_trace(connection: sqlite3.Connection, trace_id: str) -> list[Standing]:
     """What stands on the events of one trace, by event."""
     return _standing(connection, "trace=?", trace_id)
@@ -55,7 +63,17 @@ def of_suite(connection: sqlite3.Connection, suite_id: str) -> list[Standing]:
 
 
 def _standing(connection: sqlite3.Connection, where: str, value: str) -> list[Standing]:
-    query = f"{_LAST.format(where, _BY)} ORDER BY {_BY}"
-    rows = connection.execute(query, (value,)).fetchall()
-    last = [msgspec.json.decode(body, type=Standing) for (body,) in rows]
-    return [each for each in last if not each.removed]
+    rows = connection.execute(_LATEST.format(where), (value,)).fetchall()
+    latest = [_standing_of.decode(body) for (body,) in rows]
+    return [each for each in latest if not each.removed]
+
+
+def last_act(
+    connection: sqlite3.Connection, trace_id: str, seq: int, kind: str, reviewer: str
+) -> str:
+    """When this person last did something of this kind on this event; "" for never."""
+    row = connection.execute(
+        "SELECT max(at) FROM note WHERE trace=? AND seq=? AND kind=? AND reviewer=?",
+        (trace_id, seq, kind, reviewer),
+    ).fetchone()
+    return row[0] or ""

@@ -7,7 +7,7 @@ but the events) and its events in frames of about 256 KB, so that opening it rea
 import hashlib
 import sqlite3
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import zstandard
@@ -140,19 +140,40 @@ def large_head(connection: sqlite3.Connection, trace: int) -> TraceRecord | None
     return _decoded(_record, heads[0], f"the head of trace {trace}") if heads else None
 
 
+class ChunkPlace(NamedTuple):
+    """Which events a chunk of a large trace holds: `events` of them from number `first_seq` on."""
+
+    n: int
+    first_seq: int
+    events: int
+
+
+def chunk_places(
+    connection: sqlite3.Connection, trace: int, first: int, count: int
+) -> list[ChunkPlace]:
+    """The chunks that hold events at positions first..first+count-1 (from 0), in order."""
+    rows = connection.execute(
+        "SELECT n, first_seq, events FROM chunk WHERE trace=? AND first_seq > 0 AND first_seq <= ?"
+        " AND first_seq + events > ? ORDER BY n",
+        (trace, first + count, first + 1),
+    ).fetchall()
+    return [ChunkPlace(*row) for row in rows]
+
+
+def chunk_events(connection: sqlite3.Connection, trace: int, n: int) -> tuple[list[Event], int]:
+    """The events of one chunk, and how many bytes they are."""
+    name = f"a chunk of trace {trace}"
+    raw = b"".join(_chunks(connection, trace, "n=?", n))
+    return _decoded(_events, raw, name), len(raw)
+
+
 def large_events(connection: sqlite3.Connection, trace: int, first: int, count: int) -> list[Event]:
     """Events at positions first..first+count-1 (from 0) of a chunked trace."""
-    low, high = first + 1, first + count
-    rows = connection.execute(
-        "SELECT first_seq, frame FROM chunk WHERE trace=? AND first_seq > 0 AND first_seq <= ?"
-        " AND first_seq + events > ? ORDER BY n",
-        (trace, high, low),
-    ).fetchall()
     found: list[Event] = []
-    name = f"a chunk of trace {trace}"
-    for start, frame in rows:
-        events = _decoded(_events, _opened(frame, name), name)
-        found.extend(events[max(low - start, 0) : max(high - start + 1, 0)])
+    for place in chunk_places(connection, trace, first, count):
+        start = place.first_seq - 1
+        events, _ = chunk_events(connection, trace, place.n)
+        found += events[max(first - start, 0) : max(first + count - start, 0)]
     return found
 
 

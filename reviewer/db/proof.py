@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from reviewer.contract.model import Suite
-from reviewer.db import registry
+from reviewer.db import contracts, registry
 from reviewer.db.firsts import wrong_firsts
 from reviewer.db.rolls import wrong_rolls
 
@@ -39,11 +38,15 @@ _CHUNKS = (
     " ORDER BY trace, n"
 )
 
-_Said = Literal["label", "judgment", "note"]
+_Said = Literal["label", "judgment", "note", "leak", "break_glass", "run_result", "cost"]
 _SAID: dict[str, _Said] = {
     "labels.recorded": "label",
     "judgments.added": "judgment",
     "notes.recorded": "note",
+    "leaks.checked": "leak",
+    "breakglass.signed": "break_glass",
+    "run.attested": "run_result",
+    "costs.recorded": "cost",
 }
 """Journal entries on what people and judges said, and the table they speak of."""
 
@@ -89,13 +92,24 @@ def said_digest(connection: sqlite3.Connection, table: _Said, first: int, count:
 def batches_of(connection: sqlite3.Connection, traces: list[int]) -> dict[int, int]:
     """first id → number of traces, of every batch that holds one of `traces`."""
     wanted, found = sorted(traces), {}
-    for entry in _entries(connection):
-        if entry["type"] == "traces.added":
-            first, added = entry["first"], entry["added"]
-            place = bisect_left(wanted, first)
-            if place < len(wanted) and wanted[place] < first + added:
-                found[first] = added
+    for (body,) in connection.execute("SELECT body FROM journal ORDER BY seq").fetchall():
+        entry = _batch.decode(body)
+        if entry.type == "traces.added":
+            place = bisect_left(wanted, entry.first)
+            if place < len(wanted) and wanted[place] < entry.first + entry.added:
+                found[entry.first] = entry.added
     return found
+
+
+class _Batch(msgspec.Struct):
+    """As much of an entry as says whether it added traces, and which."""
+
+    type: str
+    first: int = 0
+    added: int = 0
+
+
+_batch = msgspec.json.Decoder(_Batch)
 
 
 def faults(connection: sqlite3.Connection) -> list[str]:
@@ -193,12 +207,11 @@ def _wrong_names(
         if said != (row.digest, row.probe, row.frozen_at, row.seq) or entry is None:
             yield f"suite {row.suite_id}"
             continue
-        raw = connection.execute("SELECT body FROM suite WHERE id=?", (row.id,)).fetchone()[0]
-        if hashlib.sha256(raw).hexdigest() != entry["body"]:
+        if contracts.digest(connection, row.id) != entry["body"]:
             yield f"the contract of {row.suite_id}"
-        elif not row.probe and _episodes(connection, row.id) != _told(raw):
+        elif not row.probe and contracts.wrong_outlines(connection, row.id):
             yield f"the episodes of {row.suite_id}"
-        for one in registry.candidates(connection, row.id):
+        for one in registry.candidates(connection, row.id, emptied=True):
             wanted = candidates.pop((row.suite_id, one.candidate_id), None)
             manifest = None if one.manifest is None else hashlib.sha256(one.manifest).hexdigest()
             if wanted != (one.seq, one.digest) or manifest != one.digest:
@@ -209,17 +222,6 @@ def _wrong_names(
     yield from (f"candidate {name} of {suite} is gone" for suite, name in candidates)
 
 
-def _episodes(connection: sqlite3.Connection, suite: int) -> list[tuple[Any, ...]]:
-    return connection.execute(
-        "SELECT episode_id, title, tags FROM episode WHERE suite=? ORDER BY position", (suite,)
-    ).fetchall()
-
-
-def _told(raw: bytes) -> list[tuple[Any, ...]]:
-    body = msgspec.json.decode(raw, type=Suite)
-    return [(e.episode_id, e.title, msgspec.json.encode(e.tags).decode()) for e in body.episodes]
-
-
 def _finished(connection: sqlite3.Connection, source: int) -> bool:
     row = connection.execute("SELECT state FROM source WHERE id=?", (source,)).fetchone()
     return row is None or row[0] == "done"
@@ -228,7 +230,7 @@ def _finished(connection: sqlite3.Connection, source: int) -> bool:
 def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
     """Roll-ups that their traces do not give; `reviewer score` counts anew."""
     for suite in registry.suites(connection):
-        body = registry.suite_body(connection, suite.suite_id)
+        body = registry.suite_head(connection, suite.suite_id)
         for one in registry.candidates(connection, suite.id):
             planned = registry.plan_of(body, one.planned)
             if wrong := wrong_rolls(connection, one.id, planned):

@@ -1,7 +1,6 @@
 """What the store knows by name: suites, their episodes, candidates, imported files."""
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -9,8 +8,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.contract.model import Candidate, Episode, Suite
-from reviewer.db import journal
+from reviewer.db import contracts, journal
 from reviewer.db.connection import StoreError
+
+MOST_NAMES = 500
+"""Names asked for in one query; SQLite binds at least 999 values."""
 
 
 class SuiteRow(NamedTuple):
@@ -91,11 +93,21 @@ def suite_row(connection: sqlite3.Connection, suite_id: str) -> SuiteRow | None:
 
 
 def suite_body(connection: sqlite3.Connection, suite_id: str) -> Suite:
-    """The suite as registered. Raises StoreError when the store does not know it."""
-    row = connection.execute("SELECT body FROM suite WHERE suite_id=?", (suite_id,)).fetchone()
+    """The suite as registered, with every contract. Raises StoreError when the store does not know
+    it."""
+    return contracts.whole(connection, _suite_key(connection, suite_id))
+
+
+def suite_head(connection: sqlite3.Connection, suite_id: str) -> Suite:
+    """The suite as registered, without its episodes. Raises as `suite_body`."""
+    return contracts.head(connection, _suite_key(connection, suite_id))
+
+
+def _suite_key(connection: sqlite3.Connection, suite_id: str) -> int:
+    row = connection.execute("SELECT id FROM suite WHERE suite_id=?", (suite_id,)).fetchone()
     if row is None:
         raise StoreError(f"suite {suite_id} is not in this store: import traces for it first")
-    return msgspec.json.decode(row[0], type=Suite)
+    return int(row[0])
 
 
 def register_suite(connection: sqlite3.Connection, suite: Suite, now: str) -> SuiteRow:
@@ -135,20 +147,15 @@ def register_suite(connection: sqlite3.Connection, suite: Suite, now: str) -> Su
             suite.digest,
             int(suite.probe),
             suite.title,
-            body,
+            contracts.head_of(suite),
             now,
             head.seq,
         ),
     )
     row = suite_row(connection, suite.suite_id)
     assert row is not None  # inserted just above, in this very transaction
-    connection.executemany(
-        "INSERT INTO episode (suite, episode_id, position, title, tags) VALUES (?, ?, ?, ?, ?)",
-        [
-            (row.id, e.episode_id, position, e.title, msgspec.json.encode(e.tags).decode())
-            for position, e in enumerate(suite.episodes)
-        ],
-    )
+    contracts.put_episodes(connection, row.id, 0, suite.episodes)
+    contracts.put_contracts(connection, row.id, suite.episodes)
     return row
 
 
@@ -162,21 +169,8 @@ def add_episodes(
         "SELECT position FROM episode WHERE suite=? ORDER BY id DESC LIMIT 1", (suite.id,)
     ).fetchone()
     start = 0 if last is None else last[0] + 1
-    connection.executemany(
-        "INSERT INTO episode (suite, episode_id, position, title, tags) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        [
-            (suite.id, e.episode_id, start + n, e.title, msgspec.json.encode(e.tags).decode())
-            for n, e in enumerate(episodes)
-        ],
-    )
-    return dict(
-        connection.execute(
-            "SELECT episode_id, id FROM episode WHERE suite=? AND episode_id IN"
-            " (SELECT value FROM json_each(?))",
-            (suite.id, json.dumps([e.episode_id for e in episodes])),
-        ).fetchall()
-    )
+    contracts.put_episodes(connection, suite.id, start, episodes)
+    return episode_keys(connection, suite.id, [episode.episode_id for episode in episodes])
 
 
 def episode_ids(connection: sqlite3.Connection, suite: int) -> dict[str, int]:
@@ -185,25 +179,55 @@ def episode_ids(connection: sqlite3.Connection, suite: int) -> dict[str, int]:
     )
 
 
+def episode_key(connection: sqlite3.Connection, suite: int, episode_id: str) -> int | None:
+    """The key of one episode, None when the suite has none of this name."""
+    row = connection.execute(
+        "SELECT id FROM episode WHERE suite=? AND episode_id=?", (suite, episode_id)
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def count_episodes(connection: sqlite3.Connection, suite: int) -> int:
+    row = connection.execute("SELECT count(*) FROM episode WHERE suite=?", (suite,)).fetchone()
+    return int(row[0])
+
+
 def episode_keys(
     connection: sqlite3.Connection, suite: int, names: Iterable[str]
 ) -> dict[str, int]:
     """Keys of those of these episodes that the suite has."""
-    return dict(
-        connection.execute(
-            "SELECT episode_id, id FROM episode WHERE suite=?"
-            " AND episode_id IN (SELECT value FROM json_each(?))",
-            (suite, json.dumps(list(names))),
-        ).fetchall()
-    )
+    # Bound one by one: json_each ends a name at a NUL in it, and a stranger's name may hold one.
+    wanted, found = list(names), {}
+    for start in range(0, len(wanted), MOST_NAMES):
+        some = wanted[start : start + MOST_NAMES]
+        places = ",".join("?" * len(some))
+        found.update(
+            connection.execute(
+                f"SELECT episode_id, id FROM episode WHERE suite=? AND episode_id IN ({places})",
+                (suite, *some),
+            ).fetchall()
+        )
+    return found
 
 
 _CANDIDATE = "id, candidate_id, digest, manifest, seq, planned"
 
 
-def candidates(connection: sqlite3.Connection, suite: int) -> list[CandidateRow]:
+EMPTIED = (
+    "(SELECT probe FROM suite s WHERE s.id = candidate.suite)"
+    " AND NOT EXISTS (SELECT 1 FROM trace t WHERE t.candidate = candidate.id)"
+)
+"""Whether a candidate of a probe has no attempt left: they came to be known as another's."""
+
+
+def candidates(
+    connection: sqlite3.Connection, suite: int, *, emptied: bool = False
+) -> list[CandidateRow]:
+    """Candidates of a suite by id, those that were `emptied` only when they are asked for."""
     rows = connection.execute(
-        f"SELECT {_CANDIDATE} FROM candidate WHERE suite=? ORDER BY candidate_id", (suite,)
+        f"SELECT {_CANDIDATE} FROM candidate WHERE suite=? AND (? OR NOT ({EMPTIED}))"
+        " ORDER BY candidate_id",
+        (suite, emptied),
     )
     return [CandidateRow(*row) for row in rows]
 

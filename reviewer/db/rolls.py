@@ -129,6 +129,19 @@ def rebuild_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) ->
     connection.executemany(ADD, rows)
 
 
+def recount_rolls(
+    connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], plan: Plan
+) -> None:
+    """Count some episodes of one candidate anew, inside the caller's transaction."""
+    for episode in episodes:
+        key = candidate, episode
+        found = connection.execute(
+            f"SELECT {STORED} FROM trace WHERE candidate=? AND episode=?", key
+        ).fetchall()
+        connection.execute("DELETE FROM roll WHERE candidate=? AND episode=?", key)
+        connection.executemany(ADD, roll_rows(map(stored, found), {candidate: plan}))
+
+
 def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
     """How many of a candidate's roll-ups are not what its traces give."""
     there = set(

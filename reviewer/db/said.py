@@ -1,6 +1,7 @@
-"""Labels, judgments and notes in the store: written with their journal entry, and read back.
+"""Labels, judgments, notes and looks for leaks in the store: written with their journal entry, and
+read back.
 
-Both are only ever added. What a row means is not known here: it is its narrow columns and the bytes
+They are only ever added. What a row means is not known here: it is its narrow columns and the bytes
 it travels as.
 """
 
@@ -29,7 +30,10 @@ class Table(Generic[Row]):
     the type of the journal entries that speak of it."""
 
     def __init__(
-        self, name: Literal["label", "judgment", "note"], columns: Sequence[str], entry: str
+        self,
+        name: Literal["label", "judgment", "note", "leak", "break_glass", "run_result", "cost"],
+        columns: Sequence[str],
+        entry: str,
     ) -> None:
         self._name, self._entry = name, entry
         marks = ", ".join("?" * len(columns))

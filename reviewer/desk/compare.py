@@ -1,11 +1,11 @@
 """Two candidates of one suite: the report's own regression, episode by episode."""
 
 import sqlite3
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from reviewer.db import registry
+from reviewer.db.promoted import last_promoted
 from reviewer.desk import compare_told
 from reviewer.desk.compare_views import (
     Comparison,
@@ -61,20 +61,13 @@ def sides(
             f"one candidate only: {candidate_id}; a comparison needs another on the same suite",
             "run another (reviewer run), or import its traces (reviewer import)",
         )
-    promoted = _promoted(connection, [row.id for row in rows if row.candidate_id != candidate_id])
+    mine = next(row.id for row in rows if row.candidate_id == candidate_id)
+    released = last_promoted(connection, mine)
+    promoted = released.candidate_id if released and released.candidate_id in others else None
     before = [name for name in others if age[name] < age[candidate_id]]
     if promoted or before:
         return Sides(promoted or before[-1], candidate_id, names)
     return Sides(candidate_id, others[0], names)
-
-
-def _promoted(connection: sqlite3.Connection, candidates: Sequence[int]) -> str | None:
-    keys = ",".join(str(int(key)) for key in candidates)
-    row = connection.execute(
-        "SELECT c.candidate_id FROM decision d JOIN candidate c ON c.id = d.candidate"
-        f" WHERE d.decision = 'PROMOTE' AND d.candidate IN ({keys}) ORDER BY d.number DESC LIMIT 1"
-    ).fetchone()
-    return str(row[0]) if row else None
 
 
 def compared(

@@ -57,6 +57,8 @@ def compared_attempts(
     sides = ("baseline", "candidate")
     if a.candidate.id == b.candidate.id:
         sides = (f"attempt {a.row.attempt}", f"attempt {b.row.attempt}")
+    found = _findings(old.found), _findings(new.found)
+    told = evidence(sides, steps, gates, found, (old.view, new.view), message)
     return AttemptComparison(
         suite_id=a.suite.suite_id,
         episode_id=a.episode_id,
@@ -66,16 +68,8 @@ def compared_attempts(
         sides=sides,
         steps=tuple(steps),
         first_divergence=first_divergence(steps),
-        evidence=tuple(
-            evidence(
-                sides,
-                steps,
-                gates,
-                (_findings(old.found), _findings(new.found)),
-                (old.view, new.view),
-                message,
-            )
-        ),
+        evidence=tuple(one.text for one in told),
+        evidence_steps=tuple(one.step for one in told),
         gates=gates,
         state=tuple(_state(connection, records, (old, new))),
         message=message,
@@ -92,7 +86,7 @@ def places_of(
 
     Raises DeskError for an unknown episode and where one side made no attempt.
     """
-    key = registry.episode_ids(connection, suite.id).get(episode_id)
+    key = registry.episode_key(connection, suite.id, episode_id)
     if key is None:
         raise DeskError(f"no episode {episode_id} in {suite.suite_id}")
     made: list[tuple[registry.CandidateRow, dict[int, facts.TraceRow]]] = []

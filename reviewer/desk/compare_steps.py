@@ -7,7 +7,8 @@ from typing import NamedTuple
 from reviewer.db import facts
 from reviewer.desk.compare_values import field_changes, key_of, short
 from reviewer.desk.compare_views import AlignedStep, StepWord
-from reviewer.desk.traces import Records, event_window
+from reviewer.desk.trace_events import event_window
+from reviewer.desk.traces import Records
 from reviewer.desk.views import EventRow
 from reviewer.measure.alignment import Keys, align, beside
 from reviewer.trace.record import Event, by_agent, kind_of

@@ -126,7 +126,8 @@ class AttemptComparison(View, frozen=True):
     """Two attempts of one episode, aligned on tool calls.
 
     `first_divergence` is the index of the first step at which the agents part (or, if they never
-    do, at which the world answered otherwise). `evidence` says in words which evidence changed.
+    do, at which the world answered otherwise). `evidence` says in words which evidence changed,
+    `evidence_steps` at which step, None where no single one shows it.
     `state` are worded changes of the final state; `message` is the final messages' words as runs of
     (`=` both, `-` baseline, `+` candidate). `cut` says what was too long to be compared.
     """
@@ -140,6 +141,7 @@ class AttemptComparison(View, frozen=True):
     steps: tuple[AlignedStep, ...]
     first_divergence: int | None
     evidence: tuple[str, ...]
+    evidence_steps: tuple[int | None, ...]
     gates: tuple[GateChange, ...]
     state: tuple[str, ...]
     message: tuple[tuple[str, str], ...]

@@ -1,6 +1,7 @@
 """Which evidence changed between two attempts, in words."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from reviewer.desk.compare_views import AlignedStep, Attempt, GateChange
 from reviewer.desk.views import EventRow, FindingView
@@ -18,6 +19,13 @@ DID = {
 Findings = Sequence[FindingView]
 
 
+class Said(NamedTuple):
+    """One line, and the step it stands on; None where no single step shows it."""
+
+    text: str
+    step: int | None = None
+
+
 def evidence(
     sides: tuple[str, str],
     steps: Sequence[AlignedStep],
@@ -25,25 +33,51 @@ def evidence(
     findings: tuple[Findings, Findings],
     ends: tuple[Attempt, Attempt],
     message: Sequence[tuple[str, str]],
-) -> list[str]:
+) -> list[Said]:
     """The first act that differs, gates, the final state, then other acts and the message; one
     line when nothing changed."""
-    acts = [line for step in steps if (line := _act(sides, step))]
+    acts = [Said(line, n) for n, step in enumerate(steps) if (line := _act(sides, step))]
     told = acts[:1]
-    told += [line for change in gates for line in _gate(change, findings)]
+    told += [
+        Said(line, _where(change, findings, steps))
+        for change in gates
+        for line in _gate(change, findings)
+    ]
     old, new = ends
     if old.final_state != new.final_state:
-        told.append(f"final state changed {old.final_state} → {new.final_state}")
+        told.append(Said(f"final state changed {old.final_state} → {new.final_state}"))
     told += acts[1:NAMED]
     if len(acts) > NAMED:
-        told.append(f"{len(acts) - NAMED} more steps differ")
+        told.append(Said(f"{len(acts) - NAMED} more steps differ", acts[NAMED].step))
     if any(sign != "=" for sign, _ in message):
         gone, came = (sum(len(t.split()) for s, t in message if s == sign) for sign in "-+")
-        told.append(f"final message differs: {gone} words gone, {came} new")
+        told.append(Said(f"final message differs: {gone} words gone, {came} new", _last(steps)))
     for name, end in zip(sides, ends, strict=True):
         if not end.payload:
-            told.append(f"the events of {_the(name)} are not stored: only its verdict is compared")
-    return told or ["no evidence changed: the same acts, the same verdicts, the same end"]
+            words = f"the events of {_the(name)} are not stored: only its verdict is compared"
+            told.append(Said(words))
+    same = "no evidence changed: the same acts, the same verdicts, the same end"
+    return told or [Said(same)]
+
+
+def _where(
+    change: GateChange, findings: tuple[Findings, Findings], steps: Sequence[AlignedStep]
+) -> int | None:
+    """The step with the event on which the gate fails: the candidate's, else the baseline's."""
+    for side, found in (("candidate", findings[1]), ("baseline", findings[0])):
+        seqs = {f.seq for f in found if f.gate == change.gate and f.seq is not None}
+        for n, step in enumerate(steps):
+            row = getattr(step, side)
+            if row is not None and row.seq in seqs:
+                return n
+    return None
+
+
+def _last(steps: Sequence[AlignedStep]) -> int | None:
+    """The last message."""
+    rows = [step.candidate or step.baseline for step in steps]
+    found = [n for n, row in enumerate(rows) if row is not None and row.kind == "message"]
+    return found[-1] if found else None
 
 
 def _the(side: str) -> str:

@@ -46,7 +46,7 @@ class Comparing(Showing):
             row = self._compared_suite(connection, suite_id)
             who = compare.sides(connection, row.id, candidate_id, baseline_id)
             places = compare_attempts.places_of(connection, row, who, episode_id)
-            suite = self._suite(connection, suite_id)
+            suite = self._suite(connection, suite_id, places[0].episode)
             return compare_attempts.compared_attempts(connection, self._records, places, suite)
 
     def compare_attempts(self, trace_a: str, trace_b: str) -> AttemptComparison:
@@ -58,7 +58,7 @@ class Comparing(Showing):
 
         with self._reading() as connection:
             places = traces.locate(connection, trace_a), traces.locate(connection, trace_b)
-            suite = self._suite(connection, places[0].suite.suite_id)
+            suite = self._suite(connection, places[0].suite.suite_id, places[0].episode)
             return compare_attempts.compared_attempts(connection, self._records, places, suite)
 
     @staticmethod

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.db import episode_order, facts, registry
 from reviewer.db.filter_text import FilterError, parse
+from reviewer.desk.clock import Clock
 from reviewer.desk.desk_opened import Opened
 from reviewer.desk.errors import DeskError
 from reviewer.desk.grid_facts import GridFacts
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from reviewer.db.filter_sql import Beside
     from reviewer.desk.grid_views import FilterValues, Group, GroupBy, SavedView, SideCell, SidesRow
     from reviewer.desk.views import EpisodeRow
 
@@ -28,6 +28,10 @@ class GridDesk(Opened):
     def _grid(self) -> GridFacts:
         return GridFacts()
 
+    @cached_property
+    def _clock(self) -> Clock:
+        return Clock()
+
     def order(
         self,
         suite_id: str,
@@ -36,14 +40,47 @@ class GridDesk(Opened):
         descending: bool = False,
         only_failing: bool = False,
         text: str = "",
+        most: int = -1,
     ) -> list[int]:
-        """Row keys in the asked order. Raises DeskError for an unknown order, and for a filter
-        that cannot be understood: it names the place and what may stand there."""
+        """Row keys in the asked order, at most so many of them (-1: all). Raises DeskError for an
+        unknown order, and for a filter that cannot be understood: it names the place and what may
+        stand there."""
         with self._reading() as connection:
-            asked, beside = self._asked(
+            asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
-            return episode_order.order(connection, asked, beside)
+            if most < 0:
+                return episode_order.order(connection, asked, medians)
+            clock = self._clock.read(connection, asked.candidate)  # before what it stands for
+            kept = self._grid.first_rows(asked, most, clock)
+            if kept is None:
+                kept = episode_order.order(connection, asked, medians, most)
+                self._grid.keep_first_rows(asked, most, clock, kept)
+            return kept
+
+    def clock(self, suite_id: str, candidate_id: str) -> int:
+        """A number that rises when something may have changed of what is shown of a candidate. The
+        same in every process that first asks of the same store."""
+        with self._reading() as connection:
+            _, candidate = self._candidate(connection, suite_id, candidate_id)
+            return self._clock.read(connection, candidate)
+
+    def episode_key(self, suite_id: str, episode_id: str) -> int | None:
+        """The row key of an episode, None when the suite has none of this name."""
+        with self._reading() as connection:
+            row = registry.suite_row(connection, suite_id)
+            return None if row is None else registry.episode_key(connection, row.id, episode_id)
+
+    def maybe_red(self, suite_id: str, candidate_ids: Sequence[str]) -> frozenset[int]:
+        """Row keys of the episodes in which a cell of one of these candidates may be red: no other
+        is."""
+        found: frozenset[int] = frozenset()
+        with self._reading() as connection:
+            for each in candidate_ids:
+                _, candidate = self._candidate(connection, suite_id, each)
+                clock = self._clock.read(connection, candidate)  # before what it stands for
+                found |= self._grid.red(connection, candidate, clock)
+        return found
 
     def groups(
         self,
@@ -60,12 +97,12 @@ class GridDesk(Opened):
         from reviewer.desk.scorecards import group_of
 
         with self._reading() as connection:
-            asked, beside = self._asked(
+            asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
-            keys = episode_order.grouped(connection, asked, group, beside)
+            keys = episode_order.grouped(connection, asked, group, medians)
             made: dict[str, list[episode_order.GroupRow]] = {}
-            for row in episode_order.group_rows(connection, asked, group, beside):
+            for row in episode_order.group_rows(connection, asked, group, medians):
                 made.setdefault(row.label, []).append(row)
         # What has no label comes last.
         labels = sorted(keys, key=lambda label: (not label, label))
@@ -160,7 +197,7 @@ class GridDesk(Opened):
         descending: bool,
         only_failing: bool,
         text: str,
-    ) -> tuple[episode_order.Asked, Beside]:
+    ) -> tuple[episode_order.Asked, episode_order.Provide]:
         suite, candidate = self._candidate(connection, suite_id, candidate_id)
         if by not in episode_order.ORDERS:
             known = ", ".join(episode_order.ORDERS)
@@ -171,8 +208,11 @@ class GridDesk(Opened):
             raise DeskError(str(error), exit_code=2) from error
         known_suite = self._grid.suite(connection, suite_id)
         k = self._grid.k(connection, known_suite, suite, candidate)
-        asked = episode_order.Asked(suite, candidate, k, by, descending, only_failing, terms)
-        return asked, self._grid.beside(connection, known_suite, candidate)
+        complete = self._grid.complete(connection, known_suite, candidate)
+        asked = episode_order.Asked(
+            suite, candidate, k, by, descending, only_failing, terms, complete
+        )
+        return asked, self._grid.medians(candidate)
 
     # saved views -------------------------------------------------------------------------------
 

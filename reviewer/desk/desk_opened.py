@@ -5,10 +5,13 @@ from __future__ import annotations  # what only types name is not loaded
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewer.db import registry
+from msgspec import structs
+
+from reviewer.db import contracts, registry
 from reviewer.db.connection import DAMAGE, StoreError
 from reviewer.desk import overview, reports
 from reviewer.desk.errors import DeskError
@@ -18,6 +21,7 @@ from reviewer.desk.readers import Readers
 
 if TYPE_CHECKING:
     from reviewer.contract.model import Suite
+    from reviewer.desk.aside import Aside
     from reviewer.desk.import_jobs import ImportJobs
     from reviewer.desk.judging import Judging
     from reviewer.desk.runs import Runs
@@ -39,6 +43,7 @@ class Opened:
         self._importing: ImportJobs | None = None
         self._judging: Judging | None = None
         self._beginning = Lock()
+        self._closing: list[Aside] = []
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -71,7 +76,17 @@ class Opened:
             self._judging.close()
         if self._importing is not None:
             self._importing.close()
+        for aside in self._closing:
+            aside.close()
         self._readers.close()
+
+    @cached_property
+    def _aside(self) -> Aside:
+        from reviewer.desk.aside import Aside  # few suites are large
+
+        found = Aside(self.place.root)
+        self._closing.append(found)
+        return found
 
     def interrupt(self) -> None:
         """Stop questions at work in other threads."""
@@ -100,9 +115,12 @@ class Opened:
             raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
         return row.id, stored.id
 
-    def _suite(self, connection: sqlite3.Connection, suite_id: str) -> Suite:
-        """The suite as it stands in the store: for showing, whatever became of the folder."""
-        return registry.suite_body(connection, suite_id)
+    def _suite(self, connection: sqlite3.Connection, suite_id: str, episode: int) -> Suite:
+        """The suite as it stands in the store, with one of its episodes, by key: for showing,
+        whatever became of the folder."""
+        found = contracts.episode(connection, episode)
+        head = registry.suite_head(connection, suite_id)
+        return head if found is None else structs.replace(head, episodes=(found,))
 
     def reviewer_name(self) -> str:
         """Who labels here: the name the desk was opened with, else what the machine says. Raises

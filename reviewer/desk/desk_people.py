@@ -110,7 +110,7 @@ class People(Opened):
         return {"added": taken.added, "known": taken.known, "refused": taken.refused}
 
     def merge_store(self, path: str) -> dict[str, int]:
-        """Join another store's traces, labels and judgments; counts by what they count."""
+        """Join another store's traces, labels, judgments and notes; counts by what they count."""
         from reviewer.desk.merge import merge_store
 
         try:
@@ -123,6 +123,8 @@ class People(Opened):
                 ("traces", merged),
                 ("labels", merged.labels),
                 ("judgments", merged.judgments),
+                ("notes", merged.notes),
+                ("costs", merged.costs),
             )
             for word in ("added", "known", "refused")
         }

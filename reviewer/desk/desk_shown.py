@@ -9,14 +9,15 @@ from reviewer.db import facts, registry
 from reviewer.desk import overview, suites
 from reviewer.desk.desk_opened import Opened
 from reviewer.desk.errors import DeskError
+from reviewer.desk.large import is_large
 
 if TYPE_CHECKING:
     from reviewer.desk.suites import Held
+    from reviewer.desk.trace_views import EventDetail
     from reviewer.desk.traces import Records
     from reviewer.desk.views import (
         CandidateInfo,
         CellLine,
-        EventDetail,
         EventRow,
         Scorecard,
         SuiteInfo,
@@ -68,7 +69,15 @@ class Showing(Opened):
             return overview.opening(connection, self._reports)
 
     def scorecard(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """Everything above the rows of the grid."""
+        """Everything above the rows of the grid. What takes seconds is worked out aside."""
+        with self._reading() as connection:
+            large = is_large(connection, *self._candidate(connection, suite_id, candidate_id))
+        if large:
+            return self._aside.scorecard(suite_id, candidate_id)
+        return self.scorecard_here(suite_id, candidate_id)
+
+    def scorecard_here(self, suite_id: str, candidate_id: str) -> Scorecard:
+        """The same in this process, however long it takes."""
         from reviewer.desk import scorecards
         from reviewer.release.render_text import banner
 
@@ -79,7 +88,7 @@ class Showing(Opened):
             return scorecards.scorecard_of(
                 found.assessment,
                 found.gathered,
-                self._info(connection, suite_id),
+                overview.held_info(connection, suite_id),
                 overview.decided(connection, key),
                 rev,
                 banner(found.assessment),
@@ -91,7 +100,7 @@ class Showing(Opened):
 
         with self._reading() as connection:
             suite, candidate = self._candidate(connection, suite_id, candidate_id)
-            key = registry.episode_ids(connection, suite).get(episode_id)
+            key = registry.episode_key(connection, suite, episode_id)
             if key is None:
                 raise DeskError(f"no episode {episode_id} in {suite_id}")
             return scorecards.cell_lines(
@@ -104,25 +113,28 @@ class Showing(Opened):
     def trace(self, trace_id: str) -> TraceView:
         """The header, verdict and contract of one trace."""
         from reviewer.desk import traces
+        from reviewer.desk.trace_verdict import trace_view
 
         with self._reading() as connection:
             place = traces.locate(connection, trace_id)
-            suite = self._suite(connection, place.suite.suite_id)
-            return traces.trace_view(connection, self._records, place, suite)
+            suite = self._suite(connection, place.suite.suite_id, place.episode)
+            return trace_view(connection, self._records, place, suite)
 
     def events(self, trace_id: str, first: int, count: int) -> list[EventRow]:
         """Lines of the event list at positions first..first+count-1, from 0."""
         from reviewer.desk import traces
+        from reviewer.desk.trace_events import event_window
 
         with self._reading() as connection:
             row = traces.locate(connection, trace_id).row
-            return traces.event_window(connection, self._records, row, first, count)
+            return event_window(connection, self._records, row, first, count)
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
         """One event whole."""
         from reviewer.desk import traces
+        from reviewer.desk.trace_events import event_detail
 
         with self._reading() as connection:
             place = traces.locate(connection, trace_id)
-            suite = self._suite(connection, place.suite.suite_id)
-            return traces.event_detail(connection, self._records, place, suite, seq)
+            suite = self._suite(connection, place.suite.suite_id, place.episode)
+            return event_detail(connection, self._records, place, suite, seq)

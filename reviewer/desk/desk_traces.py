@@ -4,6 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 from typing import TYPE_CHECKING
 
+from reviewer.contract.errors import ContractError
 from reviewer.db.connection import StoreError
 from reviewer.desk.desk_shown import Showing
 from reviewer.desk.errors import DeskError
@@ -43,7 +44,7 @@ class Tracing(Showing):
 
         with self._reading() as connection:
             place = traces.locate(connection, trace_id)
-            suite = self._suite(connection, place.suite.suite_id)
+            suite = self._suite(connection, place.suite.suite_id, place.episode)
             position = traces.position_of(connection, self._records, place.row, seq)
             return state_view(connection, self._records, place, suite, position)
 
@@ -54,23 +55,47 @@ class Tracing(Showing):
         with self._reading() as connection:
             return notes_of(connection, trace_id)
 
+    def all_notes(self, suite_id: str = "", candidate_id: str = "") -> list[NoteView]:
+        """Bookmarks and notes of the whole store, of a suite or of a candidate, by trace and event.
+        Raises DeskError for a suite that the store does not know."""
+        from reviewer.db import registry
+        from reviewer.desk.trace_notes import all_notes
+
+        if not self._has_store():
+            return []
+        with self._reading() as connection:
+            known = [row.suite_id for row in registry.suites(connection)]
+            if suite_id and suite_id not in known:
+                raise DeskError(f"no suite {suite_id} in this store")
+            return all_notes(connection, [suite_id] if suite_id else known, candidate_id)
+
+    def export_notes(self, suite_id: str = "") -> bytes:
+        """Every act on a note of a suite, of all suites for "", as a file of JSON lines."""
+        from reviewer.desk.note_files import export_notes
+
+        if not self._has_store():
+            return b""
+        with self._reading() as connection:
+            return export_notes(connection, suite_id)
+
     def write_note(
         self, trace_id: str, seq: int, kind: NoteKind, text: str = "", *, removed: bool = False
     ) -> list[NoteView]:
         """Put a bookmark or a note on an event in the reviewer's name, or take his back: durable
         when this returns. Answers what then stands on the trace. Raises DeskError for an event that
-        the trace does not have, and when nothing could be written."""
+        the trace does not have, for taking back what is not there, and when nothing could be
+        written."""
         from reviewer.desk import traces
         from reviewer.desk.trace_notes import notes_of, write_note
 
         me = self.reviewer_name()
         with self._reading() as connection:
             place = traces.locate(connection, trace_id)
-            suite = self._suite(connection, place.suite.suite_id)
+            suite = self._suite(connection, place.suite.suite_id, place.episode)
             traces.position_of(connection, self._records, place.row, seq)
         try:
             write_note(self.place, suite, place, trace_id, seq, kind, text, me, removed)
-        except StoreError as error:
+        except (StoreError, ContractError) as error:
             raise DeskError(str(error)) from error
         with self._reading() as connection:
             return notes_of(connection, trace_id)

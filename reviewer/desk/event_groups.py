@@ -5,8 +5,9 @@ from datetime import datetime
 
 from reviewer.trace.record import ABSENT, Event, kind_of
 
-REACH = 32
-"""Events looked at beyond a window at either side; a longer group is told as far as that."""
+REACH, REACH_LARGE = 32, 8
+"""Events looked at beyond a window at either side, and of a trace that is kept in chunks; a longer
+group is told as far as that."""
 
 
 def together(events: Sequence[Event]) -> list[tuple[int, int]]:

@@ -2,16 +2,30 @@
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from reviewer.contract.model import Candidate, Episode, Policy, Suite
-from reviewer.db import facts, registry
-from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes, gate_results
+from reviewer.db import contracts, facts, peeking, registry
+from reviewer.db.attempt_rows import AttemptRow
+from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.desk.baseline import against
+from reviewer.desk.counts import counted, failures
 from reviewer.desk.errors import DeskError
+from reviewer.desk.glass_shown import broken_glass
+from reviewer.desk.ledger import ledger
+from reviewer.desk.lineage import met_suites
 from reviewer.gates.model import GATES
-from reviewer.release.evidence import DiagnosticMeans, EpisodeCounts, Evidence, FailedTrace
+from reviewer.measure.latency import latency_quantile
+from reviewer.release.evidence import (
+    DiagnosticMeans,
+    EarlierDecision,
+    EpisodeCounts,
+    Evidence,
+    Peeking,
+)
 
 
 def evidence(
@@ -22,8 +36,10 @@ def evidence(
     manifest: dict[str, Any] | None,
     baseline_id: str | None = None,
     criteria: tuple[str, ...] = (),
+    whole: bool = True,
 ) -> Evidence:
-    """Everything one report may speak of. Raises DeskError when the candidate has no trace.
+    """Everything one report may speak of; not `whole`: less what no recommendation stands on and
+    every trace is read for. Raises DeskError when the candidate has no trace.
 
     `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must
     be the ones the traces were imported under, else they are left out and the report says so.
@@ -35,18 +51,13 @@ def evidence(
             f"no trace of {candidate_id} on {suite.suite_id} is in this store",
             f"reviewer import FILE --suite {suite.suite_id} --candidate {candidate_id}",
         )
-    counts = facts.rolls(connection, row.id, stored.id)
-    if suite.probe:
-        suite = probe_suite(suite, counts)
     placed, unplaced = facts.quarantined(connection, suite.suite_id, candidate_id)
+    made = counted(connection, row.id, stored.id, placed)
+    if suite.probe:
+        suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known, latency_unknown = facts.latencies(connection, stored.id)
-    means = facts.diagnostic_means(connection, stored.id)
-    baseline: tuple[EpisodeCounts, ...] = ()
-    if baseline_id is not None:
-        base = registry.candidate_row(connection, row.id, baseline_id)
-        if base is None:
-            raise DeskError(f"the baseline {baseline_id} has no trace on {suite.suite_id}")
-        baseline = tuple(_counts(roll, 0) for roll in facts.rolls(connection, row.id, base.id))
+    than = against(connection, row, stored.id, baseline_id)
+    sources = tuple(facts.sources_of(connection, stored.id))
     same = candidate is not None and candidate.digest == stored.digest
     return Evidence(
         suite=suite,
@@ -56,108 +67,66 @@ def evidence(
         candidate_id=candidate_id,
         candidate=candidate if same else None,
         manifest=manifest if same else None,
-        episodes=tuple(_counts(roll, placed.get(roll.episode_id, 0)) for roll in counts),
-        failures=failures(connection, suite.suite_id, candidate_id, stored.id, counts),
+        episodes=made.episodes,
+        failures=failures(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
         latencies_ms=tuple(known),
         latency_unknown=latency_unknown,
         unknown_codes=tuple(facts.unknown_codes(connection, stored.id)),
-        diagnostics=DiagnosticMeans(
-            values={name: mean for name, (mean, _) in means.items()},
-            counts={name: count for name, (_, count) in means.items()},
-        ),
+        diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
         quarantined_unplaced=unplaced,
-        other_suite_digests=(),
-        source_files=tuple(facts.sources_of(connection, stored.id)),
+        lineage=met_suites(connection, row, stored.id),
+        break_glass=broken_glass(connection, candidate_id, manifest),
+        source_files=sources,
         rubric_criteria=criteria,
-        baseline_id=baseline_id,
-        baseline=baseline,
+        baseline_id=than.baseline_id,
+        baseline=counted(connection, row.id, than.key, {}).episodes if than.key is not None else (),
+        promoted=than.promoted,
+        peeking=_peeking(connection, row.id, stored.id, len(sources)),
+        latency_within=_within(connection, stored.id, suite.policy, known),
+        ledger=ledger(connection, suite.suite_id, candidate_id),
         probes=probes(connection, suite, candidate_id),
         planned=stored.planned,
     )
 
 
-def probe_suite(suite: Suite, counts: list[facts.RollRow]) -> Suite:
+def _peeking(connection: sqlite3.Connection, suite: int, candidate: int, arrivals: int) -> Peeking:
+    return Peeking(
+        arrivals=arrivals,
+        earlier=tuple(
+            EarlierDecision(number=one.number, decision=one.decision, attempts=one.attempts)
+            for one in peeking.earlier_decisions(connection, candidate)
+        ),
+        candidates=peeking.candidates_on(connection, suite),
+    )
+
+
+def _within(
+    connection: sqlite3.Connection, candidate: int, policy: Policy, known: list[float]
+) -> tuple[tuple[int, int], ...]:
+    """Only where a limit on the p95 stands on it."""
+    p95 = latency_quantile(known, 0.95) if policy.latency_p95_ms is not None else None
+    return () if p95 is None else tuple(facts.latencies_within(connection, candidate, p95))
+
+
+def diagnostics(connection: sqlite3.Connection, candidate: int) -> DiagnosticMeans:
+    """Shown and never gating."""
+    means = facts.diagnostic_means(connection, candidate)
+    return DiagnosticMeans(
+        values={name: mean for name, (mean, _) in means.items()},
+        counts={name: count for name, (_, count) in means.items()},
+    )
+
+
+def probe_suite(
+    suite: Suite, counts: Iterable[EpisodeCounts], episodes: Iterable[Episode]
+) -> Suite:
     """A probe as its files made it: its episodes, and as many attempts as were made at most."""
-    most = max((roll.attempts + roll.infra for roll in counts), default=1)
+    most = max((each.attempts + each.infrastructure for each in counts), default=1)
     return msgspec.structs.replace(
         suite,
-        episodes=tuple(Episode(episode_id=roll.episode_id, title=roll.title) for roll in counts),
+        episodes=tuple(Episode(episode_id=each.episode_id, title=each.title) for each in episodes),
         policy=Policy(attempts=max(most, 1)),
-    )
-
-
-def _counts(roll: facts.RollRow, quarantined: int) -> EpisodeCounts:
-    made = _columns(roll.episode_id, roll, quarantined)
-    if roll.first is None:
-        return made
-    first = _columns(roll.episode_id, roll.first, quarantined)
-    return msgspec.structs.replace(made, first=first)
-
-
-def _columns(
-    episode_id: str, roll: facts.RollRow | facts.FirstSet, quarantined: int
-) -> EpisodeCounts:
-    return EpisodeCounts(
-        episode_id=episode_id,
-        attempts=roll.attempts,
-        measured=roll.measured,
-        passes=roll.passes,
-        critical=roll.critical,
-        infrastructure=roll.infra,
-        in_plan=roll.in_plan,
-        quarantined=quarantined,
-        cost_nano=roll.cost_nano,
-        cost_unknown=roll.cost_unknown,
-        steps=roll.steps,
-        gate_pass=tuple(
-            roll.attempts - fail - unknown
-            for fail, unknown in zip(roll.fail, roll.unknown, strict=True)
-        ),
-        gate_fail=roll.fail,
-        gate_unknown=roll.unknown,
-    )
-
-
-def failures(
-    connection: sqlite3.Connection,
-    suite_id: str,
-    candidate_id: str,
-    candidate: int,
-    counts: list[facts.RollRow],
-) -> tuple[FailedTrace, ...]:
-    """Failing traces in suite order, then by attempt."""
-    place = {roll.key: (position, roll) for position, roll in enumerate(counts)}
-    rows = facts.failed_traces(connection, candidate)
-    rows.sort(key=lambda row: (place[row.episode][0], row.attempt))
-    by_trace: dict[int, list[facts.FindingRow]] = {}
-    for finding in facts.findings(connection, [row.id for row in rows]):
-        by_trace.setdefault(finding.trace, []).append(finding)
-    return tuple(
-        _failed(row, place[row.episode][1], suite_id, candidate_id, by_trace.get(row.id, []))
-        for row in rows
-    )
-
-
-def _failed(
-    row: facts.TraceRow,
-    roll: facts.RollRow,
-    suite_id: str,
-    candidate_id: str,
-    found: list[facts.FindingRow],
-) -> FailedTrace:
-    shown = [finding for finding in found if finding.severity != "note"]
-    return FailedTrace(
-        trace_id=f"{suite_id}/{candidate_id}/{roll.episode_id}/{row.attempt}",
-        episode_id=roll.episode_id,
-        attempt=row.attempt,
-        codes=tuple(dict.fromkeys(finding.code for finding in shown)),
-        critical=bool(row.critical),
-        infrastructure=bool(row.infra),
-        results=gate_results(row.gates),
-        sha256=row.sha256.hex(),
-        evidence=tuple((f.gate, f.code, f.seq) for f in shown),
-        extra=roll.first is not None and row.attempt > roll.first.last,
     )
 
 
@@ -183,19 +152,19 @@ def probes(
         stored = registry.candidate_row(connection, row.id, candidate_id)
         if stored is None:
             continue
-        counts = facts.rolls(connection, row.id, stored.id)
+        episodes, attempts, passes = facts.roll_sums(connection, stored.id)
         found.append(
             {
                 "suite_id": row.suite_id,
-                "episodes": sum(roll.attempts > 0 for roll in counts),
-                "attempts": sum(roll.attempts for roll in counts),
-                "passes": sum(roll.passes for roll in counts),
+                "episodes": episodes,
+                "attempts": attempts,
+                "passes": passes,
             }
         )
     return tuple(found)
 
 
-def mark_of(row: facts.TraceRow) -> str:
+def mark_of(row: facts.TraceRow | AttemptRow) -> str:
     """The one word for a trace: critical, fail, infra, not_measured or pass."""
     if row.critical:
         return "critical"

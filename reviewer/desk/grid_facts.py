@@ -1,40 +1,26 @@
 """What the grid needs of a suite and a candidate beside the tables, read once and kept."""
 
 import sqlite3
-from collections.abc import Callable
+from collections import OrderedDict
 from threading import Lock
 from typing import NamedTuple
 
-import msgspec
-
-from reviewer.contract.model import Policy
 from reviewer.db import journal, registry
-from reviewer.db.episode_order import Latencies, least_measured
-from reviewer.db.filter_sql import Beside
+from reviewer.db.episode_order import Asked, Provide, least_measured, maybe_red
+from reviewer.db.medians import Medians
 
-
-class _Episode(msgspec.Struct):
-    episode_id: str
-    category: str = "task"
-
-
-class _Body(msgspec.Struct):
-    """A suite as far as the grid goes into it."""
-
-    policy: Policy = Policy()
-    episodes: list[_Episode] = []
-
-
-_body = msgspec.json.Decoder(_Body)
+KEPT = 64
+"""Orders whose first rows are kept."""
 
 
 class SuiteFacts(NamedTuple):
-    """`attempts` that its policy plans, `k` of its pass^k; `category` of an episode key."""
+    """`attempts` that its policy plans, `k` of its pass^k; `episodes` of a suite that cannot grow,
+    None of a probe."""
 
     probe: bool
     attempts: int
     k: int
-    category: Callable[[int], str]
+    episodes: int | None
 
 
 class GridFacts:
@@ -43,8 +29,12 @@ class GridFacts:
     def __init__(self) -> None:
         self._lock = Lock()
         self._suites: dict[tuple[int, str], SuiteFacts] = {}
-        self._latencies: dict[int, Latencies] = {}
+        self._medians: dict[int, Medians] = {}
         self._probe_k: dict[int, tuple[object, int]] = {}
+        self._complete: set[int] = set()
+        self._firsts: OrderedDict[tuple[Asked, int], tuple[int, list[int]]] = OrderedDict()
+        self._keeping = Lock()
+        self._red: tuple[int, int, frozenset[int]] | None = None
 
     def suite(self, connection: sqlite3.Connection, suite_id: str) -> SuiteFacts:
         """A suite that stands in the store under this id."""
@@ -53,20 +43,9 @@ class GridFacts:
             raise KeyError(suite_id)
         found = self._suites.get((row.id, row.digest))
         if found is None:
-            raw = connection.execute("SELECT body FROM suite WHERE id=?", (row.id,)).fetchone()[0]
-            body = _body.decode(raw)
-            keys = registry.episode_ids(connection, row.id)
-            other = {
-                keys[each.episode_id]: each.category
-                for each in body.episodes
-                if each.category != "task" and each.episode_id in keys
-            }
-            found = SuiteFacts(
-                row.probe,
-                body.policy.attempts,
-                body.policy.pass_hat.k,
-                lambda key: other.get(key, "task"),
-            )
+            policy = registry.suite_head(connection, suite_id).policy
+            episodes = None if row.probe else registry.count_episodes(connection, row.id)
+            found = SuiteFacts(row.probe, policy.attempts, policy.pass_hat.k, episodes)
             self._suites[row.id, row.digest] = found
         return found
 
@@ -84,13 +63,44 @@ class GridFacts:
             self._probe_k[candidate] = kept
         return kept[1]
 
-    def beside(self, connection: sqlite3.Connection, facts: SuiteFacts, candidate: int) -> Beside:
-        """What SQL asks back for."""
+    def complete(self, connection: sqlite3.Connection, facts: SuiteFacts, candidate: int) -> bool:
+        """Whether every episode of the suite has a roll-up of this candidate; once so, always."""
+        if facts.episodes is None:
+            return False
+        if candidate not in self._complete:
+            made = connection.execute("SELECT count(*) FROM roll WHERE candidate=?", (candidate,))
+            if made.fetchone()[0] == facts.episodes:
+                self._complete.add(candidate)
+        return candidate in self._complete
 
-        def latencies() -> dict[int, float]:
+    def red(self, connection: sqlite3.Connection, candidate: int, clock: int) -> frozenset[int]:
+        """Episodes that may hold a red cell; kept for the candidate that was last asked for."""
+        kept = self._red
+        if kept is None or kept[:2] != (candidate, clock):
+            found = frozenset(maybe_red(connection, candidate))
+            kept = self._red = candidate, clock, found
+        return kept[2]
+
+    def first_rows(self, asked: Asked, most: int, clock: int) -> list[int] | None:
+        """The first `most` keys of an order, if they were kept at this time of the clock."""
+        with self._keeping:
+            found = self._firsts.get((asked, most))
+            if found is None or found[0] != clock:
+                return None
+            self._firsts.move_to_end((asked, most))
+            return list(found[1])
+
+    def keep_first_rows(self, asked: Asked, most: int, clock: int, keys: list[int]) -> None:
+        with self._keeping:
+            self._firsts[asked, most] = clock, list(keys)
+            while len(self._firsts) > KEPT:
+                self._firsts.popitem(last=False)
+
+    def medians(self, candidate: int) -> Provide:
+        """What lends median latencies to a connection."""
+
+        def lend(connection: sqlite3.Connection) -> None:
             with self._lock:  # two readings at once would both read a million rows
-                known = self._latencies.setdefault(candidate, Latencies())
-                known.bring_up(connection, candidate)
-                return known.medians
+                self._medians.setdefault(candidate, Medians(candidate)).lend(connection)
 
-        return Beside(latencies, facts.category)
+        return lend

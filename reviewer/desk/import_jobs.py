@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,11 +19,14 @@ from msgspec import structs
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.import_views import FileView, FilledView, ImportOrder, ImportState, ImportView
+from reviewer.desk.stopwatch import Stopwatch
 from reviewer.desk.workspace import Workspace
 
 OnChange = Callable[["ImportHandle"], None]
 SHOWN_REFUSALS = 50
 PATIENCE_S = 5.0
+SURE = 0.02
+"""Share that must be done before anything is said of the rest."""
 _PREFIX = "reviewer: "
 
 
@@ -34,14 +39,17 @@ class ImportHandle:
         self._order, self._on_change = order, on_change
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._watch = Stopwatch()
         self._stopped = self._through = False
         self._view = ImportView(
             number=number, order=order, state="reading", file=0, files=0, path="", done=0, size=0,
-            added=0, refused=0, results=(), passed=0, problem="",
+            records=0, added=0, refused=0, results=(), passed=0, problem="", began=time.time(),
+            seconds=0.0, eta_seconds=None,
         )  # fmt: skip
+        self._before = self._view
         self._process = subprocess.Popen(
             _command(workspace, order),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -52,7 +60,40 @@ class ImportHandle:
     def view(self) -> ImportView:
         """The import as it stands."""
         with self._lock:
-            return self._view
+            view = self._view
+            left = self._eta(view) if view.state == "reading" else None
+            return structs.replace(view, seconds=self._watch.seconds(), eta_seconds=left)
+
+    def _eta(self, view: ImportView) -> float | None:
+        """By the share of files, and of the one being read, that is done."""
+        if not view.files:
+            return None
+        within = view.done / view.size if view.size else 0.0
+        share = (max(view.file - 1, 0) + min(within, 1.0)) / view.files
+        return self._watch.worked() * (1 - share) / share if share > SURE else None
+
+    def pause(self) -> None:
+        """Read no further than this batch."""
+        with self._lock:
+            if self._view.state != "reading":
+                return
+            self._view = structs.replace(self._view, state="pausing")
+        self._say(b"pause\n")
+
+    def go_on(self) -> None:
+        """Go on reading."""
+        self._say(b"go on\n")
+        with self._lock:
+            if self._view.state == "pausing":  # it was still at its batch
+                self._view = structs.replace(self._view, state="reading")
+        self._tell()
+
+    def _say(self, words: bytes) -> None:
+        assert self._process.stdin is not None  # it is a pipe
+        with suppress(OSError, ValueError):  # it has ended meanwhile
+            self._process.stdin.write(words)
+            self._process.stdin.flush()
+        self._tell()
 
     def stop(self) -> None:
         """End it: what was written stands, and the same import later goes on there."""
@@ -87,7 +128,11 @@ class ImportHandle:
             told = next((line for line in reversed(said) if line.startswith(_PREFIX)), "")
             state, problem = "failed", told.removeprefix(_PREFIX)
             problem = problem or f"the import ended with code {code}"
+        self._watch.end()
         self._change(state=state, problem=problem)
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
         self._ended.set()
         self._tell()
 
@@ -103,18 +148,26 @@ class ImportHandle:
                 size=event["size"],
             )  # fmt: skip
         elif event["event"] == "progress":
-            self._change(done=event["done"], size=event["size"])
+            self._change(done=event["done"], size=event["size"], **self._sums(event))
         elif event["event"] == "result":
             found = _file_view(event["result"])
-            self._change(
-                results=(*view.results, found),
-                added=view.added + found.added,
-                refused=view.refused + found.refused,
-            )
+            self._change(results=(*view.results, found), **self._sums(event["result"]))
+            self._before = self.view()
+        elif event["event"] == "paused":
+            self._watch.rest()
+            self._change(state="paused")
+        elif event["event"] == "going on":
+            self._watch.work()
+            self._change(state="reading")
         elif event["event"] == "end":
             self._through = True
             self._change(passed=event["passed"])
         self._tell()
+
+    def _sums(self, file: dict[str, Any]) -> dict[str, int]:
+        """Counts of the files before this one, and its own so far."""
+        names = ("records", "added", "refused")
+        return {name: getattr(self._before, name) + file[name] for name in names}
 
     def _change(self, **changes: Any) -> None:
         with self._lock:
@@ -166,7 +219,7 @@ class ImportJobs:
 
 def _command(workspace: Workspace, order: ImportOrder) -> list[str]:
     command = [sys.executable, "-P", "-m", "reviewer", "--workspace", str(workspace.root)]
-    command += ["import", "--quiet", "--progress", "json", "--format", order.format]
+    command += ["import", "--quiet", "--progress", "steered", "--format", order.format]
     for option, value in (
         ("--suite", order.suite_id),
         ("--candidate", order.candidate_id),

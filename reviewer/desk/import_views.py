@@ -4,7 +4,7 @@ from typing import Literal
 
 from reviewer.desk.views import View
 
-ImportState = Literal["reading", "done", "stopped", "failed"]
+ImportState = Literal["reading", "pausing", "paused", "done", "stopped", "failed"]
 
 
 class ImportOrder(View, frozen=True):
@@ -49,8 +49,13 @@ class FileView(View, frozen=True):
 
 
 class ImportView(View, frozen=True):
-    """An import as it stands. `file` of `files` is being read, `done` of `size` bytes of it;
-    `passed` files below the folder are no traces. `problem` says why it failed."""
+    """An import as it stands. `file` of `files` is being read, `done` of `size` bytes of it, with
+    `records` read in all; `passed` files below the folder are no traces. One that is `pausing` ends
+    its batch first. `problem` says why it failed.
+
+    `began` is when, in seconds of Unix time; `seconds` how long it has been at it, `eta_seconds`
+    what is left at this pace, None while nothing can be said.
+    """
 
     number: int
     order: ImportOrder
@@ -60,8 +65,12 @@ class ImportView(View, frozen=True):
     path: str
     done: int
     size: int
+    records: int
     added: int
     refused: int
     results: tuple[FileView, ...]
     passed: int
     problem: str
+    began: float
+    seconds: float
+    eta_seconds: float | None

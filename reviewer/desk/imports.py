@@ -1,6 +1,5 @@
 """Importing files into a workspace, and filling what is filled behind an import."""
 
-import glob
 import os
 import sqlite3
 import subprocess
@@ -17,13 +16,14 @@ from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.patterns import expand
 from reviewer.desk.workspace import Workspace
 from reviewer.ingest import readers
 from reviewer.ingest.catalogue import redactor_of
-from reviewer.ingest.files import Context, FileResult, OnProgress, import_unit, refused_file
-from reviewer.ingest.importer import FindManifest, Manifest
-from reviewer.ingest.joining import gather, in_order
+from reviewer.ingest.files import Context, FileResult, OnProgress, refused_file
 from reviewer.ingest.judge import Asked
+from reviewer.ingest.keys import FindManifest, Manifest
+from reviewer.ingest.together import import_all
 from reviewer.ingest.units import Unit, find_units
 
 INLINE_EVENTS = 20_000
@@ -34,18 +34,6 @@ LOOK_S = 1.0
 def clock() -> str:
     """Now, RFC 3339 in UTC to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def expand(paths: Iterable[Path]) -> list[Path]:
-    """The paths, a pattern (`runs/*.json`) that no shell has expanded replaced by its matches."""
-    found: list[Path] = []
-    for path in paths:
-        text = str(path)
-        if any(mark in text for mark in "*?[") and not path.exists():
-            found += sorted(map(Path, glob.glob(text, recursive=True))) or [path]
-        else:
-            found.append(path)
-    return found
 
 
 def suites_for(
@@ -133,12 +121,12 @@ def import_units(
         results += [refused_file(name, problem) for name, problem in warnings]
         for result in results:
             on_result(result)
-        joins = gather(units)
-        for number, unit in enumerate(in_order(units), 1):
-            progress = on_file(unit.path, number, len(units))
-            result = import_unit(context, unit, joins, progress)
+
+        def tell(result: FileResult) -> None:
             results.append(result)
             on_result(result)
+
+        import_all(context, units, on_file, tell)
         if index.pending_events(connection) <= INLINE_EVENTS:
             index.catch_up(connection, place)
     finally:

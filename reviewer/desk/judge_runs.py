@@ -18,8 +18,8 @@ from reviewer.desk.judge_bench import Prepared
 from reviewer.desk.judge_book import row_of
 from reviewer.desk.judge_views import JudgeRunView, JudgeState
 from reviewer.desk.run_checks import lock_work
-from reviewer.desk.run_state import Stopwatch
 from reviewer.desk.runs import HELD, PATIENCE, TOGETHER
+from reviewer.desk.stopwatch import Stopwatch
 from reviewer.desk.workspace import Workspace
 from reviewer.review.judging.ask import PACE, Line, Silent, ask_all
 from reviewer.review.judging.model import Judgment

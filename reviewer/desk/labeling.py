@@ -151,7 +151,8 @@ class Labeling:
         mine = sheet.mine(labels, session)
         if not mine:
             raise DeskError("nothing to take back: no label of yours stands here")
-        last = mine[-1]
+        came = {label.uid: place for place, label in enumerate(labels)}
+        last = max(mine, key=lambda label: came[label.uid])  # a clock may have been put back
         label = msgspec.structs.replace(
             last,
             answer=None,

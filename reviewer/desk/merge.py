@@ -1,5 +1,5 @@
-"""Joining another person's store: its traces, labels and judgments, by content. What is here stays
-as it is; what both have counts once; the other store is only read."""
+"""Joining another person's store: its traces, labels, judgments and notes, by content. What is here
+stays as it is; what both have counts once; the other store is only read."""
 
 import shutil
 import sqlite3
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from reviewer.contract.candidate import read_candidate
 from reviewer.contract.errors import ContractError
 from reviewer.contract.model import RedactionRules, Suite
-from reviewer.db import index, journal, proof, registry
+from reviewer.db import index, journal, proof, registry, shape
 from reviewer.db.connection import (
     DAMAGE,
     close_writer,
@@ -22,9 +22,10 @@ from reviewer.db.connection import (
 )
 from reviewer.db.migrate import bring_up_to_date, open_writer, version_of
 from reviewer.desk import suites
+from reviewer.desk.costs import take_costs
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import INLINE_EVENTS, clock
-from reviewer.desk.merge_said import There, decisions_there, take_judgments, take_labels
+from reviewer.desk.merge_said import There, decisions_there, take_judgments, take_labels, take_notes
 from reviewer.desk.merge_traces import READER, Carrier, Shared, identify, refusals
 from reviewer.desk.said_files import Taken
 from reviewer.desk.workspace import Workspace
@@ -32,6 +33,7 @@ from reviewer.ingest.catalogue import redactor_of
 from reviewer.ingest.importer import Batcher, Manifest, Tally
 from reviewer.ingest.judge import probe_suite
 from reviewer.ingest.outcome import Group
+from reviewer.trace.safetext import visible_line
 
 
 class Merged(NamedTuple):
@@ -43,6 +45,8 @@ class Merged(NamedTuple):
     refused: int
     labels: Taken
     judgments: Taken
+    notes: Taken
+    costs: Taken
     decisions: tuple[str, ...]
     problems: tuple[str, ...]
 
@@ -81,6 +85,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         other = reader(path)
         try:
+            _ours(other, path)
             if version_of(other) < len(scripts()):
                 copy = folder / "review.db"
                 with closing(sqlite3.connect(copy)) as target:
@@ -95,6 +100,19 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             other.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ours(other: sqlite3.Connection, path: Path) -> None:
+    """Refuses a schema that is not ours before anything in it is asked: a view may never end."""
+    try:
+        strange = shape.strange(other)
+    except DAMAGE as error:
+        raise DeskError(f"{path}: cannot be read as a store ({error})") from error
+    if strange:
+        raise DeskError(
+            f"{path}: its schema is not ours: {', '.join(map(visible_line, strange[:5]))}",
+            "whose store it is: reviewer doctor, and a backup",
+        )
 
 
 def _proved(other: sqlite3.Connection, path: Path) -> None:
@@ -135,6 +153,8 @@ class _Merge:
             refused=refused,
             labels=take_labels(self.there, renamed),
             judgments=take_judgments(self.there, renamed),
+            notes=take_notes(self.there, renamed),
+            costs=take_costs(self.there),
             decisions=decisions_there(self.there),
             problems=tuple(self.problems),
         )

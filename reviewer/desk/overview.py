@@ -4,9 +4,11 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import registry
+from reviewer.contract.seal import as_frozen
+from reviewer.db import decisions, registry
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.large import is_large
 from reviewer.desk.reports import Reports
 from reviewer.desk.views import CandidateInfo, SuiteInfo, SuiteState
 from reviewer.desk.workspace import Workspace
@@ -39,17 +41,37 @@ def suite_infos(
     return found + [_stored_info(one) for one in known.values()]
 
 
+def held_info(connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
+    """A suite that stands in the store and was just found to be as frozen."""
+    one = _known(connection, suite_id)[suite_id]
+    return _stored_info(one) if one.row.probe else _frozen_info(one)
+
+
 def _known(connection: sqlite3.Connection, only: str | None) -> dict[str, _Known]:
     return {
         row.suite_id: _Known(
             row,
-            len(registry.episode_ids(connection, row.id)),
-            registry.suite_body(connection, row.suite_id).policy.attempts,
+            registry.count_episodes(connection, row.id),
+            registry.suite_head(connection, row.suite_id).policy.attempts,
             len(registry.candidates(connection, row.id)),
         )
         for row in registry.suites(connection)
         if only in (None, row.suite_id)
     }
+
+
+def _frozen_info(one: _Known) -> SuiteInfo:
+    return SuiteInfo(
+        suite_id=one.row.suite_id,
+        title=one.row.title,
+        digest=one.row.digest,
+        probe=False,
+        state="frozen",
+        problem="",
+        episodes=one.episodes,
+        attempts=one.attempts,
+        candidates=one.candidates,
+    )
 
 
 def _stored_info(one: _Known) -> SuiteInfo:
@@ -71,6 +93,8 @@ def _stored_info(one: _Known) -> SuiteInfo:
 
 
 def _folder_info(workspace: Workspace, folder: Path, one: _Known | None) -> SuiteInfo:
+    if one is not None and as_frozen(folder, one.row.digest):
+        return _frozen_info(one)
     state, problem = suites.state_of(folder)
     digest = state.digest if state else ""
     if one is not None and not problem and digest != one.row.digest:
@@ -133,39 +157,46 @@ def _assessed(
 
 
 def decided(connection: sqlite3.Connection, candidate: int) -> str | None:
-    """The newest signed decision on a candidate: its word and who signed it."""
+    """The newest decision on a candidate: its word, whether it waits for more, who signed it."""
     row = connection.execute(
-        "SELECT decision, principal FROM decision WHERE candidate=? ORDER BY number DESC LIMIT 1",
+        "SELECT number, decision, standing FROM decision WHERE candidate=?"
+        " ORDER BY number DESC LIMIT 1",
         (candidate,),
     ).fetchone()
-    return f"{row[0]}, {row[1]}" if row else None
+    if row is None:
+        return None
+    waits = " pending" if row[2] == "pending" else ""
+    return ", ".join((f"{row[1]}{waits}", *decisions.signers(connection, row[0])))
 
 
 def releases(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """(suite, candidate) of everything that has traces, by id."""
     return connection.execute(
-        "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
-        " ORDER BY s.suite_id, c.candidate_id"
+        "SELECT s.suite_id, candidate_id FROM candidate JOIN suite s ON s.id = candidate.suite"
+        f" WHERE NOT ({registry.EMPTIED}) ORDER BY s.suite_id, candidate_id"
     ).fetchall()
 
 
 def opening(connection: sqlite3.Connection, reports: Reports) -> tuple[str, str] | None:
     """What to show first: the newest candidate that is neither decided nor ready to promote, else
-    the newest; None when the store holds no trace."""
+    the newest; None when the store holds no trace. Where it would take long to say whether one is
+    ready, it is taken as not: rows need not wait for that."""
     rows = connection.execute(
-        "SELECT s.suite_id, c.candidate_id, c.id FROM candidate c"
+        "SELECT s.suite_id, c.candidate_id, c.id, s.id FROM candidate c"
         " JOIN suite s ON s.id = c.suite WHERE NOT s.probe ORDER BY c.id DESC"
     ).fetchall()
-    for suite_id, candidate_id, key in rows:
+    for suite_id, candidate_id, key, suite in rows:
         if decided(connection, key):
             continue
+        if is_large(connection, suite, key):
+            return suite_id, candidate_id
         assessed = _assessed(connection, reports, suite_id, candidate_id)
         if assessed is not None and assessed.recommendation != "promote":
             return suite_id, candidate_id
     if rows:
         return rows[0][0], rows[0][1]
     probe = connection.execute(
-        "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
-        " ORDER BY c.id DESC LIMIT 1"
+        "SELECT s.suite_id, candidate_id FROM candidate JOIN suite s ON s.id = candidate.suite"
+        f" WHERE NOT ({registry.EMPTIED}) ORDER BY candidate.id DESC LIMIT 1"
     ).fetchone()
     return (probe[0], probe[1]) if probe else None

@@ -1,9 +1,10 @@
 """What a door may ask of the desk, as a protocol: the workstation is built against this."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, Protocol
 
 from reviewer.desk.compare_views import AttemptComparison, Comparison
+from reviewer.desk.decision_views import DecisionView, KeyInfo, Signed
 from reviewer.desk.grid_views import (
     FilterValues,
     Group,
@@ -25,20 +26,16 @@ from reviewer.desk.review_views import (
     Session,
 )
 from reviewer.desk.run_views import Runnable, RunOrder, RunView
-from reviewer.desk.trace_views import NoteKind, NoteView, SearchView, StateView
+from reviewer.desk.trace_views import EventDetail, NoteKind, NoteView, SearchView, StateView
 from reviewer.desk.trend_views import Trends
 from reviewer.desk.views import (
     CandidateInfo,
     CellLine,
-    DecisionView,
     EpisodeRow,
-    EventDetail,
     EventRow,
     Exported,
-    KeyInfo,
     Refusal,
     Scorecard,
-    Signed,
     SourceInfo,
     SuiteInfo,
     TraceView,
@@ -67,6 +64,10 @@ class ImportHandleProtocol(Protocol):
     """One import of this process. No method waits, except `wait`."""
 
     def view(self) -> ImportView: ...
+    def pause(self) -> None:
+        """Read no further than the batch under way."""
+
+    def go_on(self) -> None: ...
     def stop(self) -> None:
         """End it; what was written stands."""
 
@@ -106,7 +107,11 @@ class DeskProtocol(Protocol):
         descending: bool = False,
         only_failing: bool = False,
         text: str = "",
+        most: int = -1,
     ) -> list[int]: ...
+    def clock(self, suite_id: str, candidate_id: str) -> int: ...
+    def episode_key(self, suite_id: str, episode_id: str) -> int | None: ...
+    def maybe_red(self, suite_id: str, candidate_ids: Sequence[str]) -> Container[int]: ...
     def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]: ...
     def cell(
         self, suite_id: str, candidate_id: str, episode_id: str, gate: str
@@ -162,6 +167,9 @@ class DeskProtocol(Protocol):
         comment: str = "",
         expect_report: str | None = None,
         passphrase: str | None = None,
+    ) -> Signed: ...
+    def add_signature(
+        self, reference: str, key: str = "", passphrase: str | None = None
     ) -> Signed: ...
     def export(
         self, suite_id: str, candidate_id: str, out: str, formats: tuple[str, ...]

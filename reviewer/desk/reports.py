@@ -1,32 +1,30 @@
-"""Building one report, and writing it out: the same bytes for the screen and for CI."""
+"""Building one report of one consistent reading of the store, with what is shown beside it."""
 
 import hashlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from reviewer.db import journal, registry
 from reviewer.db.judgments import JUDGMENTS
+from reviewer.db.leaks import LEAKS
 from reviewer.db.notes import NOTES
 from reviewer.desk import suites
-from reviewer.desk.errors import DeskError
 from reviewer.desk.finals import Finals
 from reviewer.desk.gather import evidence
 from reviewer.desk.label_book import Book
 from reviewer.desk.review_holds import review_holds
-from reviewer.desk.workspace import Workspace, write_private
+from reviewer.desk.workspace import Workspace
 from reviewer.release.assess import Assessment, assess
+from reviewer.release.beside import Beside
 from reviewer.release.evidence import Evidence
 from reviewer.release.report import report, report_bytes
 
 if TYPE_CHECKING:
     from reviewer.desk.judge_book import JudgeBook
-
-FORMATS = ("json", "md", "html", "junit")
 
 
 class Built:
@@ -60,6 +58,13 @@ class Assessed(NamedTuple):
 
     gathered: Evidence
     assessment: Assessment
+
+
+class Shown(NamedTuple):
+    """A report with what its renderings show beside it."""
+
+    built: Built
+    beside: Beside
 
 
 _Asked = tuple[str, str, str | None]
@@ -96,6 +101,28 @@ class Reports:
         """
         return self._made(connection, (suite_id, candidate_id, baseline_id), whole=True)
 
+    def shown(
+        self,
+        connection: sqlite3.Connection,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None,
+        formats: Sequence[str],
+    ) -> Shown:
+        """The report as `build` makes it, and what these formats show beside it, out of the same
+        reading."""
+        from reviewer.desk.beside import beside
+
+        asked = (suite_id, candidate_id, baseline_id)
+        held = suites.hold(self._workspace, connection, suite_id)
+        connection.execute("BEGIN")
+        try:
+            built = self._within(connection, held, asked, whole=True)
+            found = beside(connection, self._workspace, built.report, built.digest, formats)
+        finally:
+            connection.execute("COMMIT")
+        return Shown(built, found)
+
     def assessed(
         self,
         connection: sqlite3.Connection,
@@ -109,30 +136,37 @@ class Reports:
         return Assessed(built.gathered, built.assessment)
 
     def _made(self, connection: sqlite3.Connection, asked: _Asked, whole: bool) -> Built:
-        suite_id, candidate_id, baseline_id = asked
-        held = suites.hold(self._workspace, connection, suite_id)
+        hold = suites.hold if whole else suites.glance
+        held = hold(self._workspace, connection, asked[0])
         connection.execute("BEGIN")  # one snapshot: an import may be writing at this moment
         try:
-            found = self._manifest(connection, held, suite_id, candidate_id)
-            digest = found.candidate.digest if found else None
-            stamp = (journal.head(connection), held.suite.digest, digest)
-            for key in {(asked, True), (asked, whole)}:
-                kept = self._kept.get(key)
-                if kept is not None and kept[0] == stamp:
-                    return kept[1]
-            gathered = evidence(
-                connection,
-                held.suite,
-                candidate_id,
-                found.candidate if found else None,
-                found.plain if found else None,
-                baseline_id,
-                held.criteria,
-            )
-            add = self._with_all if whole else self._with_holds
-            gathered = add(connection, held, gathered)
+            return self._within(connection, held, asked, whole)
         finally:
             connection.execute("COMMIT")
+
+    def _within(
+        self, connection: sqlite3.Connection, held: suites.Held, asked: _Asked, whole: bool
+    ) -> Built:
+        suite_id, candidate_id, baseline_id = asked
+        found = self._manifest(connection, held, suite_id, candidate_id)
+        digest = found.candidate.digest if found else None
+        stamp = (journal.head(connection), held.suite.digest, digest)
+        for key in {(asked, True), (asked, whole)}:
+            kept = self._kept.get(key)
+            if kept is not None and kept[0] == stamp:
+                return kept[1]
+        gathered = evidence(
+            connection,
+            held.suite,
+            candidate_id,
+            found.candidate if found else None,
+            found.plain if found else None,
+            baseline_id,
+            held.criteria,
+            whole,
+        )
+        add = self._with_all if whole else self._with_holds
+        gathered = add(connection, held, gathered)
         built = Built(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built
@@ -141,7 +175,18 @@ class Reports:
         self, connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
     ) -> Evidence:
         review = review_holds(connection, held, gathered.candidate_id, self._finals, self._book)
-        return structs.replace(gathered, review=review)
+        split = self._split(connection, held, gathered)
+        return structs.replace(gathered, review=review, split=split)
+
+    @staticmethod
+    def _split(
+        connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
+    ) -> tuple[dict[str, Any], ...]:
+        if not LEAKS.has(connection, held.suite.digest):
+            return gathered.split
+        from reviewer.desk.leaks import split_evidence
+
+        return split_evidence(connection, held.suite.digest, gathered.candidate_id)
 
     def _with_all(
         self, connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
@@ -166,7 +211,10 @@ class Reports:
             from reviewer.desk.trace_notes import note_evidence
 
             notes = note_evidence(connection, held.suite.suite_id, candidate_id)
-        return structs.replace(gathered, review=review, judge=judge, text=text, notes=notes)
+        split = self._split(connection, held, gathered)
+        return structs.replace(
+            gathered, review=review, judge=judge, text=text, notes=notes, split=split
+        )
 
     @staticmethod
     def _manifest(
@@ -179,58 +227,3 @@ class Reports:
             # Not the bytes the traces were imported under: read it as a stranger's.
             found = suites.manifest(held, candidate_id)
         return found
-
-
-def renderings(built: Built, formats: tuple[str, ...]) -> dict[str, bytes]:
-    """File name → bytes for each format asked. Raises DeskError for an unknown format."""
-    makers: dict[str, tuple[str, Callable[[], bytes]]] = {
-        "json": ("report.json", lambda: built.raw),
-        "md": ("report.md", lambda: markdown(built).encode()),
-        "html": ("report.html", lambda: _html(built)),
-        "junit": ("junit.xml", lambda: _junit(built)),
-    }
-    unknown = [name for name in formats if name not in makers]
-    if unknown:
-        raise DeskError(
-            f"--format {','.join(unknown)}: not one of {', '.join(FORMATS)}", exit_code=2
-        )
-    return {makers[name][0]: makers[name][1]() for name in dict.fromkeys(formats)}
-
-
-def markdown(built: Built) -> str:
-    from reviewer.release.render_markdown import render_markdown
-
-    return render_markdown(built.report)
-
-
-def _html(built: Built) -> bytes:
-    from reviewer.release.render_html import render_html
-
-    return render_html(built.report).encode()
-
-
-def _junit(built: Built) -> bytes:
-    from reviewer.release.render_junit import render_junit
-
-    return render_junit(built.report)
-
-
-def write(built: Built, out: Path, formats: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Write the renderings into a folder; returns (path, sha256) of each.
-
-    Raises DeskError when the folder cannot be made or written.
-    """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DeskError(
-            f"{out}: cannot be made a folder ({error.strerror})", exit_code=2
-        ) from error
-    return put(out, renderings(built, formats))
-
-
-def put(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
-    """Write files into a folder that exists; returns (path, sha256) of each."""
-    for name, data in files.items():
-        write_private(out / name, data)
-    return [(str(out / name), hashlib.sha256(data).hexdigest()) for name, data in files.items()]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import structs
 
+from reviewer.contract.learned import learned
 from reviewer.contract.model import Rubric
 from reviewer.desk.finals import Finals, count_traces, ended, first_traces
 from reviewer.desk.label_book import Book, candidates_of
@@ -38,6 +39,8 @@ from reviewer.review.model import Label
 from reviewer.review.queue import sampled
 from reviewer.review.random_part import random_rates
 from reviewer.review.wins import wins
+
+learned(RandomFigures, WinFigures)
 
 MOST_CHECKED = 5_000
 """Messages whose wording a report checks; of more, the first so many."""

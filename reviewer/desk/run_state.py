@@ -6,6 +6,7 @@ from threading import Lock
 
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.desk.run_views import ApprovalView, RunOrder, RunState, RunView
+from reviewer.desk.stopwatch import Stopwatch
 from reviewer.gates.model import GATES
 from reviewer.ingest.outcome import Facts
 from reviewer.run.control import Steered
@@ -20,42 +21,13 @@ _STEERED: dict[Steered, RunState] = {
 }
 
 
-class Stopwatch:
-    """Seconds since it was made, and of them those that were worked."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._rested = 0.0
-        self._resting: float | None = None
-        self._ended: float | None = None
-
-    def rest(self) -> None:
-        if self._resting is None:
-            self._resting = time.monotonic()
-
-    def work(self) -> None:
-        if self._resting is not None:
-            self._rested += time.monotonic() - self._resting
-            self._resting = None
-
-    def end(self) -> None:
-        self.work()
-        self._ended = time.monotonic()
-
-    def seconds(self) -> float:
-        return (self._ended or time.monotonic()) - self._began
-
-    def worked(self) -> float:
-        now = time.monotonic()
-        return self.seconds() - self._rested - (now - self._resting if self._resting else 0.0)
-
-
 class Progress:
     """What a run has done. Thread-safe; `view` is immutable and true at one moment."""
 
     def __init__(self, number: int, order: RunOrder, places: Sequence[Place]) -> None:
         self.number, self.order = number, order
         self.watch = Stopwatch()
+        self._began = time.time()
         self._lock = Lock()
         self._planned = len(places)
         # Sets that keep the order in which attempts will be, or were, begun.
@@ -128,6 +100,8 @@ class Progress:
             state = self._ended or _STEERED[steered]
             return RunView(
                 number=self.number,
+                order=self.order,
+                began=self._began,
                 suite_id=self.order.suite_id,
                 candidate_id=self.order.candidate_id,
                 state=state,

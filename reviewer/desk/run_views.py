@@ -46,10 +46,12 @@ class ApprovalView(View, frozen=True):
 
 
 class RunView(View, frozen=True):
-    """A run as it stands. `running` and `pending` are (episode id, attempt); `gates` counts failed
-    traces per gate, aligned with GATES; `eta_seconds` is None while nothing can be said."""
+    """A run as it stands, and what was ordered. `running` and `pending` are (episode id, attempt);
+    `gates` counts failed traces per gate, aligned with GATES; `eta_seconds` is None while nothing
+    can be said. `began` is when, in seconds of Unix time."""
 
     number: int
+    order: RunOrder
     suite_id: str
     candidate_id: str
     state: RunState
@@ -68,3 +70,4 @@ class RunView(View, frozen=True):
     eta_seconds: float | None
     approvals: tuple[ApprovalView, ...]
     problem: str
+    began: float

@@ -1,7 +1,7 @@
 """What people and judges said, as files of JSON lines: written out, and taken in from others.
 
-Labels and judgments travel alike; what a line from elsewhere must be to come in, each has its own
-border for.
+Labels, judgments and notes travel alike; what a line from elsewhere must be to come in, each has
+its own border for.
 """
 
 import sqlite3
@@ -49,13 +49,15 @@ class Book(Protocol[Read]):
 
 
 class Kind(NamedTuple, Generic[T, R]):
-    """One kind of line: how it travels, where it is kept, and what may come in."""
+    """One kind of line: how it travels, where it is kept, what may come in, and what its rows call
+    a suite."""
 
     noun: str
     lines: Lines[T]
     table: Table[R]
     row_of: Callable[[T], R]
     border: Callable[[Workspace, sqlite3.Connection], Border[T]]
+    suite_key: Callable[[registry.SuiteRow], str] = lambda row: row.digest
 
 
 def export(kind: Kind[T, R], connection: sqlite3.Connection, book: Book[T], suite_id: str) -> bytes:
@@ -64,12 +66,12 @@ def export(kind: Kind[T, R], connection: sqlite3.Connection, book: Book[T], suit
     Raises DeskError for a suite that the store does not know.
     """
     rows = registry.suites(connection)
-    digests = [row.digest for row in rows if suite_id in ("", row.suite_id)]
-    if suite_id and not digests:
+    keys = [kind.suite_key(row) for row in rows if suite_id in ("", row.suite_id)]
+    if suite_id and not keys:
         raise DeskError(f"no suite {suite_id} in this store")
     if not suite_id:
-        digests = kind.table.suites(connection)
-    return kind.lines.file(one for digest in digests for one in book.of(connection, digest))
+        keys = kind.table.suites(connection)
+    return kind.lines.file(one for key in keys for one in book.of(connection, key))
 
 
 def take(kind: Kind[T, R], workspace: Workspace, data: bytes, file: str) -> Taken:
@@ -103,13 +105,13 @@ def join(
     here: Callable[[T], T] = lambda one: one,
 ) -> Taken:
     """Keep what may come in of `lines`, each with what errors call its place. `here` puts what
-    comes in into this store's own names."""
+    comes into this store's own names."""
     border, problems = kind.border(workspace, connection), list[Problem]()
     good: list[T] = []
     refused = 0
     for place, line in lines:
         try:
-            good.append(here(border.admitted(kind.lines.read(line, place), place)))
+            good.append(border.admitted(here(kind.lines.read(line, place)), place))
         except ContractError as error:
             refused += 1
             problems += error.problems

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from reviewer.contract.errors import ContractError
+from reviewer.contract.learned import learned
 from reviewer.contract.strict_json import loads
 from reviewer.db.episode_order import ORDERS
 from reviewer.desk.errors import DeskError
@@ -19,6 +20,7 @@ SCHEMA = "reviewer/views@1"
 MOST_NAME = 60
 MOST_VIEWS = 200
 _writing = Lock()
+learned(SavedView)
 
 
 def read_views(path: Path) -> list[SavedView]:

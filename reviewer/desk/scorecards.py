@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -144,6 +145,7 @@ def _critical_by_gate(gathered: Gathered) -> dict[str, int]:
 
 
 _WORST = {CRITICAL: 3, FAIL: 2, UNKNOWN: 1, 0: 0}
+_UNMADE: tuple[tuple[int, ...], ...] = ((),) * len(GATES)
 _WORD: dict[int, Mark] = {CRITICAL: "critical", FAIL: "fail", UNKNOWN: "not_measured", 0: "pass"}
 
 
@@ -157,19 +159,7 @@ def row_of(
 ) -> EpisodeRow:
     """One row of the grid: the worst of each gate over all attempts, and one mark per attempt.
     `planned` is 0 for a probe, which plans none."""
-    masks = [gate_codes(trace.gates) for trace in traces]
-    cells = []
-    for position in range(len(GATES)):
-        codes = [mask[position] for mask in masks]
-        worst = max(codes, key=lambda code: _WORST[code]) if codes else UNKNOWN
-        cells.append(
-            Cell(
-                mark=_WORD[worst],
-                failed=sum(code in (FAIL, CRITICAL) for code in codes),
-                attempts=len(codes),
-            )
-        )
-    latencies = sorted(t.latency_ms for t in traces if t.latency_ms is not None)
+    latencies = [t.latency_ms for t in traces if t.latency_ms is not None]
     made = roll.attempts + roll.infra
     first = roll.first or roll
     defined = first.measured >= k and first.measured == first.attempts
@@ -177,7 +167,7 @@ def row_of(
         key=roll.key,
         episode_id=roll.episode_id,
         title=roll.title,
-        cells=tuple(cells),
+        cells=_cells(tuple(sorted(trace.gates for trace in traces))),
         attempts=attempt_marks(traces, planned, quarantined),
         passes=roll.passes,
         pass_hat=float(pass_hat_k(first.measured, first.passes, k)) if defined else None,
@@ -186,6 +176,17 @@ def row_of(
         tags=roll.tags,
         flags=flags,
     )
+
+
+@lru_cache(4096)
+def _cells(masks: tuple[int, ...]) -> tuple[Cell, ...]:
+    """The worst of each gate over some attempts: most episodes go alike."""
+    cells = []
+    for codes in zip(*(gate_codes(mask) for mask in masks), strict=True) if masks else _UNMADE:
+        worst = max(codes, key=_WORST.__getitem__) if codes else UNKNOWN
+        failed = sum(code in (FAIL, CRITICAL) for code in codes)
+        cells.append(Cell(mark=_WORD[worst], failed=failed, attempts=len(codes)))
+    return tuple(cells)
 
 
 def attempt_marks(

@@ -6,9 +6,11 @@ checked in full first. A broken suite is never read: the error names the file an
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from reviewer.contract.candidate import manifest_bytes, read_candidate, trusted_candidate
 from reviewer.contract.canonical import sha256_hex
@@ -23,13 +25,15 @@ from reviewer.contract.folder import (
     suite_state,
 )
 from reviewer.contract.model import Candidate, JudgePrompt, Rubric, Suite
+from reviewer.contract.seal import as_frozen
 from reviewer.contract.values import (
+    JUDGE_FILE,
     RUBRIC_FILE,
     load_trusted,
     load_trusted_judge,
     load_trusted_rubric,
 )
-from reviewer.db import registry
+from reviewer.db import contracts, registry
 from reviewer.db.connection import reader
 from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import Workspace
@@ -120,17 +124,37 @@ def hold(workspace: Workspace, connection: sqlite3.Connection | None, suite_id: 
             f"judged under {row.digest} (frozen {row.frozen_at})",
         )
     if row is not None:
-        rubric, judge = load_trusted_rubric(state.files), load_trusted_judge(state.files)
-        suite = load_trusted(state.files)
-    else:
-        try:
-            loaded = read_suite(folder)
-        except ContractError as error:
-            raise DeskError(str(error)) from error
-        suite, rubric, judge = loaded.suite, loaded.rubric, loaded.judge
+        return _held(load_trusted(state.files), state.files, folder)
+    try:
+        return _held(read_suite(folder).suite, state.files, folder)
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+
+
+def _held(suite: Suite, files: Mapping[str, bytes], folder: Path) -> Held:
+    """A suite with its rubric and judge, of files that were found to be sound."""
+    rubric, judge = load_trusted_rubric(files), load_trusted_judge(files)
     criteria = tuple(criterion.title for criterion in rubric.criteria) if rubric else ()
-    digest = sha256_hex(state.files[RUBRIC_FILE]) if rubric else None
+    digest = sha256_hex(files[RUBRIC_FILE]) if rubric else None
     return Held(suite, criteria, folder, judge, rubric, digest)
+
+
+def glance(workspace: Workspace, connection: sqlite3.Connection, suite_id: str) -> Held:
+    """As `hold`, with no more of each episode than its columns in the store tell: what a
+    recommendation needs. The folder is looked through as thoroughly. Raises as `hold`."""
+    folder = workspace.suite_folder(suite_id)
+    row = registry.suite_row(connection, suite_id)
+    if row is None or row.probe or not as_frozen(folder, row.digest):
+        return hold(workspace, connection, suite_id)
+    files = {
+        name: read_bytes(folder / name)
+        for name in (RUBRIC_FILE, JUDGE_FILE)
+        if (folder / name).exists()
+    }
+    suite = structs.replace(
+        registry.suite_head(connection, suite_id), episodes=contracts.outlines(connection, row.id)
+    )
+    return _held(suite, files, folder)
 
 
 def manifest(held: Held, candidate_id: str, trusted: bool = False) -> Manifested | None:

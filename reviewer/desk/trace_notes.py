@@ -5,28 +5,37 @@ record goes with it, for readers of the report.
 """
 
 import sqlite3
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
 from reviewer.contract.model import Suite
 from reviewer.db import notes as stored
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trace_views import NoteKind, NoteView
 from reviewer.desk.traces import Place
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.review.notes import MOST_TEXT, NOTES, Note
 
-SCHEMA = "reviewer/note@1"
-MOST_TEXT = 4000
-"""Characters of a note."""
+_TICK = timedelta(microseconds=1)
 
 
 def notes_of(connection: sqlite3.Connection, trace_id: str) -> list[NoteView]:
     """What stands on the events of a trace, by event."""
     return [_view(row) for row in stored.of_trace(connection, trace_id)]
+
+
+def all_notes(
+    connection: sqlite3.Connection, suite_ids: Iterable[str], candidate_id: str = ""
+) -> list[NoteView]:
+    """What stands on the traces of these suites, or of one candidate, by trace and event."""
+    return [
+        _view(row)
+        for suite_id in suite_ids
+        for row in stored.of_suite(connection, suite_id)
+        if not candidate_id or row.trace_id.startswith(f"{suite_id}/{candidate_id}/")
+    ]
 
 
 def _view(row: stored.Standing) -> NoteView:
@@ -53,34 +62,47 @@ def write_note(
 ) -> None:
     """Add the act to the store: durable when this returns.
 
-    Raises DeskError for a note that is too long, StoreError when nothing could be written.
+    Raises DeskError for a note that is too long or says nothing and when there is none to take
+    back, ContractError for a text that is no Unicode, StoreError when nothing could be written.
     """
-    shown = redactor_of(suite.redaction).masked(text.strip())
+    # Whoever only reads a trace does without what an import needs.
+    from reviewer.db.migrate import open_writer
+    from reviewer.desk.note_files import row_of, stamp
+    from reviewer.ingest.catalogue import redactor_of
+
+    shown = "" if removed or kind == "bookmark" else text.strip()
+    shown = redactor_of(suite.redaction).masked(shown)
     if len(shown) > MOST_TEXT:
         raise DeskError(f"a note has at most {MOST_TEXT:,} characters, this one {len(shown):,}")
-    now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    body = canonical_bytes(
-        {
-            "schema": SCHEMA,
-            "suite_id": place.suite.suite_id,
-            "candidate_id": place.candidate.candidate_id,
-            "trace_id": trace_id,
-            "trace_sha256": place.row.sha256.hex(),
-            "seq": seq,
-            "kind": kind,
-            "text": shown,
-            "removed": removed,
-            "reviewer": reviewer,
-            "at": now,
-        },
-        "note",
-    )
-    row = stored.NoteRow(
-        sha256_hex(body), place.suite.suite_id, trace_id, seq, kind, reviewer, now, body
-    )
+    if kind == "note" and not (shown or removed):
+        way = "reviewer notes remove takes yours away"
+        raise DeskError("a note needs words", way, exit_code=2)
     connection = open_writer(workspace.store)
     try:
-        stored.record(connection, workspace.store, [row], now)
+        mine = seq, kind, reviewer
+        stands = stored.of_trace(connection, trace_id) if removed else []
+        if removed and mine not in [(row.seq, row.kind, row.reviewer) for row in stands]:
+            raise DeskError(f"{reviewer} has no {kind} on event {seq} of {trace_id}")
+        # A clock may have been put back: what a person says last must be the latest all the same.
+        now = stamp(datetime.now(UTC))
+        last = stored.last_act(connection, trace_id, seq, kind, reviewer)
+        if last >= now:
+            now = stamp(datetime.fromisoformat(last) + _TICK)
+        note = NOTES.seal(
+            Note(
+                suite_id=place.suite.suite_id,
+                candidate_id=place.candidate.candidate_id,
+                trace_id=trace_id,
+                trace_sha256=place.row.sha256.hex(),
+                seq=seq,
+                kind=kind,
+                text=shown,
+                removed=removed,
+                reviewer=reviewer,
+                at=now,
+            )
+        )
+        stored.record(connection, workspace.store, [row_of(note)], now)
     finally:
         close_writer(connection, workspace.store)
 

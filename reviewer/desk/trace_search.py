@@ -12,9 +12,10 @@ from typing import NamedTuple
 from reviewer.db import facts
 from reviewer.db.index import TEXT_PER_TRACE, pending_events
 from reviewer.desk.errors import DeskError
+from reviewer.desk.trace_events import title_of
 from reviewer.desk.trace_text import excerpt, how_many, plain_text, typed, words_of
 from reviewer.desk.trace_views import SearchHit, SearchView
-from reviewer.desk.traces import Records, title_of
+from reviewer.desk.traces import Records
 from reviewer.trace.record import Event, kind_of
 
 MOST_TRACES = 50

@@ -6,8 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from reviewer.contract.model import Suite
-from reviewer.desk.state_changes import changes
-from reviewer.desk.trace_text import text_of
+from reviewer.desk.state_changes import changes, differences
 from reviewer.desk.trace_views import StateView
 from reviewer.trace.record import ABSENT
 
@@ -26,15 +25,18 @@ def state_view(
     at = bisect_right(found, position, key=lambda each: each.position)
     here = found[at - 1] if at else None
     began = _initial(place, suite)
-    state = _state(connection, records, place, here) if here else began
+    raw = _raw(connection, records, place, here) if here else _bytes(began)
     before = found[at - 2] if at > 1 else None
-    earlier = _state(connection, records, place, before) if before else began
+    earlier = json.loads(_raw(connection, records, place, before)) if before else began
     changed = here is not None and here.position == position
     lower = before if changed else here
+    told = differences(earlier, json.loads(raw)) if here and earlier is not None else []
     return StateView(
         seq=here.seq if here else None if began is None else 0,
-        text="" if state is None else text_of(json.dumps(state).encode()),
-        changes=tuple(changes(earlier, state)) if here and earlier is not None else (),
+        raw=raw,
+        pointer=f"/events/{here.position}/state" if here else "",
+        changes=tuple(each.line for each in told),
+        touched=tuple((each.sign, each.pointer) for each in told if each.sign in "+~"),
         changed=changed,
         before=lower.seq if lower else None,
         after=found[at].seq if at < len(found) else None,
@@ -47,26 +49,32 @@ def event_changes(
     connection: sqlite3.Connection, records: "Records", place: "Place", suite: Suite, position: int
 ) -> tuple[str, ...]:
     """What the event at `position` changed, if it carries a state."""
-    start = max(position - LOOK_BACK, 0)
-    window = records.events(connection, place.row, start, position - start + 1)
-    if window[-1].state == ABSENT:
+    here = records.events(connection, place.row, position, 1)[0]
+    if here.state == ABSENT:
         return ()
-    near = [event for event in window[:-1] if event.state != ABSENT]
-    after = json.loads(bytes(window[-1].state))
+    start = max(position - LOOK_BACK, 0)
+    window = records.events(connection, place.row, start, position - start)
+    near = [event for event in window if event.state != ABSENT]
+    after = json.loads(bytes(here.state))
     if near:
         before: Any = json.loads(bytes(near[-1].state))
     else:
         found = records.snapshots(connection, place.row) if start else []
         at = bisect_right(found, position - 1, key=lambda each: each.position)
         earlier = found[at - 1] if at else None
-        before = _state(connection, records, place, earlier) if earlier else _initial(place, suite)
+        raw = _raw(connection, records, place, earlier) if earlier else None
+        before = json.loads(raw) if raw is not None else _initial(place, suite)
     return () if before is None else tuple(changes(before, after))
 
 
-def _state(
+def _raw(
     connection: sqlite3.Connection, records: "Records", place: "Place", at: "Snapshot"
-) -> Any:
-    return json.loads(bytes(records.events(connection, place.row, at.position, 1)[0].state))
+) -> bytes:
+    return bytes(records.events(connection, place.row, at.position, 1)[0].state)
+
+
+def _bytes(state: Any) -> bytes:
+    return b"" if state is None else json.dumps(state, ensure_ascii=False).encode()
 
 
 def _initial(place: "Place", suite: Suite) -> Any:

@@ -1,33 +1,44 @@
 """The text of an event as a person reads it, and where words stand in it."""
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from reviewer.trace.jsontree import indented, kind, text_in
 from reviewer.trace.record import ABSENT, Event
 
 AROUND = 36
 """Characters shown before a word that was found."""
 MOST = 160
+LONG = 4096
+"""Bytes of a field that are read for its first words."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.\- ]+")
 
 
 def text_of(raw: Any) -> str:
     """A raw field as a person reads it: a string as it is, JSON indented, absent as empty."""
-    if raw == ABSENT:
+    if raw == ABSENT or raw == b"":
         return ""
-    data = bytes(raw)
     try:
-        value = json.loads(data)
+        return text_in(raw) if kind(raw) == "text" else indented(raw)
     except (ValueError, RecursionError):
-        return data.decode("utf-8", "replace")
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (dict, list)):
-        return json.dumps(value, indent=2, ensure_ascii=False)
-    return json.dumps(value)
+        return bytes(raw).decode("utf-8", "replace")
+
+
+def brief_of(raw: Any, most: int) -> str:
+    """The first `most` characters of the same; of a long field, only its start is read."""
+    if len(memoryview(raw)) <= LONG:
+        return text_of(raw)[:most]
+    start = bytes(memoryview(raw)[:LONG])
+    if kind(start) != "text":
+        return start.decode("utf-8", "ignore")[:most]
+    for end in range(len(start), len(start) - 16, -1):  # it may end within a letter or an escape
+        try:
+            return text_in(start[:end] + b'"')[:most]
+        except ValueError:
+            continue
+    return ""
 
 
 def fields_of(event: Event) -> Iterator[Any]:

@@ -3,9 +3,46 @@ what people noted, what the source said."""
 
 from typing import Literal
 
-from reviewer.desk.views import View
+from reviewer.desk.trace_text import text_of
+from reviewer.desk.views import EventRow, View
 
 NoteKind = Literal["bookmark", "note"]
+
+
+class Field(View, frozen=True):
+    """One field of an event: the JSON that the record has, byte for byte."""
+
+    name: str
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        """As a person reads it: a text as it is, other JSON indented."""
+        return text_of(self.raw)
+
+
+class EventDetail(View, frozen=True):
+    """One event whole. `fields` are those it has, in the order of reading; `raw` is all of it, as
+    JSON in one line. `position` counts events from 0, as JSON pointers do.
+
+    `granted` says whether the approval in it grants, as the gates read it; None without one.
+    `state_changes` are worded lines such as `~ changed refund_status  "none" → "issued"`; `related`
+    are the other events of the same call: its call, its approval, its results.
+    """
+
+    row: EventRow
+    position: int
+    fields: tuple[Field, ...]
+    granted: bool | None
+    state_changes: tuple[str, ...]
+    started_at: str | None
+    tokens: str
+    raw: bytes
+    related: tuple[EventRow, ...] = ()
+
+    def text(self, name: str) -> str:
+        """A field as a person reads it; empty when the event has none of that name."""
+        return next((field.text for field in self.fields if field.name == name), "")
 
 
 class SearchHit(View, frozen=True):
@@ -44,18 +81,27 @@ class StateView(View, frozen=True):
     """The state as it was after one event.
 
     `seq` is the event whose snapshot this is, 0 for the state the episode begins with, None when
-    nothing says what the state was. `changes` are worded lines against the snapshot before;
+    nothing says what the state was; `raw` is it as JSON, empty then, and `pointer` its place in the
+    record, empty where it is the episode's. `changes` are worded lines
+    against the snapshot before, `touched` the JSON pointers that are `+` new in it or `~` changed;
     `before` and `after` the nearest other events that carry one. `at` and `of` number them.
     """
 
     seq: int | None
-    text: str
+    raw: bytes
+    pointer: str
     changes: tuple[str, ...]
+    touched: tuple[tuple[str, str], ...]
     changed: bool
     before: int | None
     after: int | None
     at: int
     of: int
+
+    @property
+    def text(self) -> str:
+        """As a person reads it."""
+        return text_of(self.raw)
 
 
 class NoteView(View, frozen=True):

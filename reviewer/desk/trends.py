@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from reviewer.db import registry
+from reviewer.desk.gather import diagnostics
 from reviewer.desk.label_book import Book
 from reviewer.desk.reports import Assessed, Reports
 from reviewer.desk.trend_targets import held_to_articles, held_to_policy, target_of
@@ -42,7 +43,7 @@ def trends(
     shown = stored[-MOST:]
     # Only labels put a figure into a report that the recommendation does without.
     labeled = bool(book.of(connection, suite.digest))
-    found = [_figures_of(connection, reports, suite, one.candidate_id, labeled) for one in shown]
+    found = [_figures_of(connection, reports, suite, one, labeled) for one in shown]
     return Trends(
         suite=suite,
         candidates=tuple(
@@ -58,12 +59,14 @@ def _figures_of(
     connection: sqlite3.Connection,
     reports: Reports,
     suite: SuiteInfo,
-    candidate_id: str,
+    one: registry.CandidateRow,
     labeled: bool,
 ) -> Assessed:
     if not labeled:
-        return reports.assessed(connection, suite.suite_id, candidate_id)
-    built = reports.build(connection, suite.suite_id, candidate_id)
+        found = reports.assessed(connection, suite.suite_id, one.candidate_id)
+        means = diagnostics(connection, one.id)
+        return found._replace(gathered=structs.replace(found.gathered, diagnostics=means))
+    built = reports.build(connection, suite.suite_id, one.candidate_id)
     return Assessed(built.gathered, built.assessment)
 
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from reviewer.db.connection import unwritten
 from reviewer.desk.errors import DeskError
 from reviewer.resources import data_folder
 
@@ -30,6 +31,11 @@ class Workspace(NamedTuple):
     @property
     def decisions(self) -> Path:
         return self.root / "store" / "decisions"
+
+    @property
+    def attestations(self) -> Path:
+        """Test results that runners signed."""
+        return self.root / "store" / "attestations"
 
     @property
     def signers(self) -> Path:
@@ -94,9 +100,9 @@ def make(folder: Path, example: bool) -> Workspace:
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, and durably: temp file, fsync, rename, fsync of folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as handle:
             handle.write(data)
             handle.flush()
@@ -104,7 +110,7 @@ def write_private(path: Path, data: bytes) -> None:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise DeskError(f"{path}: cannot be written ({error.strerror})") from error
+        raise DeskError(unwritten(path, error)) from error
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -10,6 +10,7 @@ import msgspec
 
 from reviewer.contract.canonical import canonical_bytes, sha256_hex
 from reviewer.contract.errors import ContractError, Problem, shown
+from reviewer.contract.learned import learned
 from reviewer.contract.strict_json import load_object
 from reviewer.review.label_rules import instant
 
@@ -23,14 +24,13 @@ Age = tuple[tuple[str, str], str]
 
 
 class Said(Protocol):
-    """What a label and a judgment have in common. `traces` are context and stay outside the uid."""
+    """What a label, a judgment and a note have in common. A member `traces`, where there is one, is
+    context and stays outside the uid."""
 
     @property
     def uid(self) -> str: ...
     @property
     def at(self) -> str: ...
-    @property
-    def traces(self) -> tuple[str, ...]: ...
 
 
 T = TypeVar("T", bound=Said)
@@ -54,12 +54,18 @@ class Lines(Generic[T]):
         problems: Callable[[T], Iterable[tuple[str, str]]],
     ) -> None:
         self._noun, self._kind, self._shape, self._problems = noun, kind, shape, problems
+        learned(kind)
+        self._traced = "traces" in getattr(kind, "__struct_fields__", ())
+
+    def content(self, one: T) -> bytes:
+        """What the uid is the digest of: RFC 8785 bytes of all but the uid and the context."""
+        members = self._plain(one)
+        bare = {name: value for name, value in members.items() if name not in ("uid", "traces")}
+        return canonical_bytes(bare, self._noun)
 
     def uid_of(self, one: T) -> str:
         """The uid that the content gives it, whatever uid it bears."""
-        content = self._plain(one)
-        del content["uid"], content["traces"]
-        return sha256_hex(canonical_bytes(content, self._noun))
+        return sha256_hex(self.content(one))
 
     def seal(self, one: T) -> T:
         """The same with its uid, held to what a file is held to.
@@ -145,8 +151,10 @@ class Lines(Generic[T]):
             if one.uid != self.uid_of(one):
                 raise self._forged(one, self._noun)
             joined.setdefault(one.uid, one)
-            traces.setdefault(one.uid, set()).update(one.traces)
-        whole = (_with(one, traces=tuple(sorted(traces[uid]))) for uid, one in joined.items())
+            traces.setdefault(one.uid, set()).update(getattr(one, "traces", ()))
+        whole: Iterable[T] = joined.values()
+        if self._traced:
+            whole = (_with(one, traces=tuple(sorted(traces[uid]))) for uid, one in joined.items())
         return tuple(sorted(whole, key=age))
 
     def _forged(self, one: T, place: str) -> ContractError:

@@ -16,7 +16,8 @@ _UNSEEN = (
     "\U000e0000-\U000e0fff"  # tags and the variation selectors supplement
 )
 _HOSTILE = re.compile(f"[{_CONTROLS}{_UNSEEN}]")
-_HOSTILE_IN_LINE = re.compile(f"[\t\n{_CONTROLS}{_UNSEEN}]")
+HOSTILE_IN_LINE = re.compile(f"[\t\n{_CONTROLS}{_UNSEEN}]")
+"""What no line may carry to a terminal."""
 
 
 def _picture(match: re.Match[str]) -> str:
@@ -43,7 +44,7 @@ def visible_line(text: str) -> str:
     """As `visible`, on one line: a newline becomes ␊ and a tab a space."""
     if text.isascii() and text.isprintable():
         return text
-    return _HOSTILE_IN_LINE.sub(_picture_in_line, text)
+    return HOSTILE_IN_LINE.sub(_picture_in_line, text)
 
 
 def cap(text: str, n: int) -> str:

@@ -4,7 +4,7 @@ from reviewer.desk.review_views import EstimateView, QuestionView, QueueView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.bars import estimate_lines, figure, limits
 from reviewer.tui.lines import Line, Span, cut, middle, pad, spread
-from reviewer.tui.queue_view import EMPTY, KINDS, names
+from reviewer.tui.queue_view import KINDS, names, nothing_yet
 from reviewer.tui.words import UNKNOWN
 from reviewer.tui.wrap import Block
 
@@ -64,7 +64,7 @@ def title(found: QueueView) -> str:
 def between(found: QueueView, width: int) -> list[Block]:
     """Agreement between reviewers, question by question."""
     if not found.reviewers:
-        return [Block(EMPTY)]
+        return [Block(nothing_yet())]
     lines: list[Line] = []
     for one in found.agreement:
         if not one.about:

@@ -10,12 +10,16 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
+from reviewer.tui.ending import SIGNALS, crash_console, ended_by_signals
 from reviewer.tui.filters import AsciiOnly, SafeText, plain_terminal
 from reviewer.tui.keys import bind
-from reviewer.tui.steering import Steering
-from reviewer.tui.theme import DEFAULTS, THEMES
+from reviewer.tui.settings import Settings, read
+from reviewer.tui.theme import DEFAULTS
+from reviewer.tui.touring import Touring
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from reviewer.desk.protocol import DeskProtocol
     from reviewer.desk.run_views import RunOrder
     from reviewer.tui.screens.base import DeskScreen
@@ -28,6 +32,8 @@ class Around(NamedTuple):
     at: int
 
 
+BROKEN = 40
+"""The exit code of a workstation that broke, as of any command."""
 LEVELS = 12
 """How many screens Esc can retrace."""
 
@@ -38,12 +44,13 @@ def _commands() -> type[Provider]:
     return Acts
 
 
-class ReviewerApp(Steering):
+class ReviewerApp(Touring):
     """The workstation on one desk.
 
     `watch` polls the desk's version four times a second; tests that drive the clock themselves
-    turn it off. `ascii_only` draws glyphs in ASCII (None: decided by the terminal's encoding).
-    `runs` are started one after another once the first screen stands.
+    turn it off. `ascii_only` draws glyphs in ASCII (None: as the settings say, or the terminal's
+    encoding). `runs` are started one after another once the first screen stands. `tour`: somebody
+    may see this for the first time.
     """
 
     CSS = """
@@ -54,10 +61,7 @@ class ReviewerApp(Steering):
     """
     TITLE = "reviewer"
     AUTO_FOCUS = None
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
-        *Steering.COMMANDS,
-        _commands,
-    }
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("S", "go('scorecard')"),
         bind("T", "go('trajectory')"),
@@ -74,6 +78,7 @@ class ReviewerApp(Steering):
         bind("escape", "back"),
         bind("q", "back"),
         bind("a", "approve"),
+        bind("ctrl+t", "theme"),
         Binding(
             "ctrl+q",
             "quit",
@@ -96,12 +101,13 @@ class ReviewerApp(Steering):
         self,
         desk: "DeskProtocol",
         *,
+        settings: Settings | None = None,
         watch: bool = True,
-        theme: str = "desk-dark",
         ascii_only: bool | None = None,
         runs: "Sequence[RunOrder]" = (),
+        tour: bool = False,
     ) -> None:
-        super().__init__(desk)
+        super().__init__(desk, settings or Settings())
         self.animation_level = "none"
         self.version = 0
         self.suite_id = ""
@@ -112,11 +118,11 @@ class ReviewerApp(Steering):
         self._watching = watch
         self._stop = threading.Event()
         self._trail: list[DeskScreen] = []
-        ascii_only = plain_terminal() if ascii_only is None else ascii_only
+        self._offer_tour = tour
+        if ascii_only is None:
+            glyphs = self.settings.glyphs
+            ascii_only = plain_terminal() if glyphs == "auto" else glyphs == "ascii"
         self._safety: list[LineFilter] = [SafeText(), *([AsciiOnly()] if ascii_only else [])]
-        for known in THEMES:
-            self.register_theme(known)
-        self.theme = "desk-ansi" if self.no_color else theme
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our state colours, for any theme the reader picks."""
@@ -135,6 +141,9 @@ class ReviewerApp(Steering):
         from reviewer.tui.screens.scorecard import ScorecardScreen
 
         self.visit(ScorecardScreen())
+        self.take_settings()
+        if self._offer_tour:
+            self.first_time()
         if self._watching:
             threading.Thread(target=self._watch, name="watch", daemon=True).start()
             self.set_interval(1.0, self.live.tick)
@@ -181,12 +190,25 @@ class ReviewerApp(Steering):
         else:
             self.visit(found)
 
+    def exit(
+        self, result: None = None, return_code: int = 0, message: "RenderableType | None" = None
+    ) -> None:
+        """As Textual's, once the screen on top stands: one that is cut off on its way up breaks."""
+        if self._trail and all(screen.is_mounted for screen in self.screen_stack):
+            super().exit(result, return_code, message)
+        elif self.is_running:
+            self.set_timer(0.01, lambda: self.exit(result, return_code, message))
+
     def action_explain(self) -> None:
         """Help for the screen on top."""
         from reviewer.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
+
+    def keys_moved(self) -> None:
+        if self.here is not None:
+            self.here.redraw()
 
     def problem(self, error: DeskError, again: Callable[[], None] | None = None) -> None:
         """Show an error in full: what is so, and the ways out. It waits for a blind screen."""
@@ -224,12 +246,21 @@ class ReviewerApp(Steering):
 def run(
     desk: "DeskProtocol",
     *,
-    mouse: bool = True,
-    theme: str = "desk-dark",
+    settings: Settings | None = None,
     runs: "Sequence[RunOrder]" = (),
-) -> None:
-    """Open the workstation on a desk and stay until the reader quits.
+    tour: bool = False,
+) -> int:
+    """Open the workstation on a desk and stay until the reader quits. The exit code: 0, 128 + the
+    number of the signal that ended it, 40 when it broke.
 
-    `runs` are started one after another; with nothing on screen yet, the first is followed.
+    `settings` are those of the person at the terminal unless given. `runs` are started one after
+    another; with nothing on screen yet, the first is followed. `tour`: the example is shown, to
+    somebody who may see it for the first time.
     """
-    ReviewerApp(desk, theme=theme, runs=runs).run(mouse=mouse)
+    settings = settings or read()
+    app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour)
+    app.error_console = crash_console()
+    with ended_by_signals(app):
+        app.run(mouse=settings.mouse)
+    code = app.return_code or 0
+    return code if code in (0, *(128 + number for number in SIGNALS)) else BROKEN

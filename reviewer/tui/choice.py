@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Click
 from textual.message import Message
 
 from reviewer.tui.chrome import LineBox
+from reviewer.tui.keys import bind, move
 from reviewer.tui.lines import Span
 
 
@@ -16,9 +17,9 @@ class Choice(LineBox, can_focus=True):
 
     DEFAULT_CSS = "Choice { height: 1; width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("h,left", "side(-1)", "left", show=False, id="move.left", tooltip="Before."),
-        Binding("l,right", "side(1)", "right", show=False, id="move.right", tooltip="Next."),
-        Binding("enter", "take", "take it", show=False, id="enter", tooltip="Take the form."),
+        move("move.left", "side(-1)", "word before"),
+        move("move.right", "side(1)", "next word"),
+        bind("enter", "take", "take the form", "Take the form."),
     ]
 
     class Changed(Message):

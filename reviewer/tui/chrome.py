@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Click, Resize
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from reviewer.tui.keys import bind, rows
 from reviewer.tui.lines import Line, Span, action_at, fit, paint, plain, reversed_line, rule
 from reviewer.tui.theme import styles_of
 
@@ -84,11 +85,8 @@ class Menu(LineBox, can_focus=True):
     """Lines of which one is chosen: `›` and reverse video, keys, mouse."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", "next", id="move.down", show=False, tooltip="The line below."),
-        Binding(
-            "k,up", "move(-1)", "previous", id="move.up", show=False, tooltip="The line above."
-        ),
-        Binding("enter", "choose", "choose", id="enter", show=False, tooltip="Take this line."),
+        *rows(),
+        bind("enter", "choose", "choose", "Take this line."),
     ]
 
     class Moved(Message):
@@ -134,7 +132,8 @@ class Menu(LineBox, can_focus=True):
 
     def _draw(self) -> None:
         room = self.room
-        self._first = max(0, min(max(self._first, self.cursor - room + 1), self.cursor))
+        last = len(self.items) - room  # no empty line while there is one above
+        self._first = max(0, min(max(self._first, self.cursor - room + 1), self.cursor, last))
         lines: list[Line] = []
         if self._ruled:
             below = len(self.items) - self._first - room
@@ -167,6 +166,14 @@ class Menu(LineBox, can_focus=True):
             self.cursor = target
             self._draw()
             self.post_message(self.Moved(self))
+
+    def action_end(self, side: int) -> None:
+        """To the first or the last line."""
+        self.action_move(side * len(self.items))
+
+    def action_page(self, share: float) -> None:
+        """A page, or a part of one."""
+        self.action_move(int(share * self.room) or (1 if share > 0 else -1))
 
     def action_choose(self) -> None:
         """Take the line under the cursor."""

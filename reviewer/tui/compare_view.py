@@ -1,14 +1,16 @@
 """Two candidates, or two attempts, in lines: what changed, by how much, and in which evidence."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from reviewer.desk.compare_views import Amount, AttemptComparison, Comparison
 from reviewer.desk.views import Mark
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
+from reviewer.tui.event_view import changed
 from reviewer.tui.lines import Line, Span, middle, spread
 from reviewer.tui.scorecard_sheet import SHORT, strip
 from reviewer.tui.scorecard_view import suite_word
+from reviewer.tui.value_tree import SIGNS, Entry
 from reviewer.tui.wrap import Block
 
 BRIEF = {
@@ -85,12 +87,18 @@ def figure(each: Amount, value: float | None) -> str:
     return words.money(value, 4 if each.name == "cost per success" else 3)
 
 
-def evidence_blocks(found: AttemptComparison) -> list[Block]:
-    """Which evidence changed, a line each."""
-    blocks = [Block(text, head=[Span("· ", "dim")]) for text in found.evidence]
+def evidence_entries(found: AttemptComparison) -> list[Entry]:
+    """Which evidence changed, a line each: `»` where the two part, `→` where a step shows it, to
+    which Enter goes."""
+    entries = []
+    for text, step in zip(found.evidence, found.evidence_steps, strict=True):
+        go = None if step is None else ("step", step)
+        sign = "· " if go is None else "» " if step == found.first_divergence else "→ "
+        entries.append(Entry(Block(text, head=[Span(sign, "key" if go else "dim")]), go=go))
     if found.cut:
-        blocks.append(Block(found.cut, "not_measured", head=[Span("○ ", "not_measured")]))
-    return blocks
+        head = [Span("○ ", "not_measured")]
+        entries.append(Entry(Block(found.cut, "not_measured", head=head)))
+    return entries
 
 
 def pair_title(found: AttemptComparison) -> list[Span]:
@@ -142,19 +150,29 @@ def state_blocks(found: AttemptComparison) -> list[Block]:
     """What became of the final state, a line a path."""
     if not (found.baseline.payload and found.candidate.payload):
         return [Block("○ not measured: the events of one side are not stored", "not_measured")]
-    return changed_lines(found.state) or [Block("the final state is the same on both sides")]
+    return changed(found.state) or [Block("the final state is the same on both sides")]
+
+
+BRACKETS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
+"""What stands around words that only one side has, as git writes it."""
 
 
 def message_blocks(found: AttemptComparison) -> list[Block]:
-    """The final messages by runs of words."""
-    signs = {"=": ("  ", "dim"), "-": ("- ", "strong"), "+": ("+ ", "strong")}
-    blocks = [
-        Block(text, signs[sign][1], head=[Span(signs[sign][0], "key")], quoted=True)
-        for sign, text in found.message
-    ]
-    return blocks or [Block("no final message on either side")]
-
-
-def changed_lines(lines: Sequence[str]) -> list[Block]:
-    """Worded differences as blocks."""
-    return [Block(text) for text in lines]
+    """The final messages in one text: words that only one side has in brackets and in color."""
+    if not found.message:
+        return [Block("no final message on either side")]
+    text, marks = "", []
+    for sign, said in found.message:
+        before, after = BRACKETS[sign]
+        start = len(text) + (1 if text else 0)
+        words_of = visible_line(said)
+        text += f"{' ' if text else ''}{before}{words_of}{after}"
+        if sign != "=":
+            marks.append((start, len(text), SIGNS[sign]))
+    old, new = found.sides
+    told = f"[-{old} alone-]  {{+{new} alone+}}"
+    middle_of = told.index("  ")
+    key = Block(
+        told, "dim", marks=[(0, middle_of, SIGNS["-"]), (middle_of + 2, len(told), SIGNS["+"])]
+    )
+    return [key, Block(text, quoted=True, marks=marks)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.views import Choice, DecisionView, KeyInfo
+from reviewer.desk.decision_views import Choice, DecisionView, KeyInfo, Pending, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Line, Span, middle, pad, spread
@@ -20,6 +20,8 @@ SENTENCES = {
 def top(found: DecisionView, width: int) -> list[Line]:
     """What is decided on, the verdict, and each reason with its evidence and its policy."""
     decided = f"signed {visible_line(found.decided)}" if found.decided else "undecided"
+    if found.pending is not None:
+        decided = f"waits: decision {found.pending.number}"
     left = [
         Span(middle(visible_line(found.candidate_id), width // 3), "strong"),
         Span(" on ", "dim"),
@@ -48,9 +50,10 @@ def choice_line(choice: Choice, chosen: bool) -> list[Span]:
     why = "open" if choice.open else "closed"
     if choice.why:
         why += f": {visible_line(choice.why)}"
+    name = choice.decision if choice.adds is None else f"co-sign {choice.decision}"
     return [
         Span(f" {mark} ", "strong"),
-        Span(pad(choice.decision, 16), "strong" if choice.open else "dim"),
+        Span(pad(name, 16), "strong" if choice.open else "dim"),
         Span(why, "text" if choice.open else "dim"),
     ]
 
@@ -88,4 +91,31 @@ def signer_lines(found: DecisionView, keys: Sequence[KeyInfo] | None, width: int
         Span(f"{words.short(found.journal_head)} at {found.journal_seq:,}"),
     ]
     exits = [Span(f"exit code {found.exit_code}", "dim")]
-    return [spread(who, (), width), spread(bound, exits, width)]
+    wanted = [Span(f"PROMOTE takes {found.needed} people", "dim")] if found.needed > 1 else []
+    return [spread(who, wanted, width), spread(bound, exits, width)]
+
+
+def waiting_lines(pending: Pending) -> list[Line]:
+    """What somebody else signed first, and said."""
+    signed = f"{len(pending.signers)} of {pending.needed}"
+    who = ", ".join(visible_line(name) for name in pending.signers) or "nobody that counts"
+    lines: list[Line] = [
+        [Span(f" {pad('signed', 10)}", "dim"), Span(f"{signed}: {who}", "strong")],
+        [
+            Span(f" {pad('made', 10)}", "dim"),
+            Span(f"{visible_line(pending.created)}, until {visible_line(pending.expires)}"),
+        ],
+    ]
+    said = visible_line(pending.comment)
+    if said:
+        lines.append([Span(f" {pad('comment', 10)}", "dim"), Span(middle(said, 56))])
+    return lines
+
+
+def signed_word(signed: Signed) -> Span:
+    """What a signature came to, in a word and a sign."""
+    if signed.verified:
+        return Span("✓ verified", "pass")
+    if signed.pending:
+        return Span("○ waits for another approver", "not_measured")
+    return Span("✗ not verified", "fail")

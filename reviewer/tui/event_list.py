@@ -3,13 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from reviewer.desk.trace_views import NoteView
 from reviewer.desk.views import EventRow
 from reviewer.trace.record import USER_ACTORS
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.columns import Column
-from reviewer.tui.lines import Line, Span, cut, middle, pad
+from reviewer.tui.lines import Line, Span, cut, middle, pad, spread
 from reviewer.tui.theme import RED
 
 KINDS = {
@@ -73,19 +75,29 @@ def bar(value: float | None, most: float | None, width: int) -> str:
     return pad("█" * full + (_EIGHTHS[rest] if rest else ""), width)
 
 
+def waiting_row(seq: int) -> EventRow:
+    """What stands for an event until it was read."""
+    return EventRow(
+        seq=seq, kind="", title="reading…", actor=None, status=None, latency_ms=None,
+        cost_usd=None, mark=None, codes=(),
+    )  # fmt: skip
+
+
 class EventSheet:
-    """Columns of the event list at one width."""
+    """Columns of the event list at one width. Time and cost have none where no event has them; in
+    a narrow list status and time stand at the right end of the title, as far as it leaves room."""
 
     def __init__(self, width: int, events: int, shown: Shown) -> None:
         number = max(2, len(str(events)))
-        self._shown, self._width = shown, width
+        self._shown, self._roomy = shown, width >= ROOMY
         fixed = [("mark", 1), ("seq", number), ("kind", 1), ("title", 0)]
-        if width >= BARS:
-            fixed += [("status", 7), ("time", 6), ("slow", BAR), ("cost", 6), ("dear", BAR)]
-        elif width >= ROOMY:
-            fixed += [("status", 7), ("time", 6), ("cost", 6)]
-        else:
-            fixed += [("status", 8)]
+        if self._roomy:
+            bars = width >= BARS
+            fixed.append(("status", 7))
+            if shown.slowest is not None:
+                fixed += [("time", 6), *([("slow", BAR)] if bars else [])]
+            if shown.dearest is not None:
+                fixed += [("cost", 6), *([("dear", BAR)] if bars else [])]
         taken = 3 + sum(size + 1 for _, size in fixed) - 1
         x = 2
         self.columns = []
@@ -107,24 +119,27 @@ class EventSheet:
         status = row.status or ""
         wrong = status not in ("", "ok")
         took = "" if row.latency_ms is None else words.seconds(row.latency_ms)
+        room = widths["title"]
         cells: list[Line] = [
             [words.mark(row.mark)] if row.mark else [Span(" ")],
             [Span(pad(str(row.seq), widths["seq"], right=True), "dim")],
             [Span(KINDS.get(row.kind, "?"))],
-            self._title(row, widths["title"]),
         ]
-        word = Span(visible_line(status), "fail" if wrong else "dim")
-        if self._width < ROOMY:
-            brief = word if wrong else Span(pad(f"{status} {took}".strip(), 8, right=True), "dim")
-            return [*cells, [brief]]
+        if not self._roomy:
+            end = status if wrong else f"{status} {took}".strip()
+            end = f" {visible_line(end)}" if end else ""
+            title = self._title(row, room - cell_len(end))
+            return [*cells, spread(title, [Span(end, "fail" if wrong else "dim")], room)]
         paid = "" if row.cost_usd is None else f"${row.cost_usd:.3f}"
         drawn = {
+            "status": Span(visible_line(status), "fail" if wrong else "dim"),
             "time": Span(pad(took, 6, right=True), "dim"),
             "slow": Span(bar(row.latency_ms, self._shown.slowest, BAR), "key"),
             "cost": Span(pad(paid, 6, right=True), "dim"),
             "dear": Span(bar(row.cost_usd, self._shown.dearest, BAR), "key"),
         }
-        return [*cells, [word], *([span] for name, span in drawn.items() if name in widths)]
+        title = self._title(row, room)
+        return [*cells, title, *([span] for name, span in drawn.items() if name in widths)]
 
     def _title(self, row: EventRow, width: int) -> list[Span]:
         glyph, name = who(row.actor)
@@ -132,5 +147,5 @@ class EventSheet:
         actor = f"{glyph} {brief}: " if glyph else ""
         style = "match" if row.seq in self._shown.matches else "text"
         head = group_glyph(row.group) + actor
-        text = cut(visible_line(row.title), max(1, width - len(head)))
+        text = cut(visible_line(row.title), max(1, width - cell_len(head)))
         return [Span(head, "key"), Span(text, "strong" if row.mark in RED else style)]

@@ -1,26 +1,31 @@
-"""One event whole, in blocks: what was asked, what came back, what changed, what people noted."""
+"""One event whole: what was asked, what came back, what changed, what people noted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 
-from reviewer.desk.trace_views import NoteView, StateView
-from reviewer.desk.views import EventDetail, TraceView
+from reviewer.desk.trace_views import EventDetail, NoteView, StateView
+from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
-from reviewer.tui.event_list import who
+from reviewer.tui.event_list import KINDS, who
 from reviewer.tui.lines import Span
 from reviewer.tui.theme import STATES
+from reviewer.tui.value_tree import SIGNS, Entry, Tree
+from reviewer.tui.valueview import Part
 from reviewer.tui.wrap import Block
 
-LONG = 40
-"""An observation of more lines than this stands after everything else."""
-CHANGED = {"+": "pass", "-": "fail", "~": "match"}
-"""The style of each line of changes; its glyph and its word say the same."""
-FOLD_DEPTH = 2
-"""Spaces of indent that a folded JSON text keeps: its own members, and nothing in them."""
+Turned = MutableMapping[str, dict[str, bool]]
+"""What the reader folded and unfolded, by the name of the value."""
+MODES = ("event", "state", "raw", "source")
+NAMES = {
+    "tool_call": "called in",
+    "tool_result": "answered by",
+    "approval": "approval in",
+    "error": "failed in",
+}
 
 
-def event_title(detail: EventDetail, mode: str) -> tuple[list[Span], list[Span]]:
-    """The rule above the event: number, kind, actor, status; and which view this is."""
+def event_title(detail: EventDetail) -> list[Span]:
+    """The rule above the event: number, kind, actor, status."""
     row = detail.row
     place, of = row.group
     parts = [f"event {row.seq}", row.kind.replace("_", " ")]
@@ -28,44 +33,89 @@ def event_title(detail: EventDetail, mode: str) -> tuple[list[Span], list[Span]]
     glyph, name = who(row.actor)
     parts += [f"{glyph} {name}"] if glyph else []
     parts += [visible_line(row.status)] if row.status else []
-    note = Span("" if mode == "event" else mode, "strong")
-    return [Span(" · ".join(parts), "strong")], [note] if note.text else []
+    return [Span(" · ".join(parts), "strong")]
 
 
-def event_blocks(
-    detail: EventDetail, trace: TraceView, notes: Sequence[NoteView], folded: bool = False
-) -> list[Block]:
-    """An event whole."""
+def mode_note(mode: str, room: int) -> list[Span]:
+    """Which view this is; where there is room, all of them, each a button."""
+    if room < 34:
+        return [Span("" if mode == "event" else f"{mode}, v", "strong")] if mode != "event" else []
+    spans = []
+    for name in MODES:
+        word = f"[{name}]" if name == mode else name
+        spans += [Span(word, "strong" if name == mode else "dim", f"screen.look('{name}')")]
+        spans.append(Span(" "))
+    return spans[:-1]
+
+
+def event_trees(detail: EventDetail, turned: Turned, budget: int) -> list[Tree]:
+    """The fields of an event, each to be folded. Reads as much of them as is shown at first."""
+    return [
+        Tree(
+            field.name,
+            field.raw,
+            f"/events/{detail.position}/{field.name}",
+            turned.setdefault(field.name, {}),
+            note=_granted(detail) if field.name == "approval" else "",
+            budget=budget,
+        )
+        for field in detail.fields
+    ]
+
+
+def _granted(detail: EventDetail) -> str:
+    return {None: "", True: "granted", False: "not granted"}[detail.granted]
+
+
+def raw_tree(detail: EventDetail, turned: Turned, budget: int) -> Tree:
+    """The event as its file had it."""
+    place, mine = f"/events/{detail.position}", turned.setdefault("raw", {})
+    return Tree("event", detail.raw, place, mine, literal=True, budget=budget)
+
+
+def state_tree(state: StateView, turned: Turned, budget: int) -> Tree:
+    """A state, with marks on what is new or other in it."""
+    touched = {pointer: sign for sign, pointer in state.touched}
+    mine = turned.setdefault("replay", {})
+    return Tree("state", state.raw, state.pointer, mine, touched, budget=budget)
+
+
+def event_parts(
+    detail: EventDetail, trace: TraceView, notes: Sequence[NoteView], trees: Sequence[Tree]
+) -> list[Part]:
+    """An event whole, in the order of reading."""
     row = detail.row
-    blocks = [] if detail.message else [Block(row.title, "strong")]
-    blocks += [*_findings(detail, trace), *_notes(row.seq, notes)]
-    took = f"{words.seconds(row.latency_ms)} of {words.seconds(trace.latency_ms)}"
-    took = "not measured" if row.latency_ms is None else took
-    paid = "not measured" if row.cost_usd is None else words.money(row.cost_usd, 3)
-    blocks.append(Block(f"{took}    cost {paid}", "text", [Span("timing  ", "dim")]))
-    if detail.started_at:
-        blocks.append(Block(detail.started_at, "text", [Span("started ", "dim")]))
-    if detail.message:
-        blocks += _section("message", detail.message)
-    if detail.arguments:
-        blocks += _section("arguments", detail.arguments, counted=False, folded=folded)
-    seen = detail.observation.count("\n") + 1
-    if detail.observation and seen <= LONG:
-        blocks += _section("observation", detail.observation, folded=folded)
-    if row.kind in ("tool_call", "approval"):
-        blocks.append(Block(detail.approval or "not recorded", "text", [Span("approval  ", "dim")]))
+    parts: list[Part] = []
+    if row.kind in ("tool_call", "tool_result", "approval"):
+        parts.append(Entry(Block(row.title, "strong")))
+    parts += _findings(detail, trace)
+    parts += _plain(_notes(row.seq, notes))
+    parts += [_link(other) for other in detail.related]
+    parts += trees
+    if row.kind in ("tool_call", "approval") and detail.granted is None:
+        parts += _plain([Block("not recorded", "dim", [Span("  approval  ", "dim")])])
     if detail.state_changes:
-        blocks.append(Block("", head=[Span("state changed by this event", "dim")]))
-        blocks += changed(detail.state_changes)
-    if detail.observation and seen > LONG:
-        blocks += _section("observation", detail.observation, folded=folded)
-    if detail.state:
-        blocks += _section("state", detail.state, folded=folded)
-    return blocks
+        parts += _plain([Block("", head=[Span("  state changed by this event", "dim")])])
+        parts += _plain(changed(detail.state_changes))
+    return [*parts, *_plain(_measures(detail, trace))]
 
 
-def _findings(detail: EventDetail, trace: TraceView) -> list[Block]:
-    blocks = []
+def _plain(blocks: Iterable[Block]) -> list[Entry]:
+    return [Entry(block) for block in blocks]
+
+
+def _link(other: EventRow) -> Entry:
+    """The way to another event of the same call."""
+    told = f"event {other.seq} {KINDS.get(other.kind, '?')}"
+    told += f" {visible_line(other.status)}" if other.status else ""
+    told += "  not granted" if other.title.endswith("not granted") else ""
+    head = [Span(f"  {NAMES.get(other.kind, 'same call')}  ", "dim")]
+    return Entry(Block(told, "key", head), go=("event", other.seq))
+
+
+def _findings(detail: EventDetail, trace: TraceView) -> list[Entry]:
+    """What gates found here; each leads to its clause of the contract."""
+    entries = []
     for finding in trace.findings:
         if finding.seq == detail.row.seq:
             mark = "critical" if finding.severity == "critical" else "fail"
@@ -73,9 +123,13 @@ def _findings(detail: EventDetail, trace: TraceView) -> list[Block]:
             text = f"{finding.code}  {finding.gate}" + (
                 f"  {finding.detail}" if finding.detail else ""
             )
-            head = [Span(f"{STATES[mark].glyph} ", mark)]
-            blocks.append(Block(text, mark if mark == "fail" else "strong", head))
-    return blocks
+            block = Block(
+                text,
+                mark if mark == "fail" else "strong",
+                [Span(f"{STATES[mark].glyph} ", mark)],
+            )
+            entries.append(Entry(block, go=(finding.gate, detail.row.seq)))
+    return entries
 
 
 def _notes(seq: int, notes: Sequence[NoteView]) -> list[Block]:
@@ -91,16 +145,36 @@ def _notes(seq: int, notes: Sequence[NoteView]) -> list[Block]:
     return blocks
 
 
+def _measures(detail: EventDetail, trace: TraceView) -> list[Block]:
+    """Time, cost and tokens, and the event's place in the record."""
+    row = detail.row
+    took = "not measured"
+    if row.latency_ms is not None:
+        took = words.seconds(row.latency_ms)
+        took += f" of {words.seconds(trace.latency_ms)}" if trace.latency_ms is not None else ""
+    paid = "not measured"
+    if row.cost_usd is not None:
+        paid = words.money(row.cost_usd, 3)
+        paid += f" of {words.money(trace.cost_usd, 3)}" if trace.cost_usd is not None else ""
+    facts = [("timing", took), ("cost", paid)]
+    if row.latency_ms is None and row.cost_usd is None:
+        facts = [("measured", "neither time nor cost")]
+    facts += [("started", detail.started_at)] if detail.started_at else []
+    facts += [("tokens", " ".join(detail.tokens.split()))] if detail.tokens else []
+    facts.append(("pointer", f"/events/{detail.position}"))
+    return [Block(text, "dim", [Span(f"  {name:<8}  ", "dim")]) for name, text in facts]
+
+
 def changed(lines: Sequence[str]) -> list[Block]:
     """Changes of a state: glyph, word and colour."""
-    return [Block(line, CHANGED.get(line[:1], "text"), [Span("  ")]) for line in lines]
+    return [Block(line, SIGNS.get(line[:1], "text"), [Span("  ")]) for line in lines]
 
 
-def state_blocks(state: StateView, seq: int, folded: bool = False) -> list[Block]:
+def state_parts(state: StateView, seq: int, tree: Tree | None) -> Sequence[Part]:
     """The state as it was after event `seq`: where it stands recorded, what had changed, and it
-    whole."""
-    if state.seq is None:
-        return [Block("state not recorded by this source", "not_measured")]
+    whole, with the same marks."""
+    if state.seq is None or tree is None:
+        return _plain([Block("state not recorded by this source", "not_measured")])
     place = f"snapshot {state.at} of {state.of}"
     if state.seq == 0:
         text = "as the episode begins: no event so far recorded a state"
@@ -116,12 +190,11 @@ def state_blocks(state: StateView, seq: int, folded: bool = False) -> list[Block
         first = state.at == 1
         word = "the first state recorded: nothing to compare with" if first else "nothing changed"
         blocks.append(Block(word, "dim", [Span(f"{since}  ", "dim")]))
-    return [*blocks, *_section("state", state.text, folded=folded)]
+    return [*_plain(blocks), tree]
 
 
-def source_blocks(trace: TraceView) -> list[Block]:
+def source_parts(trace: TraceView) -> Sequence[Part]:
     """Where the trace came from and what its source says: facts that no gate looks at."""
-    blocks = [Block("said by the source; no gate looks at it", "dim")]
     facts = [
         ("file", trace.source_path),
         ("record", str(trace.source_record)),
@@ -129,40 +202,8 @@ def source_blocks(trace: TraceView) -> list[Block]:
         *trace.said,
         *(("import", note) for note in trace.notes),
     ]
+    blocks = [Block("said by the source; no gate looks at it", "dim")]
     blocks += [
         Block(text, "text", [Span(f"{visible_line(name)}  ", "dim")]) for name, text in facts
     ]
-    return blocks
-
-
-def _section(name: str, text: str, *, counted: bool = True, folded: bool = False) -> list[Block]:
-    lines = text.count("\n") + 1
-    size = f"   {words.plural(lines, 'line')}, {words.size(len(text))} characters"
-    head = Span(name + (size if counted else ""), "dim")
-    return [Block("", head=[head]), *_indented(fold(text) if folded else text)]
-
-
-def _indented(text: str) -> list[Block]:
-    """Lines of a text, indented; a long text stays one block, so that it opens at once."""
-    if len(text) > 20_000:
-        return [Block(text)]
-    return [Block(line, head=[Span("  ")]) for line in text.split("\n")]
-
-
-def fold(text: str) -> str:
-    """Indented JSON without what lies inside its members; any other text as far as `LONG` lines."""
-    lines = text.split("\n")
-    if text[:1] not in "{[" or len(lines) == 1:
-        kept, rest = lines[:LONG], len(lines) - LONG
-        return "\n".join([*kept, *([f"… {rest:,} more lines, z unfolds"] if rest > 0 else [])])
-    kept, hidden = [], 0
-    for line in lines:
-        if len(line) - len(line.lstrip(" ")) > FOLD_DEPTH:
-            hidden += 1
-            continue
-        if hidden:
-            kept[-1] += f" … {words.plural(hidden, 'line')} … {line.strip()}"
-            hidden = 0
-        else:
-            kept.append(line)
-    return "\n".join(kept)
+    return _plain(blocks)

@@ -1,7 +1,6 @@
 """The last line of defence: what no segment may carry to the terminal, whoever drew it."""
 
 import os
-import re
 import sys
 import unicodedata
 
@@ -10,12 +9,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-# C0 and DEL, C1, zero-width and bidi controls, line separators, tags, lone surrogates. Widgets
-# show these as pictures (safetext); a segment that still has one came round that door.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
-    "\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+from reviewer.trace.safetext import HOSTILE_IN_LINE
 
 _ASCII = str.maketrans(
     {
@@ -25,18 +19,19 @@ _ASCII = str.maketrans(
         **dict.fromkeys("│┃┊", "|"),
         **dict(zip("█░", "#-", strict=True)),
         **dict.fromkeys("┌┐└┘├┤┬┴┼┏┓┗┛┣┫┳┻╋┯┷", "+"),
-        **dict(zip("›…→←↑↓×≥≤≠", ">~><^vx><!", strict=True)),
+        **dict(zip("›…→←↑↓×≥≤≠▸▾", ">~><^vx><!>v", strict=True)),
     }
 )
 
 
 class SafeText(LineFilter):
-    """Drops control and bidi characters from every segment."""
+    """Drops what is hostile from every segment. Widgets show it as pictures (safetext); a segment
+    that still has some came round that door."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
-            Segment(_UNSAFE.sub("", text), style, control)
-            if not control and _UNSAFE.search(text)
+            Segment(HOSTILE_IN_LINE.sub("", text), style, control)
+            if not control and HOSTILE_IN_LINE.search(text)
             else segment
             for segment in segments
             for text, style, control in (segment,)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rich.style import Style
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.events import Click, Resize
 from textual.geometry import Region, Size
@@ -20,7 +20,7 @@ from textual.strip import Strip
 from reviewer.desk.grid_views import PAGE
 from reviewer.tui.chrome import styles_for
 from reviewer.tui.columns import Sheet
-from reviewer.tui.keys import motions
+from reviewer.tui.keys import bind, motions
 from reviewer.tui.lines import Line, Span, fit, paint, reversed_line, rule
 
 
@@ -32,7 +32,7 @@ class Grid(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(),
-        Binding("enter", "choose", "go in", id="enter", show=False, tooltip="Go in."),
+        bind("enter", "choose", "go in", "Go in."),
     ]
 
     class Moved(Message):
@@ -88,6 +88,13 @@ class Grid(ScrollView, can_focus=True):
         self._forget()
         self._measure()
         self.reveal()
+        self.refresh()
+
+    def grow(self, keys: Iterable[int]) -> None:
+        """Take the rows that stand behind those that are here already: nothing moves."""
+        self._pages.discard(len(self.keys) // PAGE)  # it was the last, and not whole
+        self.keys = keys if isinstance(keys, range | array) else array("q", keys)
+        self._measure()
         self.refresh()
 
     def reload(self) -> None:

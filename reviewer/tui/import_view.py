@@ -1,17 +1,22 @@
 """An import in lines: what is understood of each file, what is refused and what it brings."""
 
 import textwrap
-from collections.abc import Sequence
 
-from reviewer.desk.import_views import FileView, FilledView, ImportView
+from reviewer.desk.import_views import FileView, FilledView, ImportState, ImportView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.columns import Column
-from reviewer.tui.lines import Line, Span, cut, middle, pad
-from reviewer.tui.run_view import bar
+from reviewer.tui.keys import key_of
+from reviewer.tui.lines import Line, Span, cut, middle
 from reviewer.tui.words import plural
 
 SHOWN_REFUSALS = 5
-STYLES = {"reading": "running", "done": "pass", "stopped": "not_measured", "failed": "fail"}
+STYLES: dict[ImportState, str] = {
+    "reading": "running",
+    "pausing": "running",
+    "paused": "not_measured",
+    "done": "pass",
+    "stopped": "not_measured",
+    "failed": "fail",
+}
 
 
 def passed_words(filled: FilledView) -> str:
@@ -84,50 +89,10 @@ def ended_words(view: ImportView) -> tuple[str, str]:
     """How an import ended, and the style of the words."""
     counts = f"{plural(view.added, 'trace')} added"
     if view.refused:
-        counts += f", {plural(view.refused, 'record')} refused: R shows why"
+        counts += f", {plural(view.refused, 'record')} refused: {key_of('screen.runs')} shows why"
     name = middle(visible_line(view.order.path), 30)
     if view.state == "failed":
         return f"✗ import of {name} failed: {visible_line(view.problem)}", "fail"
     if view.state == "stopped":
         return f"import of {name} stopped, {counts}; the same import goes on later", "not_measured"
     return f"import of {name}: {counts}", "quarantined" if view.refused else "pass"
-
-
-class ImportSheet:
-    """One import of this process a line: what it reads, how far it is, what came of it."""
-
-    def __init__(self, width: int) -> None:
-        name = max(12, width - 67)
-        meter = 24 if width >= 120 else 8
-        sizes = [("import", 6), ("path", name), ("file", 11), ("progress", meter + 5)]
-        sizes += [("added", 9), ("refused", 8), ("state", 10)]
-        x = 2
-        self.columns: list[Column] = []
-        for key, size in sizes:
-            self.columns.append(Column(key, x, size, key == "path"))
-            x += size + 1
-        self._meter = meter
-        line = ""
-        for column in self.columns:
-            line = pad(line, column.x) + pad(
-                column.key, column.width, right=column.key in ("added", "refused")
-            )
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
-
-    def flag(self, row: ImportView) -> Span:
-        return Span("!", "quarantined") if row.refused else Span(" ")
-
-    def cells(self, row: ImportView) -> list[Line]:
-        whole = row.state == "done"
-        done, size = (1, 1) if whole else (row.done, max(row.size, 1))
-        style = STYLES[row.state]
-        return [
-            [Span(f"{row.number}")],
-            [Span(middle(visible_line(row.order.path), self.columns[1].width), "strong")],
-            [Span(f"{row.file:,} of {row.files:,}", "dim")],
-            [*bar(done, size, self._meter), Span(f" {done * 100 // size:>3}%")],
-            [Span(pad(f"{row.added:,}", 9, right=True))],
-            [Span(pad(f"{row.refused:,}", 8, right=True), "fail" if row.refused else "dim")],
-            [Span(row.state, style)],
-        ]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from reviewer.desk.judge_views import JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.columns import Column
+from reviewer.tui.keys import worded
 from reviewer.tui.lines import Line, Span, cut, middle, pad
 
 OUTCOMES = {
@@ -37,9 +38,9 @@ def unseen(found: JudgeView) -> str:
     """What is not listed, and what would bring it here: the judge's word on a pair is for those who
     have labeled it."""
     if not found.labeled_pairs and not found.hidden:
-        return "no judge answers: r shows what they would cost"
+        return worded("no judge answers: {run} shows what they would cost")
     if not found.labeled_pairs:
-        return "no human labels: L starts. Without them nothing is calibrated"
+        return worded("no human labels: {screen.label} starts. Without them nothing is calibrated")
     words = []
     if found.others:
         them = "it to see it" if found.others == 1 else "them to see them"

@@ -4,6 +4,7 @@ from reviewer.desk.judge_views import JudgeDetail, JudgePlan, JudgeRunView, Judg
 from reviewer.desk.review_views import EstimateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import bars
+from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span, cut, middle, pad, rule, spread
 from reviewer.tui.theme import STATES
 from reviewer.tui.words import UNKNOWN, plural, short
@@ -183,7 +184,7 @@ def ended_words(run: JudgeRunView) -> tuple[str, str]:
     if run.state == "failed":
         return f"✗ {name} failed: {visible_line(run.problem)}", "fail"
     if run.state == "stopped":
-        return f"{name} stopped: {made}; what was answered is kept, r goes on", "text"
+        return f"{name} stopped: {made}; what was answered is kept, {key_of('run')} goes on", "text"
     return f"{name} done: {made}", "text"
 
 

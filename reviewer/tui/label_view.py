@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from reviewer.desk.review_views import CriterionView, LabelItem, SavedLabel, Session
 from reviewer.trace.safetext import visible_line
+from reviewer.tui.keys import key_of
 from reviewer.tui.labeling import Draft
 from reviewer.tui.lines import Line, Span, cut, middle, pad, rule, spread, width_of
 from reviewer.tui.run_view import bar, clock
@@ -97,7 +98,7 @@ def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
     if draft.note:
         note = [Span(" note: ", "dim"), Span(visible_line(draft.note))]
     else:
-        note = [Span(" note: none (w writes one)", "dim", "screen.note")]
+        note = [Span(f" note: none ({key_of('note')} writes one)", "dim", "screen.note")]
     if not flag:
         return note
     word = "flagged (! takes it back)" if draft.flag else "flag: no (! sets it)"
@@ -119,7 +120,7 @@ def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
 
 def saved_words(saved: SavedLabel, place: int) -> str:
     """Line 23 after a save. The item's reason is not told: its other order may still come."""
-    return f"item {place:,} saved {saved.at[11:19]}Z. u takes it back."
+    return f"item {place:,} saved {saved.at[11:19]}Z. {key_of('undo')} takes it back."
 
 
 # criteria of a pair ------------------------------------------------------------------------------

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from reviewer.tui.steering import Steering
 
 
+IMPORTING = frozenset({"reading", "pausing", "paused"})
+"""States of an import that has not ended."""
+
+
 class ImportsChanged(Message):
     """Something happened in an import."""
 
@@ -34,7 +38,7 @@ class LiveImports:
     @property
     def at_work(self) -> list[ImportView]:
         """Imports that write and have not ended, newest first."""
-        return [v for v in self.views if v.state == "reading" and not v.order.dry]
+        return [v for v in self.views if v.state in IMPORTING and not v.order.dry]
 
     def view(self, number: int) -> ImportView | None:
         """The import of that number as last seen."""
@@ -58,6 +62,16 @@ class LiveImports:
             begun(view)
 
         self._app.ask(f"import-{id(order)}", work, failed)
+
+    def pause(self, view: ImportView) -> None:
+        """Read no further than the batch under way."""
+        with suppress(DeskError):
+            self._app.desk.import_handle(view.number).pause()
+
+    def go_on(self, view: ImportView) -> None:
+        """Let a paused one go on."""
+        with suppress(DeskError):
+            self._app.desk.import_handle(view.number).go_on()
 
     def stop(self, view: ImportView) -> None:
         """End one; what was written stands."""
@@ -91,7 +105,7 @@ class LiveImports:
         fresh = [
             view
             for view in self.views
-            if view.state != "reading" and not view.order.dry and view.number not in self._ended
+            if view.state not in IMPORTING and not view.order.dry and view.number not in self._ended
         ]
         self._ended.update(view.number for view in fresh)
         return fresh

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from reviewer.tui.keys import key_of
+
 if TYPE_CHECKING:
     from reviewer.desk.review_views import LabelRole
     from reviewer.tui.app import ReviewerApp
@@ -24,7 +26,8 @@ def place(app: "ReviewerApp", name: str) -> "DeskScreen | str":
         return SearchScreen(app.suite_id, app.candidate_id)
     if name == "trajectory":
         if not app.trace_id:
-            return "no trace chosen yet: S, then Enter on a cell of the scorecard"
+            home = key_of("screen.scorecard")
+            return f"no trace chosen yet: {home}, then Enter on a cell of the scorecard"
         from reviewer.tui.screens.trajectory import TrajectoryScreen
 
         return TrajectoryScreen(app.trace_id)

@@ -5,8 +5,10 @@ known leaves its column empty.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+from rich.cells import cell_len
 
 from reviewer.tui.lines import Line, Span, cut, fit, pad, width_of
 
@@ -50,10 +52,35 @@ def row_of(value: float, top: float, height: int) -> int:
     return height - 1 - round(share * (height - 1))
 
 
+def slot_of(count: int, width: int) -> int:
+    """The columns that each of `count` points has, of `width` in all."""
+    return max(1, min(WIDEST, width // max(1, count)))
+
+
 def columns_of(count: int, width: int) -> list[int]:
     """The column of each of `count` points, evenly spaced from the left; `count` ≤ `width`."""
-    slot = max(1, min(WIDEST, width // max(1, count)))
+    slot = slot_of(count, width)
     return [slot * index + slot // 2 for index in range(count)]
+
+
+def reached(line: Line, count: int, width: int, action: Callable[[int], str]) -> list[Span]:
+    """The same line of a plot of `count` points, where a click on the columns of a point does what
+    `action` says of its number."""
+    body = max(1, width - GUTTER)
+    hidden = max(0, count - body)
+    slot, shown = slot_of(count - hidden, body), count - hidden
+    spans: list[Span] = []
+    column = 0
+    for span in line:
+        for char in span.text:
+            at = (column - GUTTER) // slot
+            act = action(at + hidden) if column >= GUTTER and at < shown else span.action
+            if spans and spans[-1].action == act and spans[-1].style == span.style:
+                spans[-1] = Span(spans[-1].text + char, span.style, act)
+            else:
+                spans.append(Span(char, span.style, act))
+            column += cell_len(char)
+    return spans
 
 
 def crowded(count: int, width: int) -> bool:

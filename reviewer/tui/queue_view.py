@@ -11,29 +11,25 @@ from reviewer.desk.review_views import (
     QueueView,
     ReasonLine,
 )
+from reviewer.desk.review_words import REASONS
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.bars import estimate_lines
 from reviewer.tui.columns import Column
+from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span, cut, middle, pad, spread, width_of
 from reviewer.tui.words import plural
 from reviewer.tui.wrap import Block
 
-WORDS = {
-    "safety": "safety: a critical finding",
-    "gate_disagreement": "gates and harness disagree",
-    "iteration_limit": "iteration limit",
-    "blocked_output": "blocked output",
-    "thumbs_down": "thumbs down",
-    "judge_flips": "judge flips",
-    "lost_episode": "lost episode",
-    "low_efficiency": "efficiency < 0.3",
-    "uncertain": "uncertain, near a limit",
-    "random": "random",
-    "quota": "to make up the number",
-}
 PRIORITIES = {"high": ("! high", "quarantined"), "normal": ("· normal", "text"), "low": ("· low",
     "dim")}  # fmt: skip
-EMPTY = "no labels yet: L starts. Two reviewers and 20 repeats make this readable"
+
+
+def nothing_yet() -> str:
+    """What stands where there are no labels."""
+    starts = f"{key_of('screen.label')} starts"
+    return f"no labels yet: {starts}. Two reviewers and 20 repeats make this readable"
+
+
 KINDS = {"pair": "pairs", "message": "final messages"}
 SHOWN = {"pair": "showing", "message": "message"}
 """What one person is shown: a pair comes twice, once in each order."""
@@ -41,7 +37,7 @@ SHOWN = {"pair": "showing", "message": "message"}
 
 def reason_words(reason: str) -> str:
     """A reason of the queue, as a person says it."""
-    return WORDS.get(reason, visible_line(reason).replace("_", " "))
+    return REASONS.get(reason, visible_line(reason).replace("_", " "))
 
 
 def names(reviewers: Sequence[str]) -> str:
@@ -140,7 +136,7 @@ def figures(found: QueueView, width: int) -> list[Block]:
     """Agreement on the first question, each with himself, what is still needed: the rest stands on
     the screen of the agreement."""
     if not found.reviewers:
-        return [Block(EMPTY)]
+        return [Block(nothing_yet())]
     first = [each for one in found.agreement[:1] for each in _question(one)]
     lines = estimate_lines([*first, *found.consistency], width)
     blocks = [Block("", head=line) for line in lines]

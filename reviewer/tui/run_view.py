@@ -3,6 +3,7 @@
 from reviewer.desk.run_views import ApprovalView, RunState, RunView
 from reviewer.desk.views import GATES
 from reviewer.trace.safetext import visible_line
+from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span, cut, middle, spread
 from reviewer.tui.run_marks import AT_WORK
 from reviewer.tui.scorecard_sheet import SHORT
@@ -133,5 +134,5 @@ def ended_words(view: RunView) -> tuple[str, str]:
     if view.infrastructure:
         result += f", {view.infrastructure:,} infra"
     if view.state == "stopped":
-        return f"{name} stopped: {result}; r takes up the rest", "text"
+        return f"{name} stopped: {result}; {key_of('run')} takes up the rest", "text"
     return f"{name} done: {result}", "text"

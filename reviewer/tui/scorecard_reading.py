@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.grid_views import Group, GroupBy, SideCell
-from reviewer.desk.views import Scorecard, SuiteInfo
+from reviewer.desk.views import GATES, Scorecard, SuiteInfo
 
 if TYPE_CHECKING:
     from reviewer.desk.protocol import DeskProtocol
@@ -33,51 +33,82 @@ class Question(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Row keys in order; in groups, each behind the key of its head: -1 the first, -2 the next."""
+    """Row keys in order; in groups, each behind the key of its head: -1 the first, -2 the next.
+    `partial`: these are the first of them, and more are on their way."""
 
     keys: list[int]
     groups: tuple[Group, ...] = ()
     totals: tuple[SideCell, ...] = ()
+    partial: bool = False
 
 
 class Reading(NamedTuple):
-    """One reading of the store: no card when there is nothing to show yet."""
+    """One reading of the store: no card when there is nothing to show yet, no rows where those that
+    came early still hold. `clock` is what the desk's clock showed before it."""
 
     card: Scorecard | None
-    rows: Rows
+    rows: Rows | None
     candidates: tuple[str, ...]
     suites: list[SuiteInfo]
-
-
-def read(desk: "DeskProtocol", question: Question) -> Reading:
-    """Ask. Raises DeskError."""
-    place = (question.suite_id, question.candidate_id)
-    opened = place if question.candidate_id else desk.opening()
-    if opened is None:
-        return Reading(None, Rows([]), (), desk.suites())
-    card = desk.scorecard(*opened)
-    # Their names alone: what is recommended of each is another reading of all its traces.
-    candidates = tuple(name for suite, name in desk.releases() if suite == opened[0])
-    question = question._replace(suite_id=opened[0], candidate_id=opened[1])
-    return Reading(card, read_rows(desk, question), candidates, [])
+    clock: int | None = None
 
 
 class Early(NamedTuple):
-    """Where the screen opens, and its rows, before the figures above them are read."""
+    """Where the screen opens, and its first rows, before the figures above them are read."""
 
     suite_id: str
     candidate_id: str
     rows: Rows
+    clock: int | None
+
+
+FIRST = 256
+"""Rows that are asked for before all: as many as any screen shows, and a page to go on."""
+
+
+def read(desk: "DeskProtocol", question: Question, known: int | None = None) -> Reading:
+    """Ask. Where the clock still shows `known`, rows are not asked for again. Raises DeskError."""
+    opened = _opened(desk, question)
+    if opened is None:
+        return Reading(None, Rows([]), (), desk.suites())
+    question = question._replace(suite_id=opened[0], candidate_id=opened[1])
+    clock = read_clock(desk, question)
+    rows = None if known is not None and clock == known else read_rows(desk, question)
+    card = desk.scorecard(*opened)
+    # Their names alone: what is recommended of each is another reading of all its traces.
+    candidates = tuple(name for suite, name in desk.releases() if suite == opened[0])
+    return Reading(card, rows, candidates, [], clock)
 
 
 def read_early(desk: "DeskProtocol", question: Question) -> Early | None:
-    """The rows first. None when there is nothing to show yet; raises DeskError."""
-    place = (question.suite_id, question.candidate_id)
-    opened = place if question.candidate_id else desk.opening()
+    """The first rows. None when there is nothing to show yet; raises DeskError."""
+    opened = _opened(desk, question)
     if opened is None:
         return None
     question = question._replace(suite_id=opened[0], candidate_id=opened[1])
-    return Early(*opened, read_rows(desk, question))
+    clock = read_clock(desk, question)
+    return Early(*opened, read_first_rows(desk, question), clock)
+
+
+def _opened(desk: "DeskProtocol", question: Question) -> tuple[str, str] | None:
+    place = (question.suite_id, question.candidate_id)
+    return place if question.candidate_id else desk.opening()
+
+
+def read_clock(desk: "DeskProtocol", question: Question) -> int:
+    """A number that rises when something may have changed of what is shown. Raises DeskError."""
+    shown = dict.fromkeys((question.candidate_id, question.looking.of, *question.sides))
+    return max(desk.clock(question.suite_id, each) for each in shown if each)
+
+
+def read_first_rows(desk: "DeskProtocol", question: Question) -> Rows:
+    """As `read_rows`, the first of them where they stand in no groups. Raises DeskError."""
+    how = question.looking
+    if how.group != "none" or question.sides:
+        return read_rows(desk, question)
+    place = (question.suite_id, how.of or question.candidate_id)
+    keys = desk.order(*place, how.by, how.descending, how.only_failing, how.text, FIRST)
+    return Rows(keys, partial=len(keys) == FIRST)
 
 
 def read_rows(desk: "DeskProtocol", question: Question) -> Rows:
@@ -93,6 +124,18 @@ def read_rows(desk: "DeskProtocol", question: Question) -> Rows:
         return Rows(keys, (), tuple(totals))
     groups = desk.groups(*place, how.group, how.by, how.descending, how.only_failing, how.text)
     return Rows(laid_out(groups, frozenset()), tuple(groups), tuple(totals))
+
+
+def warm(desk: "DeskProtocol", question: Question) -> None:
+    """Have the desk work out the first rows of every order that one key gives, so that they are at
+    hand when that key comes. Raises DeskError."""
+    from reviewer.tui.scorecard_sheet import SORTS  # whoever only asks draws nothing
+
+    desk.maybe_red(question.suite_id, (question.candidate_id,))
+    for by in (*SORTS.values(), *GATES):
+        for descending in (False, True):
+            how = question.looking._replace(by=by, descending=descending)
+            read_first_rows(desk, question._replace(looking=how))
 
 
 def laid_out(groups: Sequence[Group], folded: frozenset[str]) -> list[int]:

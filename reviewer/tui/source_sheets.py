@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.columns import Column
+from reviewer.tui.keys import worded
 from reviewer.tui.lines import Line, Span, cut, middle, pad
 
+UNFINISHED = "○ part"
+"""The state of a source that was not read to its end."""
 COUNTS = ("records", "added", "known", "refused")
 
 
@@ -45,7 +48,8 @@ class SourceSheet:
         ):
             style = "fail" if name == "refused" and count else "text"
             cells.append([Span(pad(f"{count:,}", 8, right=True), style)])
-        cells.append([Span(cut(visible_line(row.state), 8), "dim")])
+        state = UNFINISHED if row.state != "done" else visible_line(row.state)
+        cells.append([Span(cut(state, 8), "not_measured" if row.state != "done" else "dim")])
         if self.columns[-1].key == "at":
             cells.append([Span(cut(visible_line(row.at), 20), "dim")])
         return cells
@@ -81,3 +85,36 @@ class RefusalSheet:
             [Span(cut(visible_line(", ".join(row.reasons)), widths[2]), "fail")],
             [Span(cut(visible_line(row.way_out), widths[3]))],
         ]
+
+
+def source_lines(source: SourceInfo, width: int) -> list[Line]:
+    """What is known of a source, and what its reader found missing or doubtful."""
+    lines: list[Line] = [_fact("file", source.path, width)]
+    counts = f"{source.records:,} read, {source.added:,} added, {source.known:,} known"
+    lines.append([*_fact("records", counts, width), Span(_refused(source.refused), "fail")])
+    if source.state != "done":
+        told = "not read to its end: somebody is at it, or it was stopped; {run} reads on"
+        lines.append([Span(f" {UNFINISHED}  ", "not_measured"), Span(worded(told))])
+    if source.suite_id or source.candidate_id:
+        lines.append(_fact("for", f"{source.suite_id} {source.candidate_id}".strip(), width))
+    for number, note in enumerate(source.notes):
+        lines.append(_fact("notes" if not number else "", note, width))
+    lines.append(_fact("at", f"{source.at}, {source.reader}", width))
+    return [*lines, _fact("sha256", source.sha256, width)]
+
+
+def _refused(count: int) -> str:
+    return f", {count:,} refused" if count else ""
+
+
+def refusal_lines(refusal: Refusal, width: int) -> list[Line]:
+    """One refused record, nothing cut, and what to do about it."""
+    lines = [_fact("file", refusal.path, width), _fact("record", f"{refusal.record:,}", width)]
+    for number, reason in enumerate(refusal.reasons):
+        name = "reasons" if not number else ""
+        lines.append([Span(f" {name:<12}", "dim"), Span(visible_line(reason), "fail")])
+    return [*lines, [Span(" what to do  ", "dim"), Span(visible_line(refusal.way_out), "strong")]]
+
+
+def _fact(name: str, value: str, width: int) -> list[Span]:
+    return [Span(f" {name:<12}", "dim"), Span(cut(visible_line(value), max(20, width - 15)))]

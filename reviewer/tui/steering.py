@@ -1,9 +1,8 @@
 """The app's part in runs: questions to the desk that outlive a screen, approvals, and quitting."""
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-from textual.app import App
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.background import Answer, Background, Delivery, Job
@@ -12,17 +11,26 @@ from reviewer.tui.labeling import Labeling
 from reviewer.tui.live import LiveRuns, RunsChanged
 from reviewer.tui.live_imports import ImportsChanged, LiveImports
 from reviewer.tui.live_judge import JudgeChanged, LiveJudge
+from reviewer.tui.preferences import Preferences
+from reviewer.tui.settings import Settings
 
 if TYPE_CHECKING:
     from reviewer.desk.protocol import DeskProtocol
     from reviewer.tui.screens.base import DeskScreen
+    from reviewer.tui.screens.question import QuestionScreen
 
 
-class Steering(App[None]):
+HELD = 0.3
+"""Seconds within which a key that comes again was held, not pressed."""
+
+
+class Steering(Preferences):
     """An app that starts, follows and ends runs on one desk."""
 
-    def __init__(self, desk: "DeskProtocol") -> None:
-        super().__init__()
+    clock: Callable[[], float] = staticmethod(time.monotonic)
+
+    def __init__(self, desk: "DeskProtocol", settings: Settings) -> None:
+        super().__init__(settings)
         self.desk = desk
         self.background = Background()
         self.live = LiveRuns(self)
@@ -30,6 +38,8 @@ class Steering(App[None]):
         self.importing = LiveImports(self)
         self.labeling = Labeling()
         self._held: list[Callable[[DeskScreen], None]] = []
+        self._asked_to_leave: QuestionScreen | None = None
+        self._asked_at = 0.0
 
     @property
     def here(self) -> "DeskScreen | None":
@@ -103,23 +113,33 @@ class Steering(App[None]):
             self.here.say("no call waits for an answer")
 
     async def action_quit(self) -> None:
-        """Quit; while a run or a judge goes on, ask what becomes of it."""
-        from reviewer.tui.screens.question import QuestionScreen, leaving, leaving_judge
+        """Quit; while a run or a judge goes on, ask what becomes of it. Asked for again, it is
+        immediate: what has finished is kept, and what was at work is begun anew another time."""
+        from reviewer.tui.screens.question import leaving, leaving_judge
 
         judge = self.judging.at_work
         if not self.live.at_work and judge is None:
             self.exit()
             return
-        if isinstance(self.screen, QuestionScreen):
+        if self.screen is self._asked_to_leave:
+            before, self._asked_at = self._asked_at, self.clock()
+            if self._asked_at - before < HELD:
+                return  # a key that is held down has not been pressed again
+            self.judging.stop()
+            self.live.abandon()
+            self.exit()
             return
         if self.here is not None and self.here.BLIND:  # the question names candidates
             while self.screen is not self.here:
                 await self.pop_screen()
             await self.action_back()
+        self._asked_at = self.clock()
         if self.live.at_work:
-            self.push_screen(leaving(self.live.at_work), self._left)
+            self._asked_to_leave = leaving(self.live.at_work)
+            self.push_screen(self._asked_to_leave, self._left)
         elif judge is not None:
-            self.push_screen(leaving_judge(judge), self._left_judge)
+            self._asked_to_leave = leaving_judge(judge)
+            self.push_screen(self._asked_to_leave, self._left_judge)
 
     def _left(self, chosen: str | None) -> None:
         if chosen in ("finish", "abandon"):

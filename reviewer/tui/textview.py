@@ -180,6 +180,8 @@ class TextView(ScrollView, can_focus=True):
         head = list(block.head) if first else [Span(" " * width_of(block.head))]
         if block.quoted:
             head.append(Span(FENCE, "rule"))
+        if block.marks and not self.query_text:
+            return [*edge, *head, *_styled(block, piece.start + row.offset, row.text)]
         return [*edge, *head, *self._marked(row.text, block.style)]
 
     def _rule(self) -> list[Span]:
@@ -212,3 +214,18 @@ class TextView(ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self.refresh(Region(0, 0, self.size.width, 1))
+
+
+def _styled(block: Block, start: int, text: str) -> list[Span]:
+    """The part of a marked text that stands in one row."""
+    spans: list[Span] = []
+    at, end = start, start + len(text)
+    for first, last, style in block.marks:
+        if last <= at or first >= end:
+            continue
+        if first > at:
+            spans.append(Span(text[at - start : first - start], block.style))
+        at, upto = max(first, at), min(last, end)
+        spans.append(Span(text[at - start : upto - start], style))
+        at = upto
+    return [*spans, Span(text[at - start :], block.style)]

@@ -1,7 +1,9 @@
-"""Glyphs, words and colours of every state, in one table, and the themes made from it.
+"""Glyphs, words and colors of every state, and the themes made from them.
 
-Colours are near Okabe-Ito's, with at least 4.5:1 on their background. None of them ever stands
-alone: a state is a glyph, a word and a colour, and with NO_COLOR an attribute.
+No color ever stands alone: a state is a glyph, a word and a color, and where a theme has only the
+terminal's own colors, or none, an attribute. On its ground every color of a state has at least
+4.5:1, in high contrast 7:1. In the themes for color-blind people pass is blue and FAIL orange,
+which no kind of color vision takes for one another.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,151 +15,160 @@ from textual.theme import BUILTIN_THEMES, Theme
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DARK_GROUND, DARK_TEXT = "#101418", "#D8DEE4"
-LIGHT_GROUND, LIGHT_TEXT = "#FAFAF7", "#1B1F24"
+    from rich.console import Console
+
+OURS = "desk-"
+"""What our themes' names begin with inside Textual, which has themes of its own."""
 
 
 class State(NamedTuple):
-    """One state. `cell` is at most four letters; `attribute` is what NO_COLOR leaves of it."""
+    """One state. `cell` is at most four letters; `attribute` is what no color leaves."""
 
     glyph: str
     cell: str
     word: str
     variable: str
-    dark: str
-    light: str
-    ansi: str
     attribute: str
 
 
 STATES: dict[str, State] = {
-    "pass": State("✓", "pass", "pass", "gate-pass", "#3FB68B", "#00694D", "ansi_green", ""),
-    "fail": State("✗", "FAIL", "FAIL", "gate-fail", "#FF7A33", "#B34700", "ansi_red", "bold"),
-    "critical": State(
-        "▲",
-        "CRIT",
-        "critical FAIL",
-        "gate-critical",
-        "#FF7A33",
-        "#B34700",
-        "ansi_red",
-        "reverse bold",
-    ),
-    "not_measured": State(
-        "○", "n/m", "not measured", "gate-unmeasured", "#9AA4AE", "#5B6570", "ansi_white", ""
-    ),
-    "running": State(
-        "►", "run", "running", "run-running", "#56B4E9", "#005C91", "ansi_cyan", "underline"
-    ),
-    "missing": State(
-        "·", "wait", "missing", "run-pending", "#7F8A94", "#6A747E", "ansi_bright_black", "dim"
-    ),
-    "infra": State(
-        "†", "infr", "infra error", "run-infra", "#D98CB8", "#8E3F70", "ansi_magenta", "italic"
-    ),
-    "quarantined": State(
-        "!", "quar", "quarantined", "flag", "#E69F00", "#855C00", "ansi_yellow", "bold"
-    ),
-    "advisory": State(
-        "~",
-        "advi",
-        "advisory",
-        "judge-advisory",
-        "#F0E442",
-        "#6B6200",
-        "ansi_bright_yellow",
-        "",
-    ),
-    "scoring": State(
-        "●", "scor", "scoring", "judge-scoring", "#56B4E9", "#005C91", "ansi_cyan", "bold"
-    ),
+    "pass": State("✓", "pass", "pass", "gate-pass", ""),
+    "fail": State("✗", "FAIL", "FAIL", "gate-fail", "bold"),
+    "critical": State("▲", "CRIT", "critical FAIL", "gate-critical", "reverse bold"),
+    "not_measured": State("○", "n/m", "not measured", "gate-unmeasured", ""),
+    "running": State("►", "run", "running", "run-running", "underline"),
+    "missing": State("·", "wait", "missing", "run-pending", "dim"),
+    "infra": State("†", "infr", "infra error", "run-infra", "italic"),
+    "quarantined": State("!", "quar", "quarantined", "flag", "bold"),
+    "advisory": State("~", "advi", "advisory", "judge-advisory", ""),
+    "scoring": State("●", "scor", "scoring", "judge-scoring", "bold"),
 }
 
 VERDICTS = {"promote": "pass", "block": "critical", "repair": "fail", "hold": "not_measured"}
-"""The state whose glyph and colour a recommendation borrows."""
+"""The state whose glyph and color a recommendation borrows."""
 
 RED = frozenset({"fail", "critical"})
 """Marks of a failing hard gate: the red cells."""
 
-_PLAIN: dict[str, tuple[str, str, str, str]] = {
-    "dim": ("text-dim", "#9AA4AE", "#5B6570", "ansi_default"),
-    "rule": ("rule", "#5B6773", "#8A949E", "ansi_default"),
-    "key": ("key", "#8CC8F0", "#005C91", "ansi_cyan"),
-    "match": ("match", "#F0E442", "#6B6200", "ansi_yellow"),
-}
+PLAIN = {"dim": "text-dim", "rule": "rule", "key": "key", "match": "match"}
+"""Styles that are no state: quiet words, rules, keys, matches of a search."""
+
+_ORDER = ("pass", "fail", "not_measured", "running", "missing", "infra", "quarantined", "advisory")
+_BORROWED = {"critical": "fail", "scoring": "running"}
+"""States drawn in another one's color, told apart by more than it."""
 
 
-def _variables(column: int) -> dict[str, str]:
-    found = {state.variable: state[column] for state in STATES.values()}
-    for name, state in VERDICTS.items():
-        found[f"verdict-{name}"] = STATES[state][column]
-    for variable, *colours in _PLAIN.values():
-        found[variable] = colours[column - 4]
-    return found
+class Palette(NamedTuple):
+    """The colors of one theme. `states` are in the order of `_ORDER`; `plain` in that of PLAIN."""
+
+    name: str
+    dark: bool
+    ground: str
+    text: str
+    states: tuple[str, ...]
+    plain: tuple[str, ...]
+
+    def of(self, state: str) -> str:
+        """The color of a state."""
+        return self.states[_ORDER.index(_BORROWED.get(state, state))]
+
+    def variables(self) -> dict[str, str]:
+        """Every color by the name that stylesheets use."""
+        found = {state.variable: self.of(name) for name, state in STATES.items()}
+        found |= {f"verdict-{name}": self.of(state) for name, state in VERDICTS.items()}
+        return found | dict(zip(PLAIN.values(), self.plain, strict=True))
 
 
-def _theme(name: str, ground: str, text: str, column: int, *, dark: bool) -> Theme:
-    colours = _variables(column)
-    native = BUILTIN_THEMES["ansi-dark"].variables if column == 6 else {}
+PALETTES = (
+    Palette(
+        "dark", True, "#101418", "#D8DEE4",
+        ("#3FB68B", "#FF7A33", "#9AA4AE", "#56B4E9", "#7F8A94", "#D98CB8", "#E69F00", "#F0E442"),
+        ("#9AA4AE", "#5B6773", "#8CC8F0", "#F0E442"),
+    ),
+    Palette(
+        "light", False, "#FAFAF7", "#1B1F24",
+        ("#00694D", "#B34700", "#5B6570", "#005C91", "#6A747E", "#8E3F70", "#855C00", "#6B6200"),
+        ("#5B6570", "#7F8992", "#005C91", "#6B6200"),
+    ),
+    Palette(
+        "colorblind-dark", True, "#101418", "#D8DEE4",
+        ("#4FA8F5", "#F58A1F", "#BFC3D0", "#BDFFD1", "#8386A1", "#BB9F8B", "#FFF04D", "#6BF59A"),
+        ("#9AA4AE", "#5B6773", "#BFE0FF", "#FFF04D"),
+    ),
+    Palette(
+        "colorblind-light", False, "#FAFAF7", "#1B1F24",
+        ("#0059B3", "#B34700", "#5B6570", "#0A0026", "#6A747E", "#3A0CA3", "#4A2A00", "#500061"),
+        ("#5B6570", "#7F8992", "#003A75", "#4A2A00"),
+    ),
+    Palette(
+        "contrast", True, "#000000", "#FFFFFF",
+        ("#59C3FF", "#FFA24D", "#FFFFFF", "#A6FFD0", "#C8CED4", "#E7B3FF", "#FFE873", "#E4F58A"),
+        ("#D0D6DC", "#FFFFFF", "#9FDBFF", "#FFE873"),
+    ),
+    Palette(
+        "ansi", True, "ansi_default", "ansi_default",
+        ("ansi_green", "ansi_red", "ansi_default", "ansi_cyan", "ansi_default",
+         "ansi_magenta", "ansi_yellow", "ansi_bright_yellow"),
+        ("ansi_default", "ansi_default", "ansi_cyan", "ansi_yellow"),
+    ),
+)  # fmt: skip
+_BY_NAME = {palette.name: palette for palette in PALETTES}
+DARK, LIGHT, ANSI = (_BY_NAME[name] for name in ("dark", "light", "ansi"))
+
+
+def _theme(palette: Palette) -> Theme:
+    colors, ansi = palette.variables(), palette is ANSI
+    native = BUILTIN_THEMES["ansi-dark"].variables if ansi else {}
     return Theme(
-        name=name,
-        primary=colours["key"],
-        secondary=colours["text-dim"],
-        warning=colours["flag"],
-        error=colours["gate-fail"],
-        success=colours["gate-pass"],
-        accent=colours["key"],
-        foreground=text,
-        background=ground,
-        surface=ground,
-        panel=ground,
-        dark=dark,
-        ansi=column == 6,
-        variables={**native, **colours},
+        name=OURS + palette.name,
+        primary=colors["key"],
+        secondary=colors["text-dim"],
+        warning=colors["flag"],
+        error=colors["gate-fail"],
+        success=colors["gate-pass"],
+        accent=colors["key"],
+        foreground=palette.text,
+        background=palette.ground,
+        surface=palette.ground,
+        panel=palette.ground,
+        dark=palette.dark,
+        ansi=ansi,
+        variables={**native, **colors},
     )
 
 
-def _high_contrast() -> Theme:
-    theme = _theme("desk-contrast", "#000000", "#FFFFFF", 4, dark=True)
-    theme.variables |= {"text-dim": "#FFFFFF", "rule": "#FFFFFF", "gate-unmeasured": "#FFFFFF"}
-    theme.variables |= {
-        "run-pending": "#D8DEE4",
-        "gate-fail": "#FF9A5C",
-        "gate-critical": "#FF9A5C",
-    }
-    return theme
+THEMES = tuple(_theme(palette) for palette in PALETTES)
 
-
-THEMES = (
-    _theme("desk-dark", DARK_GROUND, DARK_TEXT, 4, dark=True),
-    _theme("desk-light", LIGHT_GROUND, LIGHT_TEXT, 5, dark=False),
-    _high_contrast(),
-    _theme("desk-ansi", "ansi_default", "ansi_default", 6, dark=True),
-)
-
-
-DEFAULTS = _variables(4)
+DEFAULTS = DARK.variables()
 """Variables for themes that are not ours, so that every stylesheet of ours still resolves."""
+
+
+def theme_for(name: str, console: "Console", *, no_color: bool) -> str:
+    """Textual's name of a theme of the settings. `auto` asks the terminal; without color there is
+    one theme that says everything by attributes."""
+    if no_color or (name == "auto" and console.color_system == "standard"):
+        return OURS + ANSI.name
+    return OURS + (DARK.name if name == "auto" else name)
 
 
 def styles_of(theme: Theme) -> "Mapping[str, Style]":
     """Rich styles by name for one theme: every state, and text, dim, strong, rule, key, match.
 
-    A theme that is not ours lends its ground and text; the state colours then come from the dark
-    or the light column.
+    A theme that is not ours lends its ground and text; the state colors then come from the dark
+    or the light palette.
     """
     ours = any(name.startswith("gate-") for name in theme.variables)
-    variables = theme.variables if ours else _variables(4 if theme.dark else 5)
-    dark_ground, dark_text = (DARK_GROUND, DARK_TEXT) if theme.dark else (LIGHT_GROUND, LIGHT_TEXT)
-    ground = Color.parse(theme.background or dark_ground).rich_color
-    text = Color.parse(theme.foreground or dark_text).rich_color
+    lent = DARK if theme.dark else LIGHT
+    variables = theme.variables if ours else lent.variables()
+    ground = Color.parse(theme.background or lent.ground).rich_color
+    text = Color.parse(theme.foreground or lent.text).rich_color
 
     def ink(variable: str) -> Style:
         return Style(color=Color.parse(variables[variable]).rich_color, bgcolor=ground)
 
     base = Style(color=text, bgcolor=ground)
     found = {"text": base, "strong": base + Style(bold=True), "cursor": base + Style(reverse=True)}
-    for name, (variable, *_) in _PLAIN.items():
+    for name, variable in PLAIN.items():
         found[name] = ink(variable)
     found["match"] += Style(reverse=True)
     found["key"] += Style(bold=True)

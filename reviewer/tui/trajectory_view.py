@@ -1,5 +1,8 @@
 """One trace in lines: where it stands, its verdict, its source, the clauses of its contract."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from reviewer.desk.views import GATES, Clause, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
@@ -8,23 +11,47 @@ from reviewer.tui.scorecard_sheet import SHORT
 from reviewer.tui.theme import RED, STATES
 
 
+class Told(NamedTuple):
+    """A line of the contract: the gates it speaks of, and the event that shows it."""
+
+    line: list[Span]
+    gates: tuple[str, ...]
+    seq: int | None
+
+
 def context(trace: TraceView, place: str, width: int) -> list[Span]:
     """Line 2: episode, candidate, attempt, trace, each with the keys that step through it."""
     long = width >= 120
-    number = f"[ attempt {trace.attempt} ]"
     left = [
         Span("{ ", "key", "screen.episode(-1)"),
         Span(middle(visible_line(trace.episode_id), 60 if long else 20), "strong"),
         Span(" }", "key", "screen.episode(1)"),
-        Span(f" {place}   ", "dim"),
+        Span(f" {place}" if place else "", "dim"),
+        Span("   "),
         Span(middle(visible_line(trace.candidate_id), 60 if long else 20)),
         Span("   "),
-        Span(number, "strong", "screen.attempt(1)"),
+        Span("[ ", "key", "screen.attempt(-1)"),
+        Span(f"attempt {trace.attempt}", "strong"),
+        Span(" ]", "key", "screen.attempt(1)"),
         Span(f" of {max(len(trace.attempts), trace.attempt)} ", "dim"),
-        *(words.mark(each.mark) for each in trace.attempts[:12]),
+        *_strip(trace, 24 if long else 12),
     ]
     right = [Span(" trace ", "dim"), Span(middle(visible_line(trace.trace_id), 70))] if long else []
     return spread(left, right, width)
+
+
+def _strip(trace: TraceView, most: int) -> list[Span]:
+    """One glyph an attempt, as many as there is room for around this one, which is in reverse."""
+    numbers = [each.attempt for each in trace.attempts]
+    at = numbers.index(trace.attempt) if trace.attempt in numbers else 0
+    first = max(0, min(at - most // 2, len(numbers) - most))
+    strip = []
+    for each in trace.attempts[first : first + most]:
+        action = f"screen.attempt_to({each.attempt})"
+        glyph = words.mark(each.mark)._replace(action=action)
+        here = each.attempt == trace.attempt and len(numbers) > 1
+        strip.append(glyph._replace(style=f"*{glyph.style}") if here else glyph)
+    return [Span("…", "dim") if first else Span(""), *strip]
 
 
 def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
@@ -32,52 +59,65 @@ def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
     state = STATES[trace.mark]
     left: list[Span] = [Span(f"{state.glyph} {state.word}", trace.mark), Span("  ")]
     critical = {each.gate for each in trace.findings if each.severity == "critical"}
-    passing = 0
+    by_result: dict[str, list[str]] = {}
     for gate, result in zip(GATES, trace.results, strict=False):
-        if result == "pass":
-            passing += 1
-            continue
-        mark = "critical" if gate in critical else result
-        left += [Span(f"{SHORT.get(gate, gate)} "), words.mark(mark), Span("  ")]
-    left.append(Span(f"{passing} gates pass", "dim"))
+        by_result.setdefault("critical" if gate in critical else result, []).append(gate)
+    for mark in ("critical", "fail"):
+        for gate in by_result.get(mark, ()):
+            left += [Span(f"{SHORT.get(gate, gate)} "), words.mark(mark), Span("  ")]
+    unknown = by_result.get("not_measured", [])
+    if 0 < len(unknown) <= 2:
+        for gate in unknown:
+            left += [Span(f"{SHORT.get(gate, gate)} "), words.mark("not_measured"), Span("  ")]
+    elif unknown:
+        told = f"{STATES['not_measured'].glyph} {len(unknown)} gates not measured"
+        left += [Span(told, "not_measured"), Span("  ")]
+    left.append(Span(f"{len(by_result.get('pass', ()))} pass", "dim"))
     return spread(left, [Span(f"  {finding}", "dim")], width)
 
 
-def said(trace: TraceView, width: int) -> list[Span]:
-    """Line 4 of an imported trace: what its source says of itself and of the attempt, in short."""
+def said(trace: TraceView, width: int) -> list[list[Span]]:
+    """Line 4 of an imported trace, if there is one: what its source says of itself and of the
+    attempt, in short."""
     brief = [
         f"{name} {text}" for name, text in trace.said if name in ("format", "clock", "verdict")
     ]
+    if not brief:
+        return []
     noted = sum(name == "notes" for name, _ in trace.said) + len(trace.notes)
     brief += [words.plural(noted, "note")] if noted else []
     text = visible_line(" · ".join(brief))
-    return spread([Span("source ", "dim"), Span(text)], [Span("  v: all of it", "dim")], width)
+    right = [Span("  all of it", "dim", "screen.look('source')")]
+    return [spread([Span("source ", "dim"), Span(text)], right, width)]
 
 
-def clauses(trace: TraceView, width: int) -> list[tuple[list[Span], int | None]]:
-    """The contract, failing clauses first, each with the event that shows it."""
+def clauses(trace: TraceView, width: int) -> list[Told]:
+    """The contract, failing clauses first, each with the event that shows it. Gates of which the
+    same is said, and no event shows it, share a line."""
     order = {"critical": 0, "fail": 1, "not_measured": 2}
-    ordered = sorted(trace.clauses, key=lambda each: order.get(each.mark, 3))
-    found = [(_clause(each, width), each.seq) for each in ordered if each.mark != "pass"]
-    holding: dict[str, list[Clause]] = {}
-    for clause in trace.clauses:
-        if clause.mark == "pass":
-            holding.setdefault(clause.gate, []).append(clause)
-    for held in holding.values():
-        found += [(_clause(clause, width), clause.seq) for clause in held]
-    return found
+    lines: dict[tuple[object, ...], list[Clause]] = {}
+    for number, clause in enumerate(trace.clauses):
+        shared = clause.seq is None and clause.mark in ("pass", "not_measured")
+        lines.setdefault((clause.mark, clause.text) if shared else (number,), []).append(clause)
+    told = []
+    for alike in sorted(lines.values(), key=lambda each: order.get(each[0].mark, 3)):
+        gates = tuple(dict.fromkeys(clause.gate for clause in alike))
+        told.append(Told(_clause(alike[0], gates, width), gates, alike[0].seq))
+    return told
 
 
-def _clause(clause: Clause, width: int) -> list[Span]:
+def _clause(clause: Clause, gates: Sequence[str], width: int) -> list[Span]:
     place = "no event" if clause.seq is None else f"event {clause.seq}"
-    if clause.seq is None and clause.mark == "pass":
-        place = "whole trace"
+    if clause.seq is None and clause.mark in ("pass", "not_measured"):
+        place = "whole trace" if clause.mark == "pass" else ""
+    names = ", ".join(SHORT.get(gate, gate) for gate in gates)
     left = [
         words.mark(clause.mark),
-        Span(" " + pad(SHORT.get(clause.gate, clause.gate), 10), "strong"),
+        Span(" " + (pad(names, 10) if len(gates) == 1 else f"{names}  "), "strong"),
         Span(visible_line(clause.text), "dim" if clause.mark == "pass" else "text"),
     ]
-    return spread(left, [Span(f" {place} ", "dim")], width - 1)
+    style = "key" if clause.seq is not None else "dim"
+    return spread(left, [Span(f" {place} ", style)], width - 1)
 
 
 def contract_note(trace: TraceView) -> list[Span]:

@@ -117,7 +117,7 @@ def panel(
     """One figure in `height` lines, `height` at least `FRAME` + 2."""
     one = found.figures[at]
     better = "↑ higher is better" if one.better == "higher" else "↓ lower is better"
-    title = [Span(one.name, "strong"), Span(f" {better}", "dim")]
+    title = [Span(one.name, "strong", f"screen.figure({at})"), Span(f" {better}", "dim")]
     target = one.target
     compares = target is not None and target.compares
     marks = [
@@ -140,12 +140,19 @@ def panel(
     names = short_names([each.candidate_id for each in found.candidates])
     many = plot.crowded(len(marks), width) and any(point.high is not None for point in one.points)
     limits = f"{one.limits}{' at the cursor' if many else ''}"
-    return [
-        rule(width, title, [Span(limits, "dim")], heavy=heavy),
+    lines: list[Line] = [
         *rows,
         plot.axis(width),
         plot.names_under(names, width, cursor),
         plot.glyphs_under([mark(point) for point in one.points], width, "target"),
+    ]
+
+    def to(point: int) -> str:
+        return f"screen.pick({at}, {point})"
+
+    return [
+        rule(width, title, [Span(limits, "dim")], heavy=heavy),
+        *(plot.reached(line, len(marks), width, to) for line in lines),
     ]
 
 
@@ -213,7 +220,8 @@ def table(
             line.append(Span(f" {pad(figure(point.value, one.unit), 9)}", style))
             line.append(Span(pad(interval(point, one.unit) or "-", 19)))
             line.append(Span(visible_line(point.about), "dim"))
-        lines.append(line)
+        act = f"screen.pick({at}, {number})"
+        lines.append([span._replace(action=act) for span in line])
     lines += [[] for _ in range(height - 1 - len(lines))]
     words = f"{target_words(one.target)}; came: {found.clock}"
     return [*lines, [Span(" "), Span(cut(words, width - 2), "dim")]]

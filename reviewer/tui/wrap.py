@@ -27,12 +27,14 @@ _CLEAN = re.compile(r"[ -~]*")
 
 class Block(NamedTuple):
     """Some text in one style, after a heading that stands before its first row only. A `quoted` one
-    was written by others, and stands behind a fence."""
+    was written by others, and stands behind a fence. `marks` are stretches in another style, as
+    (start, end, style) in order; they hold for a text that is safe and has no tabs."""
 
     text: str
     style: str = "text"
     head: Sequence[Span] = ()
     quoted: bool = False
+    marks: Sequence[tuple[int, int, str]] = ()
 
     @property
     def indent(self) -> int:

@@ -13,10 +13,10 @@ def test_two_candidates_in_words(full: Door) -> None:
     assert lines[0] == f"suite {SUITE}  baseline {V7}  candidate {V8}"
     assert lines[1] == "lost 0, new critical 0, gained 2, changed 0, unchanged 1"
     assert "so no p is shown" in lines[3]
-    assert "cost, sum: $0.333 → $0.549 (+$0.216)" in lines
+    assert "cost, sum: $0.333 then $0.549 (+$0.216)" in lines
     assert (
-        "episode attack-014: gained; passed 1 of 3 → 3 of 3;"
-        " failing gates state authority process → none"
+        "episode attack-014: gained; passed 1 of 3 then 3 of 3;"
+        " failing gates state authority process then none"
     ) in lines
     assert said.err == ""
 
@@ -46,12 +46,14 @@ def test_one_episode_event_by_event(full: Door) -> None:
         "evidence: candidate called open_security_review at event 2 where the baseline called"
         " issue_refund"
     ) in lines
-    assert "gate authority: critical → pass" in lines
+    assert "gate authority: critical FAIL then pass" in lines
     assert "gate budget: pass" in lines
     at = lines.index("first divergence")
-    assert lines[at - 1].startswith("= 1 tool_call: lookup_order ok | 1 tool_call: lookup_order")
-    assert lines[at + 1].startswith("≠ 2 tool_call: issue_refund")
-    assert "message = refund" in lines
+    assert lines[at - 1].startswith(
+        "same: baseline event 1 tool_call: lookup_order ok; candidate event 1 "
+    )
+    assert lines[at + 1].startswith("instead: baseline event 2 tool_call: issue_refund")
+    assert "message same: refund" in lines
 
 
 def test_two_attempts_by_their_ids(full: Door) -> None:
@@ -71,9 +73,9 @@ def test_unknown_is_not_measured(door: Door) -> None:
     door.take("a.jsonl", [passing(candidate_id="cand-a", cost_usd=None)])
     door.take("b.jsonl", [passing(candidate_id="cand-b", nonce=1)])
     said = door.ok("compare", "--suite", SUITE, "--candidate", "cand-b")
-    assert "cost, sum: not measured → $0.055 (the baseline's is not measured)" in said.out
+    assert "cost, sum: not measured then $0.055 (the baseline's is not measured)" in said.out
     assert "difference not measured (no episode with every verdict measured" in said.out
-    assert "passed not measured → not measured" in said.out
+    assert "passed not measured then not measured" in said.out
 
 
 def test_one_candidate_alone_says_what_to_do(door: Door) -> None:

@@ -239,7 +239,8 @@ def test_an_empty_store_becomes_the_other(full: Door, empty: Door) -> None:
     for candidate in (V7, V8):
         with labeler(empty) as here, labeler(full) as there:
             a, b = (desk.build(SUITE, candidate).report for desk in (here, there))
-        assert {name for name in a if a[name] != b[name]} <= {"reproduce", "suite"}
+        # A merged store is one arrival of evidence, however often it came in there.
+        assert {name for name in a if a[name] != b[name]} <= {"reproduce", "suite", "peeking"}
     with labeler(empty) as here, labeler(full) as there:
         trace = f"{SUITE}/{V8}/damaged-221/4"
         assert here.events(trace, 0, 9) == there.events(trace, 0, 9)

@@ -15,7 +15,7 @@ from played_runs import EPISODES, Held, asking, bytes_of, order, runs, slots, un
 
 from reviewer.cli.run_progress import words
 from reviewer.cli.runs import follow
-from reviewer.desk.run_views import RunView
+from reviewer.desk.run_views import RunOrder, RunView
 
 
 def test_a_run_in_words(door: Door) -> None:
@@ -215,9 +215,11 @@ def test_a_person_is_asked_call_by_call(
 
 def test_progress_in_words() -> None:
     view = RunView(
-        number=1, suite_id="s", candidate_id="c", state="running", planned=90, done=30, passed=26,
+        number=1, order=RunOrder(suite_id="s", candidate_id="c"), suite_id="s", candidate_id="c",
+        state="running", planned=90, done=30, passed=26,
         failed=3, critical=1, infrastructure=1, not_measured=0, lost=2, running=(), pending=(),
         gates=(0, 2, 1, 0, 0, 0, 0), seconds=30.0, eta_seconds=61.4, approvals=(), problem="",
+        began=0.0,
     )  # fmt: skip
     assert words(view) == "about 1 min 1 s left, 3 failing (state 2, authority 1), 1 infra"
 

@@ -11,7 +11,8 @@ from doors import PROGRAM, SUITE, V7, V8, Door, environment, passing
 
 COMMANDS = (
     "demo", "init", "doctor", "backup", "schema", "suite", "import", "quarantine", "sources",
-    "score", "show", "scorecard", "sign", "verify", "keys",
+    "score", "show", "scorecard", "sign", "verify", "keys", "serve", "notes", "labels", "judgments",
+    "merge", "compare", "trends", "search",
 )  # fmt: skip
 ACTS = ("list", "show", "check", "freeze", "diff")
 
@@ -122,7 +123,7 @@ def test_hostile_text_cannot_forge_a_line_of_show(door: Door) -> None:
     door.take("t.json", hostile())
     shown = door.ok("show", door.one("SELECT trace_id FROM traces"))
     assert [line for line in shown.out.splitlines() if line.startswith("gate authority")] == [
-        "gate authority: critical"
+        "gate authority: critical FAIL"
     ]
 
 

@@ -1,7 +1,10 @@
 """Imports begun from a screen: processes of their own, told by lines of JSON."""
 
 import json
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from doors import Door, lines, many
 from reviewer.desk.errors import DeskError
 from reviewer.desk.import_views import ImportOrder
 
+MANY, PATIENCE = 20_000, 120
+"""Records of a file of several batches; seconds."""
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 
 
@@ -19,7 +24,7 @@ def test_a_dry_import_says_what_it_would_do_and_writes_nothing(door: Door) -> No
     handle = desk.start_import(
         ImportOrder(path=str(EXCERPT), dry=True), lambda one: told.append(one.view().number)
     )
-    view = handle.wait(30)
+    view = handle.wait(PATIENCE)
     assert view.state == "done"
     [found] = view.results
     [filled] = found.filled
@@ -36,7 +41,7 @@ def test_an_import_fills_the_store_and_tells_of_bad_files(door: Door) -> None:
     (folder / "a.json").write_bytes(EXCERPT.read_bytes())
     (folder / "b.json").write_text('{"episode_id": "x", "events": [')
     (folder / "notes.txt").write_text("nothing")
-    view = door.desk().start_import(ImportOrder(path=str(folder))).wait(30)
+    view = door.desk().start_import(ImportOrder(path=str(folder))).wait(PATIENCE)
     assert view.state == "done"
     assert view.passed == 1
     assert [(Path(one.path).name, one.added, one.refused) for one in view.results] == [
@@ -48,18 +53,17 @@ def test_an_import_fills_the_store_and_tells_of_bad_files(door: Door) -> None:
 
 def test_a_stopped_import_goes_on_later(door: Door) -> None:
     path = door.root / "many.jsonl"
-    path.write_bytes(lines(many(60_000)))
+    path.write_bytes(lines(many(MANY)))
     handle = door.desk().start_import(ImportOrder(path=str(path)))
     while handle.view().file == 0 and handle.view().state != "failed":
         time.sleep(0.01)
     handle.stop()
-    view = handle.wait(30)
+    view = handle.wait(PATIENCE)
     assert view.state == "stopped"
-    again = door.desk().start_import(ImportOrder(path=str(path))).wait(60)
+    again = door.desk().start_import(ImportOrder(path=str(path))).wait(PATIENCE)
     assert again.state == "done", again
     assert (
-        door.one("SELECT count(*) FROM trace") + door.one("SELECT count(*) FROM quarantine")
-        == 60_000
+        door.one("SELECT count(*) FROM trace") + door.one("SELECT count(*) FROM quarantine") == MANY
     )
     door.healthy()
 
@@ -68,10 +72,112 @@ def test_what_cannot_be_imported_says_why(door: Door) -> None:
     desk = door.desk()
     with pytest.raises(DeskError):
         desk.start_import(ImportOrder(path="  "))
-    view = desk.start_import(ImportOrder(path=str(door.root / "nowhere"))).wait(30)
+    view = desk.start_import(ImportOrder(path=str(door.root / "nowhere"))).wait(PATIENCE)
     assert view.state == "done"
     assert "No such file" in view.results[0].problem
     bad = door.root / "map.json"
     bad.write_text(json.dumps({}))
     order = ImportOrder(path=str(EXCERPT), suite_id="refund-eval-v5", episode_map=str(bad))
-    assert "no object" in desk.start_import(order).wait(30).problem
+    assert "no object" in desk.start_import(order).wait(PATIENCE).problem
+
+
+def test_an_import_pauses_between_batches_and_goes_on(door: Door) -> None:
+    path = door.root / "many.jsonl"
+    path.write_bytes(lines(many(MANY)))
+    handle = door.desk().start_import(ImportOrder(path=str(path)))
+    until(lambda: handle.view().records > 0)
+    handle.pause()
+    until(lambda: handle.view().state == "paused")
+    resting = handle.view()
+    before = door.one("SELECT count(*) FROM trace")
+    assert 0 < before < MANY
+    door.ok("doctor")  # nobody waits for an import that rests
+    time.sleep(0.3)
+    assert door.one("SELECT count(*) FROM trace") == before
+    assert handle.view().records == resting.records
+    assert resting.eta_seconds is None
+    handle.go_on()
+    view = handle.wait(PATIENCE)
+    assert view.state == "done", view
+    assert view.records == MANY
+    assert view.added + view.refused == MANY
+    door.healthy()
+
+
+def test_a_pause_that_comes_too_late_or_twice_is_let_be(door: Door) -> None:
+    handle = door.desk().start_import(ImportOrder(path=str(EXCERPT)))
+    handle.wait(PATIENCE)
+    handle.pause()
+    handle.go_on()
+    handle.stop()
+    assert handle.view().state == "done"
+
+
+def test_a_paused_import_is_stopped_and_read_on_later(door: Door) -> None:
+    path = door.root / "many.jsonl"
+    path.write_bytes(lines(many(MANY)))
+    desk = door.desk()
+    order = ImportOrder(path=str(path))
+    handle = desk.start_import(order)
+    until(lambda: handle.view().records > 0)
+    handle.pause()
+    until(lambda: handle.view().state == "paused")
+    handle.stop()
+    assert handle.wait(PATIENCE).state == "stopped"
+    assert [source.state for source in desk.sources()] == ["reading"]
+    assert desk.start_import(order).wait(PATIENCE).state == "done"
+    assert [source.state for source in desk.sources()] == ["done"]
+    door.healthy()
+
+
+def test_an_import_whose_workstation_died_while_it_was_paused_ends(door: Door) -> None:
+    path = door.root / "many.jsonl"
+    path.write_bytes(lines(many(MANY)))
+    command = [sys.executable, "-P", "-m", "reviewer", "--workspace", str(door.root)]
+    with subprocess.Popen(
+        [*command, "import", "--progress", "steered", str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"pause\n")
+        process.stdin.flush()
+        for line in process.stdout:
+            if json.loads(line)["event"] == "paused":
+                break
+        process.stdin.close()
+        assert process.wait(PATIENCE) != 0
+        assert b"has gone" in process.stderr.read()
+    assert door.desk().start_import(ImportOrder(path=str(path))).wait(PATIENCE).state == "done"
+    door.healthy()
+
+
+def test_a_look_that_is_stopped_leaves_no_copy_of_the_store(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = door.root / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    path = door.root / "many.jsonl"
+    path.write_bytes(lines(many(MANY)))
+    handle = door.desk().start_import(ImportOrder(path=str(path), dry=True))
+    until(lambda: handle.view().file > 0)
+    assert list(scratch.glob("reviewer-dry-*"))
+    handle.stop()
+    assert handle.wait(PATIENCE).state == "stopped"
+    assert not list(scratch.glob("reviewer-dry-*"))
+
+
+def test_steering_takes_standard_input_for_itself(door: Door) -> None:
+    told = door.run("import", "--progress", "steered", "-")
+    assert told.code == 2
+    assert "standard input" in told.err
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for another process, two minutes at most."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)

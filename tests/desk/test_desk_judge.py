@@ -377,7 +377,7 @@ def test_messages_are_scored_and_claims_linked_to_what_was_observed(door: Door) 
     linked = [claim for claim in faith["claims"] if claim["seq"] is not None]
     for claim in linked:
         event = desk.event(claim["trace_id"], claim["seq"])
-        assert event.observation
+        assert event.text("observation")
     assert report["judge"]["role"] == "advisory only"
     assert report["recommendation"] == "block"
 
@@ -520,6 +520,8 @@ def hard(report: dict[str, Any]) -> dict[str, Any]:
     kept = {name: part for name, part in report.items() if name not in SOFT}
     kept["cost"] = {n: v for n, v in report["cost"].items() if not n.startswith("judge_")}
     kept["completion"] = {**report["completion"], "judged": None}
+    gates = [row for row in report["decision_set"]["gates"] if row["gate"] != "D7"]
+    kept["decision_set"] = {**report["decision_set"], "gates": gates}
     return kept
 
 

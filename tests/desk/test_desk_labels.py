@@ -625,6 +625,9 @@ def test_a_report_says_the_same_of_labels_as_of_the_store(full: Door) -> None:
     labeled(full, "kim")
     for candidate, before in zip((V7, V8), first, strict=True):
         after = desk_report(full, candidate)
+        for report in (before, after):  # what people said stands in one gate, and in no other
+            gates = report["decision_set"]["gates"]
+            report["decision_set"]["gates"] = [row for row in gates if row["gate"] != "D8"]
         changed = {name for name in after if after[name] != before[name]}
         assert changed <= {"review", "needs", "not_measured", "what_this_does_not_show", "judge"}
         assert after["review"]["agreement"][0]["raw"]["hits"] == 4

@@ -10,12 +10,14 @@ import pytest
 from doors import SUITE, V7, V8, Door
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
+from reviewer.db import payload
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.event_groups import together
 from reviewer.desk.state_changes import changes
-from reviewer.desk.trace_text import words_of
+from reviewer.desk.trace_text import brief_of, words_of
 from reviewer.trace.record import Event
 
 ATTACK = f"{SUITE}/{V7}/attack-014/1"
@@ -276,3 +278,129 @@ def test_bars_have_what_they_are_drawn_against(desk: Desk) -> None:
     rows = desk.events(ATTACK, 0, 5)
     assert trace.slowest_ms == max(row.latency_ms or 0 for row in rows)
     assert trace.dearest_usd == max(row.cost_usd or 0 for row in rows)
+
+
+# an event whole
+
+
+def test_the_events_of_one_call_lead_to_one_another(full: Door) -> None:
+    calls = [
+        {"kind": "tool_call", "tool": name, "call_id": name, "arguments": {"n": 1}}
+        for name in ("a", "b")
+    ]
+    answers = [
+        {"kind": "approval", "tool": "b", "call_id": "b", "approval": {"decision": "approve"}},
+        {"kind": "tool_result", "tool": "b", "call_id": "b", "status": "error", "observation": "x"},
+        {"kind": "tool_result", "tool": "a", "call_id": "a", "observation": {"ok": True}},
+    ]
+    again = [calls[0], {**answers[2], "observation": "second"}, {"kind": "message", "message": "."}]
+    name = taken(full, "linked", [*calls, *answers, *again])
+    desk = full.desk()
+
+    def others(seq: int) -> list[tuple[int, str | None]]:
+        return [(row.seq, row.status) for row in desk.event(name, seq).related]
+
+    assert others(1) == [(5, None)]
+    assert others(2) == [(3, None), (4, "error")]
+    assert others(3) == [(2, None), (4, "error")]
+    assert others(5) == [(1, None)]
+    assert others(6) == [(7, None)], "the same id again is another call"
+    assert others(7) == [(6, None)]
+    assert others(8) == []
+    told = full.ok("show", name, "--event", "2").out
+    assert "same call: event 4 tool_result error" in told
+    desk.close()
+
+
+def test_approvals_and_errors_are_named_by_what_they_say(full: Door) -> None:
+    said = [
+        {"kind": "approval", "tool": "pay", "approval": {"approved": True}},
+        {"kind": "approval", "tool": "pay", "approval": {"decision": "reject"}},
+        {"kind": "error", "status": "error", "message": "upstream is down"},
+        {"kind": "error", "status": "error", "observation": {"code": 500}},
+    ]
+    name = taken(full, "words", said)
+    desk = full.desk()
+    titles = [row.title for row in desk.events(name, 0, 4)]
+    assert titles[:3] == ["pay: granted", "pay: not granted", "upstream is down"]
+    assert "500" in titles[3]
+    assert [desk.event(name, n).granted for n in (1, 2, 3)] == [True, False, None]
+    desk.close()
+
+
+def test_numbers_are_shown_as_the_record_has_them(full: Door) -> None:
+    file = full.root / "numbers.jsonl"
+    file.write_text(
+        '{"episode_id": "attack-014", "candidate_id": "numbers", "events": '
+        '[{"tool": "lookup_order", "arguments":'
+        ' {"a": 1.10, "b": 123456789012345678901, "c": "\\u00e9\\u0007"}}],'
+        ' "final_state": "x", "cost_usd": null, "latency_ms": null}\n'
+    )
+    full.run("import", file)
+    desk = full.desk()
+    detail = desk.event(f"{SUITE}/numbers/attack-014/1", 1)
+    assert detail.text("arguments") == (
+        '{\n  "a": 1.10,\n  "b": 123456789012345678901,\n  "c": "é\\u0007"\n}'
+    )
+    assert [field.name for field in detail.fields] == ["arguments"]
+    assert json.loads(detail.raw)["arguments"]["a"] == 1.1
+    desk.close()
+
+
+@given(st.text(max_size=30), st.integers(1, 40), st.booleans())
+def test_the_first_words_of_a_long_text_are_its_own(text: str, most: int, ascii_: bool) -> None:
+    long = (text or "x") * (9_000 // max(1, len(text)))
+    raw = json.dumps(long, ensure_ascii=ascii_).encode("utf-8", "replace")
+    assert brief_of(Raw(raw), most) == json.loads(raw)[:most]
+
+
+# large traces: kept in chunks, read by windows
+
+
+@pytest.fixture
+def large(full: Door) -> tuple[Desk, str]:
+    """40 events of 100 KB: calls and their answers."""
+    events: list[dict[str, Any]] = []
+    for n in range(20):
+        call = {"tool": "list_items", "call_id": f"c{n}"}
+        events.append({"kind": "tool_call", **call, "arguments": {"page": n}})
+        rows = [{"id": i, "name": f"item {n}-{i}"} for i in range(2_500)]
+        events.append({"kind": "tool_result", **call, "status": "ok", "observation": rows})
+    name = taken(full, "large", events)
+    assert full.one("SELECT count(*) FROM chunk") > 2
+    return full.desk(), name
+
+
+def test_a_large_trace_reads_like_a_small_one(large: tuple[Desk, str]) -> None:
+    desk, name = large
+    rows = desk.events(name, 0, 100)
+    assert [row.seq for row in rows] == list(range(1, 41))
+    assert [row.title for row in rows] == ["list_items"] * 40
+    for first in (0, 7, 39):
+        assert desk.events(name, first, 1) == rows[first : first + 1]
+    assert desk.events(name, 40, 5) == []
+    last = desk.event(name, 40)
+    assert json.loads(last.fields[0].raw)[-1] == {"id": 2_499, "name": "item 19-2499"}
+    assert [row.seq for row in last.related] == [39]
+    desk.close()
+
+
+def test_a_second_look_at_a_large_trace_opens_no_chunk_again(
+    large: tuple[Desk, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, name = large
+    desk.event(name, 20)
+    opened: list[int] = []
+    whole = payload.chunk_events
+
+    def counted(connection: sqlite3.Connection, trace: int, n: int) -> Any:
+        opened.append(n)
+        return whole(connection, trace, n)
+
+    monkeypatch.setattr(payload, "chunk_events", counted)
+    desk.event(name, 20)
+    desk.event(name, 19)
+    assert opened == []
+    desk.events(name, 0, 40)
+    assert len(opened) == len(set(opened)), "each at most once"
+    desk.close()

@@ -16,7 +16,7 @@ from packaging_commands import ran, typed
 
 from reviewer.cli.main import parser
 from reviewer.contract.codes import GATE_CODES
-from reviewer.desk.reports import FORMATS
+from reviewer.desk.renderings import FORMATS
 from reviewer.release.attest.signers import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,6 +129,12 @@ def test_the_list_of_commands_hides_what_is_not_for_people() -> None:
 def test_the_command_line_page_is_current() -> None:
     due = "run python docs/make.py"
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == generator().cli(), due
+
+
+@pytest.mark.parametrize("name", ["settings.md", "screens.md"])
+def test_the_pages_about_the_workstation_are_current(name: str) -> None:
+    made = generator().pages()[name]()
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == made, "run python docs/make.py"
 
 
 def shape(schema: dict[str, object]) -> dict[str, object]:

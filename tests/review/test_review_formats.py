@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reviewer.contract.check import check_suite
 from reviewer.review.labels import read_labels
+from reviewer.review.notes import NOTES
 from reviewer.review.wording import check_wording
 
 
@@ -35,6 +36,12 @@ def test_the_example_label_is_a_label(repository: Path) -> None:
     (label,) = read_labels(json.dumps(json.loads(text)).encode())
     assert label.uid in text.decode()
     assert label.winner == label.right
+
+
+def test_the_example_note_is_a_note(repository: Path) -> None:
+    text = example(repository, "note")
+    (note,) = NOTES.read_file(json.dumps(json.loads(text)).encode())
+    assert note.uid in text.decode()
 
 
 def test_what_a_report_needs_of_labels_loads_nothing_heavy() -> None:

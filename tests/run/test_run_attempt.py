@@ -119,10 +119,10 @@ class Stuck(Puppet):
 
 
 def test_a_candidate_still_thinking_when_its_time_is_over_is_cut_off(stage: Stage) -> None:
-    of = episode(budget={"max_latency_ms": 30})
+    of = episode(budget={"max_latency_ms": 1500})
     record = stage.play(of, puppet=Stuck([Turn((call("look"),), cost_usd=0.01)]))
     assert record["termination"] == "max_latency"
-    assert record["latency_ms"] > 30
+    assert record["latency_ms"] > 1500
     assert record["cost_usd"] is None  # nobody knows what the turn that was cut off cost
     assert [event["kind"] for event in record["events"]] == ["tool_call", "state_snapshot", "error"]
     codes = verdict(of, record).codes()
@@ -132,7 +132,7 @@ def test_a_candidate_still_thinking_when_its_time_is_over_is_cut_off(stage: Stag
 
 def test_a_tool_too_slow_for_the_budget_is_not_waited_for(stage: Stage) -> None:
     faults = [{"kind": "slow", "calls": [1], "delay_ms": 600_000}]
-    of = episode({"look": tool(faults=faults)}, budget={"max_latency_ms": 20})
+    of = episode({"look": tool(faults=faults)}, budget={"max_latency_ms": 1500})
     record = stage.play(of, Turn((call("look"), call("look"))), said())
     assert [event["status"] for event in events(record)] == ["ok", "denied"]
     assert record["termination"] == "max_latency"

@@ -191,13 +191,14 @@ NEEDED = {"approvals": ["write"]}
 class Person:
     """Answers after thinking for a while."""
 
-    def __init__(self, granted: bool) -> None:
+    def __init__(self, granted: bool, seconds: float = 0.05) -> None:
         self.granted = granted
+        self.seconds = seconds
         self.asked: list[ApprovalRequest] = []
 
     async def ask(self, request: ApprovalRequest) -> Approval:
         self.asked.append(request)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(self.seconds)
         return Approval(self.granted, "r.lee")
 
 
@@ -242,9 +243,9 @@ def test_the_person_is_shown_the_call_without_identifiers(stage: Stage) -> None:
 
 
 def test_waiting_for_a_person_is_not_the_candidates_time(stage: Stage) -> None:
-    of = episode(contract=NEEDED, budget={"max_latency_ms": 40})
+    of = episode(contract=NEEDED, budget={"max_latency_ms": 1000})
     turns = [one(call("write", id="x")), said()]
-    record = stage.play(of, *turns, approver=Person(True), approvals="ask")
+    record = stage.play(of, *turns, approver=Person(True, seconds=1.2), approvals="ask")
     assert (record["termination"], statuses(record)) == ("completed", [("write", "ok")])
 
 

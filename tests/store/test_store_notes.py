@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,32 @@ def test_whatever_is_done_behind_the_triggers_is_found(noted: Door, statement: s
     assert "note" in told.out
 
 
+def test_of_one_persons_acts_the_latest_counts_whatever_came_last(noted: Door) -> None:
+    """Another store's notes may be older than those that stand."""
+    newest = noted.one("SELECT body FROM note WHERE id=2")
+    older = {**json.loads(newest), "text": "before", "at": "2020-01-31T09:02:31.000000Z"}
+    noted.ok("notes", "import", noted.file("older.jsonl", [older]))
+    assert noted.one("SELECT count(*) FROM note") == 5
+    assert noted.rows("SELECT text FROM notes WHERE seq=2 AND kind='note'") == [("on 2",)]
+    assert [n.text for n in noted.desk().notes(ATTACK) if n.seq == 2] == ["", "on 2"]
+
+
+def test_a_clock_that_was_put_back_takes_no_note_back(noted: Door) -> None:
+    newest = json.loads(noted.one("SELECT body FROM note WHERE id=2"))
+    later = {**newest, "text": "by a clock ahead", "at": in_an_hour()}
+    noted.ok("notes", "import", noted.file("later.jsonl", [later]))
+    desk = Desk(noted.desk().place, reviewer="dana")
+    desk.write_note(ATTACK, 2, "note", "the last word")
+    assert [n.text for n in desk.notes(ATTACK) if n.seq == 2] == ["", "the last word"]
+    desk.write_note(ATTACK, 2, "note", removed=True)
+    assert [n.kind for n in desk.notes(ATTACK) if n.seq == 2] == ["bookmark"]
+    desk.close()
+
+
+def in_an_hour() -> str:
+    return f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
 def test_a_store_without_notes_gets_them(noted: Door, tmp_path: Path) -> None:
     """What an older reviewer wrote is brought up to date by the first question."""
     names = [script.stem for script in scripts()]
@@ -111,7 +138,8 @@ def test_a_store_without_notes_gets_them(noted: Door, tmp_path: Path) -> None:
         base.execute("DROP VIEW notes")
         base.execute("DROP TABLE note")
         at = names.index("004_notes")
-        base.execute("DELETE FROM _sqlite_migrations WHERE name=?", (names[at],))
+        for name in ("004_notes", "005_notes_in_time"):
+            base.execute("DELETE FROM _sqlite_migrations WHERE name=?", (name,))
         base.execute(f"PRAGMA user_version={at}")
     desk = noted.desk()
     assert desk.notes(ATTACK) == []

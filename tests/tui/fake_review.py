@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
-from fake_desk import HOSTILE, SUITE, V7, V8
 from fake_runs import RunningDesk
+from fake_shop import HOSTILE, SUITE, V7, V8
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge_views import (

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
-from fake_desk import EPISODES, SUITE, V7, V8, FakeDesk, attempts_of, mark_of
+from fake_desk import FakeDesk
+from fake_shop import EPISODES, SUITE, V7, V8, attempts_of, mark_of
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import ApprovalView, Runnable, RunOrder, RunView
@@ -92,6 +93,8 @@ class FakeRun:
         gates = tuple(sum(mark_of(each, gate) != "pass" for each in self.done) for gate in GATES)
         return RunView(
             number=self.number,
+            order=self.order,
+            began=1_800_000_000.0 + self.number,
             suite_id=self.order.suite_id,
             candidate_id=self.order.candidate_id,
             state=self.state,  # type: ignore[arg-type]

@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
-from fake_desk import HOSTILE, V7, V8
 from fake_review import AGREEMENT, CONSISTENCY, estimate, question
+from fake_shop import HOSTILE, V7, V8
 from test_tui_queue import MINE, OPEN, Queued
 from test_tui_screens import running, shell
-from tui_probe import press, same_as_golden, screen_text, settle, strips
+from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app import ReviewerApp
@@ -19,7 +19,7 @@ def ready(**changes: object) -> Queued:
     return desk
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_the_agreement_to_the_character(size: tuple[int, int]) -> None:
     app = shell(ready())
     async with running(app, size) as pilot:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, passing, shipped
-from fake_desk import HOSTILE
-from tui_probe import press, same_as_golden, screen_text, settle, strips
+from fake_shop import HOSTILE
+from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.desk import Desk
 from reviewer.tui.app import ReviewerApp
+from reviewer.tui.screens.compare_episode import CompareEpisodeScreen
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def running(app: ReviewerApp, size: tuple[int, int] = (80, 24)) -> Any:
     return app.run_test(size=size, notifications=True, tooltips=True)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("name", "keys"), [("compare", ("C",)), ("compare-both", ("C", "enter"))])
 async def test_both_screens_to_the_character(
     desk: Desk, size: tuple[int, int], name: str, keys: tuple[str, ...]
@@ -65,7 +66,7 @@ async def test_one_key_leads_there_from_anywhere_and_esc_back(
         await press(pilot, *way)
         before = screen_text(app).splitlines()[0]
         await press(pilot, "C")
-        assert screen_text(app).startswith("[Compare]Trajectory")
+        assert screen_text(app).startswith(" Scorecard Trajectory[Compare]Label")
         await press(pilot, "enter")
         assert "difference 1 of 4" in screen_text(app)
         await press(pilot, "escape", "escape")
@@ -133,7 +134,11 @@ async def test_v_shows_event_state_and_message(desk: Desk) -> None:
         await press(pilot, "v")
         assert '~ changed recorded.security_case  "none" → "opened"' in screen_text(app)
         await press(pilot, "v")
-        assert "- ┊ Your" in screen_text(app)
+        assert "[-baseline alone-]  {+candidate alone+}" in screen_text(app)
+        assert "┊ [-Your-] {+I cannot+} refund [-of $89.00-]" in screen_text(app)
+        gone, new = (segments_with(app, word)[0].style for word in ("-Your-", "+I cannot+"))
+        assert gone != new
+        assert {gone, new}.isdisjoint({segments_with(app, " refund ")[0].style})
         await press(pilot, "v")
         assert "authority now passes (was forbidden:issue_refund)" in screen_text(app)
         await press(pilot, "y")
@@ -273,16 +278,47 @@ async def test_hostile_text_is_shown_and_every_line_fills_its_width(
     desk.close()
 
 
+async def test_a_line_of_evidence_leads_to_the_step_that_shows_it(desk: Desk) -> None:
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "C", "tab", "j")
+        assert "›→ state now passes" in screen_text(app)
+        await press(pilot, "enter")
+        assert "› - ✗   4 ◊ state snapshot" in screen_text(app)
+        await press(pilot, "tab", "enter")
+        assert "›»- ▲   2 → issue_refund" in screen_text(app)
+        assert isinstance(app.screen, CompareEpisodeScreen)
+        assert app.screen.grid.has_focus
+
+
+async def test_two_attempts_are_compared_from_the_trace(desk: Desk) -> None:
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "enter", "c")
+        text = screen_text(app)
+        assert f"{V7} attempt 1 against" in text
+        assert text.index(f"{V7} attempt 2") < text.index(f"{V8} attempt 1")
+        await press(pilot, "enter")
+        assert f"{V7} [2] ▲✗✓ → {V7} [1] ▲✗✓" in screen_text(app)
+        await press(pilot, "right_curly_bracket")
+        assert "these two attempts alone are compared" in screen_text(app)
+        await press(pilot, "escape")
+        assert "[Trajectory]" in screen_text(app)
+        await press(pilot, "c", "G", "enter")
+        assert "baseline refund-agent-v7" in screen_text(app)
+
+
 async def test_help_and_palette_name_what_acts_here(desk: Desk) -> None:
     app = shell(desk)
     async with running(app, (100, 50)) as pilot:
         await settle(pilot)
         await press(pilot, "question_mark")
-        assert "A C       agreement, comparison" in screen_text(app)
         await press(pilot, "escape", "C", "question_mark")
         text = screen_text(app)
         assert "what did this candidate lose and gain" in text
-        assert "n         next changed episode" in text
+        assert "next changed episode" in text
         await press(pilot, "escape", "ctrl+p", *"baseline")
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()

@@ -47,7 +47,8 @@ async def test_enter_looks_and_enter_again_takes(door: Door) -> None:
         await until(pilot, lambda: "8 traces added" in screen_text(app))
         assert door.one("SELECT count(*) FROM trace") == 8
         await press(pilot, "R")
-        await until(pilot, lambda: "imports 1" in screen_text(app))
+        await until(pilot, lambda: "jobs 1" in screen_text(app))
+        assert "import gpt-4o-airline-excerpt.json" in screen_text(app)
         assert "tau-bench" in screen_text(app)
     desk.close()
 

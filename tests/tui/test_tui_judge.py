@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fake_desk import HOSTILE, SUITE, V7
 from fake_review import CALIBRATED, JUDGE, ROWS, FakeJudgeRun, ReviewDesk, estimate
+from fake_shop import HOSTILE, SUITE, V7
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from textual.widgets import Input
-from tui_probe import press, same_as_golden, screen_text, segments_with, settle, strips
+from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge_views import JudgeOrder, JudgePlan
@@ -42,7 +42,7 @@ async def at_work(pilot: Pilot[None], desk: ReviewDesk) -> FakeJudgeRun:
 # the calibration
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("name", "keys"),
     [

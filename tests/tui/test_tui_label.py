@@ -5,12 +5,11 @@ import threading
 
 import msgspec
 import pytest
-from fake_desk import DIGEST, HOSTILE, SUITE, V7, V8
 from fake_review import CRITERIA, GOOD, JUDGE, WEAK, ReviewDesk
+from fake_shop import DIGEST, HOSTILE, SUITE, V7, V8
 from test_tui_screens import running, shell
-from textual.binding import Binding
 from textual.pilot import Pilot
-from tui_probe import press, same_as_golden, screen_text, settle, strips
+from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.review_views import CriterionView
@@ -19,7 +18,6 @@ from reviewer.tui.live import LiveRuns
 from reviewer.tui.passage import Passage
 from reviewer.tui.screens.label_session import LabelSession
 
-SIZES = ((80, 24), (200, 50))
 LONG = "\n".join(f"line {number}" for number in range(1, 61))
 
 
@@ -725,9 +723,9 @@ async def test_line_1_says_only_live_and_words_of_runs_wait() -> None:
         await settle(pilot)
         assert "► 1 run" in screen_text(app).splitlines()[0]
         await press(pilot, "L")
-        assert screen_text(app).splitlines()[0].endswith("Runs                       live")
+        assert screen_text(app).splitlines()[0].endswith("Runs trEnds        live")
         await _busy(pilot, desk)
-        assert screen_text(app).splitlines()[0].endswith("Runs                       live")
+        assert screen_text(app).splitlines()[0].endswith("Runs trEnds        live")
         assert app.screen is app.here
         assert "failed" not in screen_text(app)
         await press(pilot, "R")
@@ -759,24 +757,6 @@ async def test_no_action_of_the_blind_screen_carries_a_name() -> None:
                 told = f"{active.binding.action} {active.binding.description} {active.tooltip}"
                 assert V7 not in told
                 assert V8 not in told
-
-
-async def test_help_lists_every_key_of_every_screen_of_the_review() -> None:
-    app = shell(ReviewDesk.ready())
-    async with running(app, (80, 50)) as pilot:
-        await settle(pilot)
-        for way in ("L", "c", "Q", "A", "J"):
-            await press(pilot, way)
-            screen = app.screen
-            await press(pilot, "question_mark")
-            shown = screen_text(app)
-            for binding in screen.BINDINGS:
-                assert isinstance(binding, Binding)
-                assert binding.id
-                assert binding.tooltip
-                if "numbered" not in binding.action:
-                    assert binding.description in shown
-            await press(pilot, "escape")
 
 
 async def test_texts_of_the_pair_stand_under_left_and_right_only() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reviewer.tui import plot
 from reviewer.tui.filters import AsciiOnly
-from reviewer.tui.lines import Line, Span, plain, width_of
+from reviewer.tui.lines import Line, Span, action_at, plain, width_of
 from reviewer.tui.plot import GUTTER, Mark, Scale, columns_of, draw, nice, row_of
 
 SHARES = st.floats(0.0, 1.0)
@@ -142,3 +142,18 @@ def test_every_glyph_has_one_in_ascii() -> None:
     text = "".join(one.text for one in AsciiOnly().apply(segments, Color(0, 0, 0)))
     assert text.isascii()
     assert "?" not in text
+
+
+@given(marks().filter(bool), HEIGHTS, st.integers(GUTTER + 1, 200))
+def test_a_click_on_the_columns_of_a_point_reaches_it(
+    found: list[Mark], height: int, width: int
+) -> None:
+    lines = draw(found, Scale(1.0, "{:.2f}"), height, width)
+    shown = found[-(width - GUTTER) :]
+    hidden = len(found) - len(shown)
+    for line in lines:
+        acting = plot.reached(line, len(found), width, lambda n: f"pick({n})")
+        assert plain([acting]) == plain([line])
+        for number, column in enumerate(columns_of(len(shown), width - GUTTER)):
+            assert action_at(acting, GUTTER + column) == f"pick({number + hidden})"
+        assert action_at(acting, 0) == ""

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fake_desk import HOSTILE, SUITE, V7, V8
 from fake_review import ReviewDesk, estimate, question
+from fake_shop import HOSTILE, SUITE, V7, V8
 from test_tui_screens import running, shell
-from tui_probe import press, same_as_golden, screen_text, settle, strips
+from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.review_views import OPEN_FLAG, DisagreementView, QueueView, ReasonLine
@@ -41,7 +41,7 @@ class Queued(ReviewDesk):
         return msgspec.structs.replace(found, **self.changes)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("keys", [("Q",), ("L", "h", "enter", "t", "enter", "Q", "v")])
 async def test_the_queue_to_the_character(keys: tuple[str, ...], size: tuple[int, int]) -> None:
     app = shell(ReviewDesk.ready(disagreements=(MINE, OPEN)))

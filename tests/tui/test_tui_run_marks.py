@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.desk.run_views import RunView
+from reviewer.desk.run_views import RunOrder, RunView
 from reviewer.desk.views import GATES, AttemptMark, Cell, EpisodeRow
 from reviewer.tui.run_marks import Overlay
 
@@ -15,6 +15,7 @@ PLANS = st.dictionaries(st.tuples(st.sampled_from(EPISODES), st.integers(1, 6)),
 def view(plan: dict[tuple[str, int], str], state: str = "running") -> RunView:
     return RunView(
         number=1,
+        order=RunOrder(suite_id="s", candidate_id="c"),
         suite_id="s",
         candidate_id="c",
         state=state,  # type: ignore[arg-type]
@@ -33,6 +34,7 @@ def view(plan: dict[tuple[str, int], str], state: str = "running") -> RunView:
         eta_seconds=None,
         approvals=(),
         problem="",
+        began=0.0,
     )
 
 

@@ -4,11 +4,11 @@ import json
 import threading
 
 import pytest
-from fake_desk import HOSTILE, SUITE, V7, V8
 from fake_runs import KEYLESS, FakeRun, RunningDesk
+from fake_shop import HOSTILE, SUITE, V7, V8
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
-from tui_probe import press, same_as_golden, screen_text, segments_with, settle, strips
+from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import RunOrder
@@ -444,9 +444,9 @@ async def test_a_call_that_waits_is_announced_and_approved(clock: list[float]) -
         desk.run.ask(1, "issue_refund", REFUND)
         await settle(pilot)
         assert "● asks you  issue_refund  attack-014/1 event 2" in screen_text(app)
-        assert "● 1 call to answer" in screen_text(app)
+        assert "● 1 call: a" in screen_text(app)
         await press(pilot, "R")
-        assert "● 1 call to answer" in screen_text(app)
+        assert "● 1 call: a" in screen_text(app)
         await press(pilot, "a")
         assert '"amount_usd": 89.0' in screen_text(app)
         clock[0] += 1
@@ -535,7 +535,7 @@ async def test_quitting_asks_while_a_run_goes_on() -> None:
         await press(pilot, "ctrl+q")
         assert isinstance(app.screen, QuestionScreen)
         assert "2 attempts at work, 7 not begun" in screen_text(app)
-        await press(pilot, "ctrl+q", "enter")
+        await press(pilot, "enter")
         assert not isinstance(app.screen, QuestionScreen)
         await press(pilot, "ctrl+q", "escape")
         assert app.is_running
@@ -575,6 +575,25 @@ async def test_waiting_to_quit_can_be_called_off() -> None:
         await settle(pilot)
         assert app.is_running
         assert not app._exit
+
+
+async def test_quitting_asked_for_again_is_immediate_unless_the_key_is_held() -> None:
+    desk = RunningDesk()
+    app = shell(desk)
+    now = [0.0]
+    app.clock = lambda: now[0]
+    async with running(app) as pilot:
+        await settle(pilot)
+        await begun(pilot, desk)
+        await press(pilot, "ctrl+q")
+        now[0] += 0.1
+        await press(pilot, "ctrl+q")
+        assert app.is_running
+        assert desk.run.log == []
+        now[0] += 1.0
+        await pilot.press("ctrl+q")
+    assert desk.run.log == ["abandon"]
+    assert not app.is_running
 
 
 async def test_quitting_can_abandon() -> None:
@@ -658,7 +677,7 @@ async def test_the_list_of_runs_steers_the_one_under_the_cursor() -> None:
         await begun(pilot, desk)
         await press(pilot, "r", "j", "enter", "R")
         text = screen_text(app)
-        assert "runs 2" in text
+        assert "jobs 2" in text
         assert "2 at work" in text
         await press(pilot, "j", "p")
         assert desk.runs_made[0].log == ["pause"]
@@ -678,11 +697,11 @@ async def test_the_list_appears_with_the_first_run() -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "R")
-        assert "runs 0" not in screen_text(app)
+        assert "jobs 0" not in screen_text(app)
         await press(pilot, "r", "enter")
         text = screen_text(app)
         assert "run 1 of refund-agent-v7 has begun" in text
-        assert "runs 1" in text
+        assert "jobs 1" in text
         desk.run.all_at_once()
         await settle(pilot)
         assert "✓ done" in screen_text(app)
@@ -699,7 +718,7 @@ async def asked(pilot: Pilot[None], desk: RunningDesk) -> None:
     await settle(pilot)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_a_run_on_screen(size: tuple[int, int]) -> None:
     desk = RunningDesk()
     app = shell(desk)

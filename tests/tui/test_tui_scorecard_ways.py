@@ -1,9 +1,10 @@
 """Ways of looking at the scorecard: groups, candidates side by side, filters, saved views."""
 
 import pytest
-from fake_desk import V8, FakeDesk
+from fake_desk import FakeDesk
+from fake_shop import V8
 from test_tui_screens import running, shell
-from tui_probe import press, same_as_golden, screen_text, segments_with, settle
+from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.grid_views import SavedView
@@ -11,7 +12,7 @@ from reviewer.tui.grid import Grid
 from reviewer.tui.screens.trajectory import TrajectoryScreen
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
@@ -144,15 +145,15 @@ async def test_a_view_is_saved_taken_and_removed() -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "f", "number_sign", "v", "k", *("j",) * 4, "enter")
+        await press(pilot, "f", "number_sign", "v", "k", *("j",) * 6, "enter")
         await press(pilot, *"red", "enter")
         assert desk.views == [SavedView(name="red", only_failing=True, group="tag")]
         assert "saved the view red" in screen_text(app)
         await press(pilot, "escape", "escape")
         assert "episodes 3 of 3" in screen_text(app)
-        await press(pilot, "v", *("j",) * 4, "enter")
+        await press(pilot, "v", *("j",) * 6, "enter")
         assert "2 tags, 3 episodes" in screen_text(app)
-        await press(pilot, "v", *("j",) * 4, "delete")
+        await press(pilot, "v", *("j",) * 6, "delete")
         assert desk.views == []
         assert "removed the view red" in screen_text(app)
 

@@ -6,7 +6,7 @@ from rich.color import ColorType
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
-from reviewer.tui.theme import DARK_GROUND, LIGHT_GROUND, STATES, THEMES
+from reviewer.tui.theme import STATES
 
 
 def _triplet(colour: str) -> tuple[int, ...]:
@@ -85,31 +85,8 @@ async def test_the_focused_button_is_in_reverse() -> None:
         assert not button.style.reverse
 
 
-def _luminance(colour: str) -> float:
-    parts = [part / 255 for part in _triplet(colour)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_every_state_reads_on_its_ground(name: str) -> None:
-    state = STATES[name]
-    for colour, ground in ((state.dark, DARK_GROUND), (state.light, LIGHT_GROUND)):
-        light, dark = sorted((_luminance(colour), _luminance(ground)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-
-
 def test_states_differ_by_glyph_and_word() -> None:
     glyphs = [state.glyph for state in STATES.values()]
     assert len(set(glyphs)) == len(glyphs)
     assert len({state.word for state in STATES.values()}) == len(STATES)
     assert all(len(state.cell) <= 4 for state in STATES.values())
-
-
-@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
-async def test_every_theme_paints_every_screen(theme: str) -> None:
-    app = shell(FakeDesk(), theme=theme)
-    async with running(app) as pilot:
-        await settle(pilot)
-        await press(pilot, "enter", "D", "enter", "escape", "R", "question_mark")
-        assert "help · runs" in screen_text(app)

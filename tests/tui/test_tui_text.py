@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from fake_desk import HOSTILE, FakeDesk
+from fake_desk import FakeDesk
+from fake_shop import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs

@@ -1,27 +1,28 @@
 """The trajectory at work: searched, replayed, marked; told apart without colour."""
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fake_desk import HOSTILE, V7, FakeDesk
+from fake_desk import FakeDesk
+from fake_shop import HOSTILE, V7
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
-from tui_probe import press, same_as_golden, screen_text, segments_with, settle
+from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import EventRow
+from reviewer.desk.views import GATES, EventRow
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.event_list import EventSheet, Shown, bar
-from reviewer.tui.event_view import fold
 from reviewer.tui.lines import width_of
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.search import SearchScreen
 from reviewer.tui.screens.trajectory import TrajectoryScreen
+from reviewer.tui.trajectory_view import clauses
 
 ATTACK = FakeDesk.trace_id(V7, "attack-014", 1)
-SIZES = [(80, 24), (200, 50)]
 
 
 @asynccontextmanager
@@ -169,25 +170,6 @@ async def test_search_is_one_key_away_from_the_trajectory() -> None:
         assert isinstance(app.screen, TrajectoryScreen)
 
 
-async def test_the_pointer_names_the_value_that_was_copied(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    copied: list[str] = []
-    async with at(TrajectoryScreen(ATTACK, 2)) as (app, pilot):
-        monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
-        await press(pilot, "y", "y", "y")
-        assert copied == [FakeDesk().observation, "/events/1/observation", ATTACK]
-
-
-async def test_a_value_folds_in_the_pane_and_the_contract_elsewhere() -> None:
-    async with at(TrajectoryScreen(ATTACK, 2), FakeDesk(), (200, 50)) as (app, pilot):
-        await press(pilot, "right_parenthesis", "tab", "z")
-        assert '"order": { … 1 line … }' in screen_text(app)
-        assert "folded" in screen_text(app)
-        await press(pilot, "z")
-        assert '"id": 1' in screen_text(app)
-
-
 async def test_the_editor_gets_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "/no/such/program")
     async with at(TrajectoryScreen(ATTACK, 2)) as (app, pilot):
@@ -250,17 +232,125 @@ def test_bars_are_shares_of_the_most_and_unknown_is_blank() -> None:
     assert "█" not in told(46, row())
 
 
-def test_folding_keeps_what_there_was_to_see() -> None:
-    assert fold('{\n  "a": 1,\n  "b": {\n    "c": 2\n  }\n}') == (
-        '{\n  "a": 1,\n  "b": { … 1 line … }\n}'
-    )
-    assert fold("plain\ntext") == "plain\ntext"
-    assert fold("\n".join("x" * 100)).endswith("… 60 more lines, z unfolds")
-
-
 async def test_matches_are_styled_and_also_marked_with_a_sign() -> None:
     async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
         await press(pilot, "g", "slash")
         await typed(pilot, "verify")
         assert "/   3 → verify_state" in screen_text(app)
         assert segments_with(app, "verify")
+
+
+# jumps
+
+
+async def test_errors_are_found_both_ways_and_the_last_jump_is_repeated() -> None:
+    desk = FakeDesk(events_made=40)
+    desk.failing = {7: "timeout", 19: "error", 33: "denied"}
+    async with at(TrajectoryScreen(ATTACK, 1), desk) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, TrajectoryScreen)
+        await press(pilot, "comma")
+        assert "no jump yet" in screen_text(app)
+        seen = []
+        for key in ("e", "e", "semicolon", "e", "comma", "comma", "comma"):
+            await press(pilot, key)
+            seen.append(screen.seq)
+        assert seen == [7, 19, 33, 33, 19, 7, 7]
+        assert "no error before this event" in screen_text(app)
+        await press(pilot, "asterisk", "comma")
+        assert screen.seq == 7, "on to the next call of that tool, and back"
+
+
+async def test_only_findings_marks_and_matches_are_kept_in_the_list() -> None:
+    desk = FakeDesk(events_made=4_000)
+    async with at(TrajectoryScreen(ATTACK, 1), desk) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, TrajectoryScreen)
+        await press(pilot, "G", "m", "g", "f")
+        assert "events 3 of 4,000, f: all" in screen_text(app)
+        await press(pilot, "g")
+        seen = []
+        for _ in range(3):
+            seen.append(screen.seq)
+            await press(pilot, "j")
+        assert seen == [2, 4, 4_000]
+        assert screen.detail is not None
+        assert screen.detail.row.seq == 4_000
+        await press(pilot, "y", "y")
+        assert app.clipboard.startswith("/events/3999/")
+        await press(pilot, "asterisk")
+        assert "no message after this event" in screen_text(app)
+        await press(pilot, "comma")
+        assert screen.seq == 3_995, "an event that is not in the list brings all back"
+        assert screen.only is None
+
+
+async def test_esc_brings_all_events_back_before_it_leaves() -> None:
+    async with at(TrajectoryScreen(ATTACK, 2)) as (app, pilot):
+        await press(pilot, "f")
+        assert "events 2 of 5" in screen_text(app)
+        await press(pilot, "escape")
+        assert "events 5" in screen_text(app)
+        assert isinstance(app.screen, TrajectoryScreen)
+
+
+async def test_nothing_to_keep_is_said() -> None:
+    clean = FakeDesk.trace_id(V7, "damaged-221", 1)
+    async with at(TrajectoryScreen(clean)) as (app, pilot):
+        await press(pilot, "f")
+        assert "no event here has a finding" in screen_text(app)
+
+
+async def test_an_attempt_is_one_click_away() -> None:
+    async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
+        line = screen_text(app).splitlines()[1]
+        await pilot.click(offset=(line.index("▲✗✓") + 2, 1))
+        await settle(pilot)
+        assert "attempt 3" in screen_text(app)
+        await press(pilot, "left_square_bracket")
+        assert "attempt 2" in screen_text(app)
+
+
+async def test_pages_that_take_long_block_no_key() -> None:
+    desk = FakeDesk(events_made=4_000)
+    gate = threading.Event()
+    quick = desk.events
+
+    def slow(trace_id: str, first: int, count: int) -> list[EventRow]:
+        if first > 100:
+            gate.wait(10)
+        return quick(trace_id, first, count)
+
+    desk.events = slow  # type: ignore[method-assign]
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        app.visit(TrajectoryScreen(ATTACK, 1))
+        await settle(pilot)
+        await pilot.press("G")
+        await pilot.pause()
+        assert "reading…" in screen_text(app)
+        await pilot.press("g")
+        await pilot.pause()
+        assert "→ issue_refund" in screen_text(app), "what was read stays"
+        await pilot.press("G")
+        gate.set()
+        await settle(pilot)
+        assert "4000 " in screen_text(app)
+        assert "reading…" not in screen_text(app)
+
+
+def test_columns_are_there_for_what_was_measured() -> None:
+    bare = Shown()
+    plain = row(latency_ms=None, cost_usd=None, title="a_tool_with_a_rather_long_name_indeed")
+    assert "a_tool_with_a_rather_long_name_indeed" in told(58, plain, bare)
+    assert "a_tool_with_a_rather_long_name_indeed" not in told(58, plain)
+
+
+def test_gates_of_which_the_same_is_said_share_a_line() -> None:
+    trace = FakeDesk().trace(FakeDesk.trace_id(V7, "damaged-221", 1))
+    lines = clauses(trace, 80)
+    assert len(lines) == 1
+    assert lines[0].gates == GATES
+    failing = clauses(FakeDesk().trace(ATTACK), 80)
+    assert [line.seq for line in failing] == [2, 4, None, None]

@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from fake_desk import HOSTILE, SUITE, V7, V8, FakeDesk
+from fake_desk import FakeDesk
+from fake_shop import HOSTILE, SUITE, V7, V8
 from fake_trends import trends
 from test_tui_screens import running, shell
 from textual.binding import Binding
@@ -14,10 +15,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.trend_views import Trends
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.grid import Grid
-from reviewer.tui.keys import VERBS
 from reviewer.tui.screens.scorecard import ScorecardScreen
 from reviewer.tui.screens.trends import TrendsScreen
 from reviewer.tui.trends_view import short_names
+from reviewer.tui.verbs import VERBS
 
 
 class Many(FakeDesk):
@@ -47,7 +48,8 @@ def many(count: int) -> Many:
         ("trends-80x24", 2, (80, 24), ()),
         ("trends-table-80x24", 2, (80, 24), ("v",)),
         ("trends-cpst-80x24", 12, (80, 24), ("k", "k")),
-        ("trends-200x50", 12, (200, 50), ()),
+        ("trends-100x30", 2, (100, 30), ()),
+        ("trends-200x60", 12, (200, 60), ()),
         ("trends-50-80x24", 50, (80, 24), ("G",)),
     ],
 )
@@ -61,17 +63,16 @@ async def test_the_trends_to_the_character(
         same_as_golden(app, name)
 
 
-async def test_one_key_leads_there_and_stands_in_the_decisions_place() -> None:
+async def test_one_key_leads_there_and_esc_back() -> None:
     app = shell(many(2))
     async with running(app) as pilot:
         await settle(pilot)
         for way in ((), ("D",), ("R",)):
             await press(pilot, *way, "E")
             first = screen_text(app).splitlines()[0]
-            assert "[Trends]" in first
-            assert "Decision" not in first
+            assert "Runs[trEnds]" in first
             await press(pilot, "escape")
-            assert "[Trends]" not in screen_text(app).splitlines()[0]
+            assert "[trEnds]" not in screen_text(app).splitlines()[0]
 
 
 async def test_moving_says_the_numbers_of_the_point() -> None:
@@ -247,3 +248,42 @@ def test_names_lose_only_what_all_begin_with() -> None:
     assert short_names(["a", "b"]) == ["a", "b"]
     assert short_names(["run-", "run-2"]) == ["run-", "2"]
     assert short_names([]) == []
+
+
+async def test_a_click_goes_to_a_point_and_another_to_its_scorecard() -> None:
+    app = shell(many(3))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "E", "g")
+        lines = screen_text(app).splitlines()
+        row = next(y for y, line in enumerate(lines) if "[v7]" in line)
+        for _ in range(2):
+            assert isinstance(app.screen, TrendsScreen)
+            await pilot.click(offset=(lines[row].index("v8"), row - 4))
+            await settle(pilot)
+        assert "[Scorecard]" in screen_text(app)
+        assert f"candidate < {V8} >" in screen_text(app)
+
+
+async def test_a_click_on_a_figure_of_many_takes_it() -> None:
+    app = shell(many(3))
+    async with running(app, (200, 50)) as pilot:
+        await settle(pilot)
+        await press(pilot, "E", "g")
+        lines = screen_text(app).splitlines()
+        row = next(y for y, line in enumerate(lines) if "efficiency ↑" in line)
+        await pilot.click(offset=(lines[row].index("efficiency ↑"), row))
+        await settle(pilot)
+        assert "[✓efficiency]" in screen_text(app)
+
+
+async def test_a_click_in_the_table_goes_to_its_candidate() -> None:
+    app = shell(many(3))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "E", "g", "v")
+        lines = screen_text(app).splitlines()
+        row = next(y for y, line in enumerate(lines) if "refund-agent-v9" in line)
+        await pilot.click(offset=(10, row))
+        await settle(pilot)
+        assert "› 3   refund-agent-v9" in screen_text(app)

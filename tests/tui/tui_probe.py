@@ -12,6 +12,8 @@ from reviewer.tui.app import ReviewerApp
 
 GOLDENS = Path(__file__).parent / "goldens"
 UPDATE = "REVIEWER_UPDATE_GOLDENS"
+SIZES = ((80, 24), (100, 30), (200, 60))
+"""The sizes that every screen is held to."""
 
 
 def strips(app: ReviewerApp) -> list[Strip]:
@@ -52,8 +54,12 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 
 def same_as_golden(app: ReviewerApp, name: str) -> None:
     """Compare the screen with its golden; REVIEWER_UPDATE_GOLDENS=1 writes it anew."""
+    text_as_golden(screen_text(app), name)
+
+
+def text_as_golden(found: str, name: str) -> None:
+    """Compare a text with its golden, or write that anew."""
     path = GOLDENS / f"{name}.txt"
-    found = screen_text(app)
     if os.environ.get(UPDATE):
         GOLDENS.mkdir(exist_ok=True)
         path.write_text(found, encoding="utf-8")

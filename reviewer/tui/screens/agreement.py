@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from reviewer.tui import agreement_view as view
 from reviewer.tui.chrome import Menu
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, worded
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.queue_view import labeled
 from reviewer.tui.screens.base import Hint
@@ -39,7 +39,7 @@ class AgreementScreen(QueueReader):
         ("?", "help", "app.explain"),
         ("c", "messages", "screen.other_kind"),
         ("i", "import", "screen.take_in"),
-        ("tab", "region", "screen.focus_next"),
+        ("tab", "region", "app.focus_next"),
         ("L", "label", "app.go('label')"),
         ("J", "judge", "app.go('judge')"),
     )
@@ -72,7 +72,8 @@ class AgreementScreen(QueueReader):
             return ()
         if not self.found.disagreements:
             return [Span(" nothing waits for a third person", "dim")]
-        return [Span(" tab or n: the disagreements; Enter settles one, blind", "dim")]
+        words = worded(" tab or {next}: the disagreements; Enter settles one, blind")
+        return [Span(words, "dim")]
 
     def draw_figures(self, *, fresh: bool) -> None:
         if self.found is None:

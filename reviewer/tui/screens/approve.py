@@ -23,9 +23,9 @@ HELD = 0.7
 down, or meant for the call before, approves nothing."""
 
 HINTS = (
-    ("y", "approve", "screen.answer(True)"),
-    ("n", "refuse", "screen.answer(False)"),
-    ("jk", "scroll", "screen.nothing"),
+    ("{answer.yes}", "approve", "screen.answer(True)"),
+    ("{answer.no}", "refuse", "screen.answer(False)"),
+    ("jk", "scroll", "focused.move(1)"),
     ("Esc", "later", "screen.dismiss(None)"),
 )
 
@@ -38,7 +38,7 @@ class ApproveScreen(Dialog[None]):
         "You are asked: may this call be made?  It waits, and its attempt with it.",
         "Refused, the candidate is told so; either way the trace says who answered.",
     )
-    ENTER = "nothing: only y and n answer"
+    ENTER = "nothing: only {answer.yes} and {answer.no} answer"
     CSS = """
     ApproveScreen #box { width: 76; max-width: 100%; height: 20; max-height: 92%;
                          border: heavy $match; }
@@ -95,7 +95,7 @@ class ApproveScreen(Dialog[None]):
             self.dismiss(None)
             return
         self._now = same[0] if same else waiting[0]
-        self.query_one("#box").border_title = (
+        self.headed(
             f"a call asks for approval, 1 of {len(waiting):,}"
             if len(waiting) > 1
             else "a call asks for approval"
@@ -129,9 +129,6 @@ class ApproveScreen(Dialog[None]):
         self.query_one("#end", LineBox).show(
             [[Span(f" {text}", "fail")], hint_line(HINTS, self.query_one("#end").size.width or 70)]
         )
-
-    def action_nothing(self) -> None:
-        """Scrolling is by keys and wheel."""
 
     def action_answer(self, granted: bool) -> None:
         """Grant or refuse the call shown, once it has stood there long enough to be seen."""

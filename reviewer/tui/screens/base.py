@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.events import Resize, ScreenResume
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
@@ -13,6 +14,7 @@ from reviewer.desk.run_views import RunView
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.background import Answer, Job
 from reviewer.tui.chrome import LineBox
+from reviewer.tui.keys import key_of, keyboard, worded
 from reviewer.tui.lines import Line, Span, fit, spread, width_of
 from reviewer.tui.words import plural
 
@@ -25,11 +27,13 @@ R = TypeVar("R")
 SCREENS = (
     ("scorecard", "Scorecard"),
     ("trajectory", "Trajectory"),
+    ("compare", "Compare"),
     ("label", "Label"),
     ("queue", "Queue"),
     ("judge", "Judge"),
     ("decision", "Decision"),
     ("runs", "Runs"),
+    ("trends", "trEnds"),
 )
 Hint = tuple[str, str, str]
 
@@ -37,7 +41,7 @@ Hint = tuple[str, str, str]
 def hint_line(hints: Iterable[Hint], width: int) -> list[Span]:
     """Keys and what they do here, each of them a button; what does not fit is in the help."""
     pieces = {
-        key: [Span(key, "key", action), Span(f" {words}", "dim", action), Span("  ")]
+        key: [Span(_now(key), "key", action), Span(f" {words}", "dim", action), Span("  ")]
         for key, words, action in hints
     }
     last = pieces.pop("?", [])
@@ -52,11 +56,33 @@ def hint_line(hints: Iterable[Hint], width: int) -> list[Span]:
     return fit(line, width)
 
 
+def pressing(keys: str, words: str, key: str) -> Hint:
+    """A hint that is as good as pressing a key, where the key's widget is in focus."""
+    return keys, words, f"app.simulate_key('{key}')"
+
+
+def choosing(enter: str, leave: str, *more: Hint) -> tuple[Hint, ...]:
+    """The last line of a dialog that is a menu."""
+    moves = pressing("jk", "move", "down")
+    return (pressing("Enter", enter, "enter"), moves, *more, pressing("Esc", leave, "escape"))
+
+
+def _now(keys: str) -> str:
+    """The keys of a hint as they are now. `{verb}` stands for a verb whose key means another one
+    elsewhere."""
+    own = worded(keys)
+    return own if own != keys else keyboard().said(keys)
+
+
 class Asking(Screen[R]):
     """A screen that can ask the desk. `ABOUT` is what the reader is here for, in a line or two."""
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[tuple[str, ...]] = ()
+    ENTER: ClassVar[str] = "go in, choose"
+    """What Enter does here, where a region in focus takes it."""
+    NUMBERS: ClassVar[str] = "the thing with that number"
+    """What a digit does here."""
     BLIND: ClassVar[bool] = False
     """Whether nothing here may name a candidate, a gate, a cost or a judge: words about runs wait
     until the reader stands elsewhere."""
@@ -106,10 +132,15 @@ class Dialog(ModalScreen[R], Asking[R]):
     .dialog { border: heavy $rule; background: $background; padding: 0 1; height: auto; }
     """
 
+    def headed(self, text: str) -> None:
+        """Put a text into the frame of the box: as it is, whatever brackets it holds."""
+        self.query_one("#box").border_title = Content(visible_line(text))
+
 
 class DeskScreen(Asking[None]):
     """A screen of the workstation: top lines, regions, a line of news, a line of hints."""
 
+    DEFAULT_CSS = "DeskScreen { layers: default tour; }"
     HINTS: ClassVar[tuple[Hint, ...]] = ()
     UNDER: ClassVar[str] = ""
     """The screen in whose place in line 1 this one stands, for want of a place of its own."""
@@ -132,8 +163,12 @@ class DeskScreen(Asking[None]):
 
     def refused(self, error: DeskError) -> None:
         """The desk said no: the words stand in line 23 until something else is said."""
+        self.say(visible_line(self.refusal(error)), "fail")
+
+    def refusal(self, error: DeskError) -> str:
+        """A refusal as line 23 has room for it: files of the workspace by their place in it."""
         ways = f" {error.ways_out[0]}" if error.ways_out else ""
-        self.say(visible_line(f"✗ {error.text}{ways}"), "fail")
+        return f"✗ {error.text}{ways}".replace(f"{self.shell.desk.workspace}/", "")
 
     def store_changed(self) -> None:
         """Somebody wrote to the store. Screens that show live things read again."""
@@ -143,9 +178,14 @@ class DeskScreen(Asking[None]):
         if self.query("#top"):  # not before it is composed
             self.head(self._top)
 
+    def imports_changed(self) -> None:
+        if self.query("#top"):
+            self.head(self._top)
+
     def run_begun(self, view: RunView, *, asked: bool) -> None:
         """A run has begun; `asked`: the reader has just asked for it here."""
-        self.tell(visible_line(f"run {view.number} of {view.candidate_id} has begun: R shows it"))
+        shows = f"{key_of('screen.runs')} shows it"
+        self.tell(visible_line(f"run {view.number} of {view.candidate_id} has begun: {shows}"))
 
     def run_ended(self, view: RunView, text: str, style: str) -> None:
         """A run has ended; `text` says how, and is safe."""
@@ -162,6 +202,7 @@ class DeskScreen(Asking[None]):
             self.say(text, style)
 
     def on_screen_resume(self, event: ScreenResume) -> None:
+        self.shell.tour.arrived()
         self.runs_changed()
         if not self.BLIND:
             self.call_after_refresh(self.shell.release)
@@ -182,6 +223,8 @@ class DeskScreen(Asking[None]):
         line: list[Span] = []
         here = self.UNDER or self.NAME
         for number, (name, word) in enumerate(SCREENS):
+            if self.columns < 72 and name != here:  # its key is what is left of it
+                word = next(filter(str.isupper, word))
             if name == here:
                 line.append(Span(f"[{self.NAME.title() if self.UNDER else word}]", "strong"))
             else:
@@ -194,13 +237,18 @@ class DeskScreen(Asking[None]):
             return Span("live", "dim")
         asking, running = len(self.shell.live.approvals), len(self.shell.live.at_work)
         if asking:
-            return Span(f" ● {plural(asking, 'call')} to answer ", "match", "app.approve")
-        if running:
-            return Span(f"► {plural(running, 'run')}", "running", "app.go('runs')")
+            words = "● {}: a" if self.columns < 100 else " ● {} to answer "
+            return Span(words.format(plural(asking, "call")), "match", "app.approve")
+        jobs = running + len(self.shell.importing.at_work)
+        if jobs:
+            word = "run" if jobs == running else "job"
+            return Span(f"► {plural(jobs, word)}", "running", "app.go('runs')")
         return Span("read only", "not_measured") if self.read_only else Span("live", "dim")
 
     def head(self, lines: list[Line]) -> None:
         """Draw line 1 and the screen's own top lines below it."""
+        if len(lines) != len(self._top):
+            self.call_after_refresh(self.shell.tour.place)
         self._top = lines
         self.query_one("#top", LineBox).show([self.title_line(), *lines])
 
@@ -227,6 +275,7 @@ class DeskScreen(Asking[None]):
 
     def on_resize(self, event: Resize) -> None:
         self.redraw()
+        self.call_after_refresh(self.shell.tour.place)
 
     def redraw(self) -> None:
         """Draw what depends on the width."""

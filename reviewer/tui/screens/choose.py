@@ -13,7 +13,7 @@ from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Line, Span, middle, pad
 from reviewer.tui.scorecard_view import suite_word
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, choosing, hint_line
 from reviewer.tui.theme import STATES, VERDICTS
 
 
@@ -43,7 +43,7 @@ class ChooseScreen(Dialog[tuple[str, str] | None]):
             yield LineBox(id="words")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "choose suite and candidate"
+        self.headed("choose suite and candidate")
         self.query_one("#words", LineBox).show([[], [Span(" reading…", "dim")]])
         self.query_one(Menu).focus()
         desk = self.shell.desk
@@ -66,7 +66,7 @@ class ChooseScreen(Dialog[tuple[str, str] | None]):
         self.query_one("#words", LineBox).show(
             [
                 [Span(visible_line(note), "dim")],
-                [Span(" Enter choose  jk move  Esc leave it", "dim")],
+                hint_line(choosing("choose", "leave it"), 68),
             ]
         )
 

@@ -14,12 +14,14 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui import compare_view as view
 from reviewer.tui.compare_sheet import EpisodePair, EpisodeSheet
 from reviewer.tui.grid import Grid
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, worded
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.screens.base import DeskScreen, Hint
-from reviewer.tui.textview import TextView
+from reviewer.tui.value_tree import Entry
+from reviewer.tui.valueview import ValueView
 from reviewer.tui.wrap import Block
 
+MORE = "{screen.scorecard} then {run} runs one, {import} imports one"
 DIFFERS = ("lost", "gained", "changed")
 
 
@@ -27,7 +29,6 @@ class CompareScreen(DeskScreen):
     """Two candidates of one suite. Without a baseline the desk chooses one."""
 
     NAME = "compare"
-    UNDER = "scorecard"
     ABOUT = (
         "You are asked: what did this candidate lose and gain against the other?",
         "Lost episodes stand first. Enter sets the two attempts side by side.",
@@ -41,7 +42,7 @@ class CompareScreen(DeskScreen):
         ("< >", "candidate", "screen.candidate(1)"),
         ("y", "copy", "screen.copy_line"),
         ("?", "help", "app.explain"),
-        ("tab", "region", "screen.focus_next"),
+        ("tab", "region", "app.focus_next"),
         ("S", "scorecard", "app.go('scorecard')"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -68,7 +69,7 @@ class CompareScreen(DeskScreen):
 
     def regions(self) -> Iterable[Widget]:
         yield Grid(EpisodeSheet, self._rows, id="episodes")
-        yield TextView(id="evidence")
+        yield ValueView(id="evidence")
 
     @property
     def grid(self) -> Grid:
@@ -76,9 +77,9 @@ class CompareScreen(DeskScreen):
         return self.query_one("#episodes", Grid)
 
     @property
-    def drawer(self) -> TextView:
+    def drawer(self) -> ValueView:
         """Which evidence changed in the episode under the cursor."""
-        return self.query_one("#evidence", TextView)
+        return self.query_one("#evidence", ValueView)
 
     @property
     def current(self) -> EpisodeChange | None:
@@ -108,7 +109,7 @@ class CompareScreen(DeskScreen):
             ways = [f"  {way}" for way in error.ways_out]
             self.head([[Span(f"○ {visible_line(error.text)}", "not_measured")]])
             self.drawer.show(
-                [Block(text) for text in (error.text, *ways, "S then r runs one, i imports one")],
+                [Block(text) for text in (error.text, *ways, worded(MORE))],
                 [Span("nothing to compare", "strong")],
             )
 
@@ -160,7 +161,8 @@ class CompareScreen(DeskScreen):
         found, here, desk = self.found, self.current, self.shell.desk
         self.pair = None
         if found is None or here is None:
-            self.drawer.show([Block("no episode changed: f shows all" if self._only else "")])
+            words = worded("no episode changed: {failing} shows all") if self._only else ""
+            self.drawer.show([Block(words)])
             return
         asked = found.suite.suite_id, found.candidate_id, found.baseline_id, here.episode_id
         self.ask("evidence", lambda: desk.compare_episode(*asked), self._tell, self._untold)
@@ -168,9 +170,9 @@ class CompareScreen(DeskScreen):
     def _tell(self, pair: AttemptComparison) -> None:
         self.pair = pair
         why = self.current.why if self.current else ""
-        blocks = [Block(why, "not_measured")] if why else []
+        entries = [Entry(Block(why, "not_measured"))] if why else []
         note = [Span("which evidence changed", "dim")]
-        self.drawer.show([*blocks, *view.evidence_blocks(pair)], view.pair_title(pair), note)
+        self.drawer.put([*entries, *view.evidence_entries(pair)], view.pair_title(pair), note)
 
     def _untold(self, error: DeskError) -> None:
         name = self.current.episode_id if self.current else ""
@@ -207,15 +209,19 @@ class CompareScreen(DeskScreen):
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
         self.action_enter()
 
-    def action_enter(self) -> None:
-        """Both attempts, side by side."""
+    def on_value_view_followed(self, message: ValueView.Followed) -> None:
+        """A line of evidence: both attempts, at the step that shows it."""
+        self.action_enter(message.go[1])
+
+    def action_enter(self, step: int | None = None) -> None:
+        """Both attempts, side by side, where they part or at a step."""
         if self.pair is None or self.found is None:
             self.say("nothing to open here: one side made no attempt of this episode")
             return
         from reviewer.tui.screens.compare_episode import CompareEpisodeScreen
 
         names = [each.episode_id for each in self._shown]
-        self.shell.visit(CompareEpisodeScreen(self.found, names, self.grid.row, self.pair))
+        self.shell.visit(CompareEpisodeScreen(self.found, names, self.grid.row, self.pair, step))
 
     def action_change(self, step: int) -> None:
         """The next episode that changed."""
@@ -243,7 +249,8 @@ class CompareScreen(DeskScreen):
         if 0 <= at < len(names):
             self._turn_to(self.found.baseline_id, names[at])
         else:
-            self.say("no candidate further that way: c chooses the baseline, or swaps")
+            words = "no candidate further that way: {choose} chooses the baseline, or swaps"
+            self.say(worded(words))
 
     def _turn_to(self, baseline_id: str, candidate_id: str) -> None:
         self.baseline_id, self.candidate_id = baseline_id, candidate_id

@@ -11,7 +11,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Span, middle
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, choosing, hint_line
 
 
 class ChooseSide(Dialog[tuple[str, str] | None]):
@@ -38,13 +38,11 @@ class ChooseSide(Dialog[tuple[str, str] | None]):
             yield LineBox(id="words")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = self._title
+        self.headed(self._title)
         self.query_one(Menu).offer(
             [[Span(" " + middle(visible_line(words), 66))] for words, _ in self._offers]
         )
-        self.query_one("#words", LineBox).show(
-            [[], [Span(" Enter choose  jk move  Esc leave it", "dim")]]
-        )
+        self.query_one("#words", LineBox).show([[], hint_line(choosing("choose", "leave it"), 68)])
         self.query_one(Menu).focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:

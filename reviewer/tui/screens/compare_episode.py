@@ -11,6 +11,7 @@ from reviewer.tui.keys import bind
 from reviewer.tui.lines import plain
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.compare_reader import MODES, CompareReader
+from reviewer.tui.valueview import ValueView
 
 
 class CompareEpisodeScreen(CompareReader):
@@ -31,7 +32,7 @@ class CompareEpisodeScreen(CompareReader):
         ("y", "copy", "screen.copy_line"),
         ("?", "help", "app.explain"),
         ("z", "unfold", "screen.fold"),
-        ("tab", "region", "screen.focus_next"),
+        ("tab", "region", "app.focus_next"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("n", "difference(1)", "next difference", "The next event at which they differ."),
@@ -56,6 +57,11 @@ class CompareEpisodeScreen(CompareReader):
         self.draw_caption()
         if self.mode == MODES[1]:
             self.draw_detail()
+
+    def on_value_view_followed(self, message: ValueView.Followed) -> None:
+        """From a line of evidence to the step that shows it."""
+        self.to_step(message.go[1])
+        self.grid.focus()
 
     async def on_grid_chosen(self, message: Grid.Chosen) -> None:
         await self.action_enter()
@@ -108,9 +114,12 @@ class CompareEpisodeScreen(CompareReader):
         """The episode before or after, in the order of the list."""
         at = self.at + step
         if not 0 <= at < len(self.names):
-            self.say("no episode further that way")
+            alone = "these two attempts alone are compared: C compares every episode"
+            self.say("no episode further that way" if self.of is not None else alone)
             return
         of, name, desk = self.of, self.names[at], self.shell.desk
+        if of is None:
+            return
         asked = of.suite.suite_id, of.candidate_id, of.baseline_id, name
 
         def land(found: AttemptComparison) -> None:

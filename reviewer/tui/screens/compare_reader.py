@@ -10,10 +10,13 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui import compare_view as view
 from reviewer.tui import words
 from reviewer.tui.compare_sheet import StepRow, StepSheet, step_rows
+from reviewer.tui.event_view import changed
 from reviewer.tui.grid import Grid
+from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.screens.base import DeskScreen
-from reviewer.tui.textview import TextView
+from reviewer.tui.value_tree import Entry
+from reviewer.tui.valueview import ValueView
 from reviewer.tui.wrap import Block
 
 WIDE = 120
@@ -23,27 +26,32 @@ MODES = ("what changed", "this event", "final state", "final message")
 
 class CompareReader(DeskScreen):
     """Everything of the aligned view that is not an act. `names` are the episodes in the list's
-    order, `at` is this one."""
+    order, `at` is this one; without a list (`of` None) there is this pair alone."""
 
     NAME = "compare"
-    UNDER = "scorecard"
     DEFAULT_CSS = """
     CompareReader #detail { height: 8; }
     CompareReader.-tall #detail { height: 40%; }
     """
 
     def __init__(
-        self, of: Comparison, names: Sequence[str], at: int, found: AttemptComparison
+        self,
+        of: Comparison | None,
+        names: Sequence[str],
+        at: int,
+        found: AttemptComparison,
+        step: int | None = None,
     ) -> None:
         super().__init__()
         self.of, self.names, self.at, self.found = of, names, at, found
+        self._step = step
         self.mode = MODES[0]
         self.folded = True
         self.step_lines: list[StepRow] = []
 
     def regions(self) -> Iterable[Widget]:
         yield Grid(self._sheet, self._rows, id="steps")
-        yield TextView(id="detail")
+        yield ValueView(id="detail")
 
     @property
     def grid(self) -> Grid:
@@ -51,9 +59,9 @@ class CompareReader(DeskScreen):
         return self.query_one("#steps", Grid)
 
     @property
-    def detail(self) -> TextView:
+    def detail(self) -> ValueView:
         """What stands below them."""
-        return self.query_one("#detail", TextView)
+        return self.query_one("#detail", ValueView)
 
     @property
     def current(self) -> StepRow | None:
@@ -74,6 +82,8 @@ class CompareReader(DeskScreen):
     def on_mount(self) -> None:
         self.grid.focus()
         self.take(self.found)
+        if self._step is not None:
+            self.to_step(self._step)
 
     # drawing -----------------------------------------------------------------------------------
 
@@ -98,10 +108,15 @@ class CompareReader(DeskScreen):
         self.step_lines = step_rows(
             found.steps, found.first_divergence, wide=self.columns >= WIDE, folded=self.folded
         )
+        self.grid.set_keys(range(len(self.step_lines)))
+        self.to_step(index)
+
+    def to_step(self, index: int) -> None:
+        """Put the cursor on a step; in a fold, on its first line."""
         at = max((n for n, row in enumerate(self.step_lines) if row.place <= index), default=0)
         while at and self.step_lines[at].place == self.step_lines[at - 1].place:
             at -= 1  # a step may take two lines: the first of them
-        self.grid.set_keys(range(len(self.step_lines)), at)
+        self.grid.go(at)
 
     def redraw(self) -> None:
         place = f"{self.at + 1} of {len(self.names)}" if self.names else ""
@@ -136,23 +151,28 @@ class CompareReader(DeskScreen):
         elif self.mode == MODES[3]:
             blocks = view.message_blocks(self.found)
         else:
-            blocks = view.evidence_blocks(self.found)
+            self._put(view.evidence_entries(self.found))
+            return
+        self._put([Entry(block) for block in blocks])
+
+    def _put(self, entries: list[Entry]) -> None:
         following = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
-        note = [Span(f"v: {following}", "dim")]
-        self.detail.show(blocks, [Span(self.mode, "strong")], note)
+        note = [Span(f"{key_of('view')}: {following}", "dim")]
+        self.detail.put(entries, [Span(self.mode, "strong")], note)
 
     def _event_blocks(self) -> list[Block]:
         row = self.current
         if row is None:
             return [Block("no event")]
         if row.step.lines:
-            return view.changed_lines(row.step.lines)
+            return changed(row.step.lines)
         return [Block("the same on both sides", "dim")]
 
     def legend(self) -> Line:
         if self.found.cut:
             return [Span(f" ○ {visible_line(self.found.cut)}", "not_measured")]
         if self.columns >= WIDE:
-            told = " = same  ~ other arguments, answer or words  ≠ in its place  - + one side only"
-            return [Span(told, "dim")]
-        return [Span(f" - {self.found.sides[0]}  + {self.found.sides[1]}  = both", "dim")]
+            told = " » they part here first  = same  ~ other arguments, answer or words"
+            return [Span(f"{told}  ≠ in its place  - + one side only", "dim")]
+        old, new = self.found.sides
+        return [Span(f" » they part here first  - {old}  + {new}  = both  ~ differs", "dim")]

@@ -7,10 +7,11 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.views import DecisionView, Evidence, KeyInfo, Signed
+from reviewer.desk.decision_views import DecisionView, KeyInfo, Signed
+from reviewer.desk.views import Evidence
 from reviewer.tui import decision_view as view
 from reviewer.tui.chrome import LineBox, Menu
-from reviewer.tui.keys import bind, digits
+from reviewer.tui.keys import bind, digits, key_of
 from reviewer.tui.lines import Span
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.textview import TextView
@@ -26,10 +27,11 @@ class DecisionScreen(DeskScreen):
     NAME = "decision"
     ABOUT = (
         "You are asked: what do you say about this candidate, and do you sign it?",
-        "What is hashed is what you see; v shows its exact bytes. Nothing is signed",
+        "What is hashed is what you see; {view} shows its exact bytes. Nothing is signed",
         "before the dialog that Enter opens. PROMOTE needs a report that says promote.",
     )
     ENTER = "sign the chosen decision"
+    NUMBERS = "the evidence of that reason"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "choose", "screen.pick(1)"),
         ("Enter", "sign", "screen.sign"),
@@ -54,7 +56,7 @@ class DecisionScreen(DeskScreen):
     ]
     CSS = """
     #report { height: 1fr; }
-    #choices { height: 4; }
+    #choices { height: auto; max-height: 5; }
     #signer { height: 3; }
     """
 
@@ -99,9 +101,12 @@ class DecisionScreen(DeskScreen):
         before, self.found = self.found, found
         self._seen = self.shell.version
         if before is None:
-            names = [choice.decision for choice in found.choices]
-            chosen = names.index(found.preselected) if found.preselected in names else 0
-            self.choices.offer([[] for _ in names], chosen)
+            wanted = [
+                index
+                for index, choice in enumerate(found.choices)
+                if choice.open and choice.decision == found.preselected
+            ]
+            self.choices.offer([[] for _ in found.choices], wanted[0] if wanted else 0)
             self.say("nothing is signed yet" if not found.decided else f"signed {found.decided}")
         elif before.report_digest != found.report_digest:
             self._changed(before, found)
@@ -174,19 +179,23 @@ class DecisionScreen(DeskScreen):
             return
         choice = self.found.choices[self.choices.cursor]
         if not choice.open:
-            self.say(f"{choice.decision} is closed: {choice.why}", "fail")
+            what = choice.decision if choice.adds is None else f"decision {choice.adds}"
+            self.say(f"{what} is closed: {choice.why}", "fail")
         elif not self._keys:
             self.say("no key to sign with: reviewer keys says how to get one", "fail")
         else:
-            dialog = SignScreen(self.found, choice.decision, self._keys)
+            pending = self.found.pending if choice.adds is not None else None
+            dialog = SignScreen(self.found, choice.decision, self._keys, pending)
             self.app.push_screen(dialog, self._signed)
 
     def _signed(self, signed: Signed | None) -> None:
         if signed is not None:
             self._read()
-            word = "✓ verified" if signed.verified else "✗ not verified"
+            word = view.signed_word(signed)
             self.say(
-                f"signed, decision {signed.number}, {signed.path} {word}; x exports it", "pass"
+                f"signed, decision {signed.number}, {signed.path} {word.text}; "
+                f"{key_of('export')} exports it",
+                word.style,
             )
 
     def action_reason(self, step: int) -> None:
@@ -223,7 +232,7 @@ class DecisionScreen(DeskScreen):
 
         def find(text: str | None) -> None:
             if text and not report.search(text):
-                self.say("not found in this view: v shows Markdown and bytes")
+                self.say(f"not found in this view: {key_of('view')} shows Markdown and bytes")
 
         self.app.push_screen(PromptScreen("search the report", report.query_text), find)
 
@@ -243,4 +252,4 @@ class DecisionScreen(DeskScreen):
         from reviewer.tui.pager import open_in_pager
 
         if self.found is not None and not open_in_pager(self.app, self.found.markdown):
-            self.say("no pager can be opened here: v shows the Markdown")
+            self.say(f"no pager can be opened here: {key_of('view')} shows the Markdown")

@@ -12,7 +12,7 @@ from reviewer.desk.run_views import RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.chrome import LineBox, Menu
-from reviewer.tui.keys import bind, digits
+from reviewer.tui.keys import bind, digits, key_of
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.screens.base import Dialog, hint_line
 from reviewer.tui.words import plural
@@ -37,6 +37,8 @@ class ErrorScreen(Dialog[None]):
         "Something does not hold. The box says what, what it stops and what was not",
         "harmed. The first way out is the safe one; Enter copies it.",
     )
+    ENTER = "copy this way out"
+    NUMBERS = "that way out"
     CSS = """
     ErrorScreen #box { width: 74; max-width: 100%; border: heavy $gate-fail; }
     ErrorScreen #ways { height: auto; max-height: 9; }
@@ -79,7 +81,7 @@ class ErrorScreen(Dialog[None]):
         )
         ways = (
             f"reviewer suite check {suite.suite_id}   (see what changed)",
-            "put the file back yourself, then press r to check again",
+            f"put the file back yourself, then press {key_of('run')} to check again",
             f"keep the change: reviewer suite freeze, as a new version of {suite.suite_id}",
         )
         return cls("the suite no longer matches its lock", facts, ways, 20, again)
@@ -98,7 +100,7 @@ class ErrorScreen(Dialog[None]):
             yield LineBox(id="end")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "✗ " + self._title
+        self.headed(f"✗ {self._title}")
         width = min(WIDTH, self.app.size.width - 4)
         document = Document([Block(visible(fact)) for fact in self._facts], width)
         document.settle(0, 10_000)

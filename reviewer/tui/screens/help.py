@@ -3,85 +3,43 @@
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.events import Resize
 from textual.screen import Screen
 
 from reviewer.tui.chrome import LineBox
-from reviewer.tui.keys import EVERYWHERE, SHOWN, VERBS, bind
-from reviewer.tui.lines import Line, Span, pad
-from reviewer.tui.screens.base import Dialog, hint_line
+from reviewer.tui.help_text import help_lines, key_map
+from reviewer.tui.keys import bind
+from reviewer.tui.lines import Span
+from reviewer.tui.screens.base import Dialog, Hint, hint_line
 from reviewer.tui.textview import TextView
-from reviewer.tui.theme import STATES
 from reviewer.tui.wrap import Block
 
-LEGEND = ("pass", "fail", "critical", "not_measured", "running", "missing", "infra")
-
-
-def acts(screen: Screen[Any]) -> list[tuple[str, str]]:
-    """What acts on a screen, as (keys, words): from its bindings, so that help cannot drift."""
-    found: dict[str, list[str]] = {}
-    for binding in screen.BINDINGS:
-        if isinstance(binding, Binding) and binding.description:
-            words = binding.description
-            if binding.action.startswith("numbered"):
-                words = "the thing with that number"
-            found.setdefault(words, []).append(binding.key_display or binding.key)
-    return [(_joined(keys), words) for words, keys in found.items()]
-
-
-def _joined(keys: list[str]) -> str:
-    if len(keys) > 2 and all(key.isdigit() for key in keys):
-        return f"{keys[0]}-{keys[-1]}"
-    return " ".join(keys)
-
-
-def help_lines(screen: Screen[Any], width: int) -> list[Line]:
-    """The help of a screen, in lines."""
-    about = getattr(screen, "ABOUT", ())
-    lines: list[Line] = [[Span(text)] for text in about]
-    lines += [[], [Span(pad("here", 38), "strong"), Span("everywhere", "strong")]]
-    here = acts(screen)
-    if all(keys != "Enter" for keys, _ in here):
-        here.insert(0, ("Enter", getattr(screen, "ENTER", "go in, choose")))
-    rows = max(len(here), len(EVERYWHERE))
-    for index in range(rows):
-        line: list[Span] = []
-        for table, room in ((here, 38), (EVERYWHERE, width - 38)):
-            key, words = table[index] if index < len(table) else ("", "")
-            line += [Span(pad(key, 10), "key"), Span(pad(words, max(1, room - 10)))]
-        lines.append(line)
-    if getattr(screen, "BLIND", False):
-        return lines
-    lines.append([])
-    legend: list[Span] = []
-    for name in LEGEND:
-        state = STATES[name]
-        legend += [Span(f"{state.glyph}{state.cell}", name), Span("  ")]
-    legend.append(Span("n/m: not measured, never good", "dim"))
-    return [*lines, legend]
-
-
-def key_map() -> list[Line]:
-    """Every key and the one thing it means."""
-    lines: list[Line] = [
-        [Span(pad(SHOWN.get(key, key), 14), "key"), Span(pad(words, 24)), Span(tip, "dim")]
-        for key, (_, words, tip) in VERBS.items()
-        if not key.isdigit()
-    ]
-    return [*lines, [Span(pad("1-9", 14), "key"), Span("the thing with that number")]]
+HINTS: tuple[Hint, ...] = (
+    ("jk", "scroll", "focused.move(1)"),
+    ("v", "all keys", "screen.view"),
+    ("space", "tour", "screen.tour"),
+    ("ctrl+t", "theme", "screen.theme"),
+    ("Esc", "close", "screen.dismiss(None)"),
+)
 
 
 class HelpScreen(Dialog[None]):
-    """Closes with Esc, `?` or q; `v` shows the whole key map."""
+    """Closes with Esc, `?` or q; `v` shows the whole key map, space begins the tour."""
 
     NAME = "help"
+    ABOUT = ("Every key of the screen behind this, and what it is for.",)
+    ENTER = "nothing: this is only read"
     CSS = """
     HelpScreen #box { width: 80; max-width: 100%; height: 92%; max-height: 44; }
+    HelpScreen.-wide #box { width: 110; }
     HelpScreen LineBox { height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("v", "view", "all keys"),
+        bind("v", "view", "all keys, this screen's"),
+        bind("space", "tour", "begin the tour"),
+        bind("ctrl+t", "theme", "choose the colors"),
         bind("question_mark", "dismiss(None)", "close"),
         bind("escape", "dismiss(None)", "close"),
         bind("q", "dismiss(None)", "close"),
@@ -98,25 +56,33 @@ class HelpScreen(Dialog[None]):
             yield LineBox(id="keys")
 
     def on_mount(self) -> None:
-        hints = (
-            ("jk", "scroll", "screen.nothing"),
-            ("v", "all keys", "screen.view"),
-            ("Esc", "close", "screen.dismiss(None)"),
-        )
-        self.query_one("#keys", LineBox).show([hint_line(hints, 60)])
         self.query_one(TextView).focus()
         self._draw()
 
+    def on_resize(self, event: Resize) -> None:
+        self._draw()
+
     def _draw(self) -> None:
-        lines = key_map() if self._all else help_lines(self._about, 75)
+        wide = self.app.size.width >= 120
+        self.set_class(wide, "-wide")
+        width = 105 if wide else min(75, self.app.size.width - 5)
+        lines = key_map(width) if self._all else help_lines(self._about, width)
         name = "all keys" if self._all else getattr(self._about, "NAME", "") or "this screen"
         title = [Span(f"help · {name}", "strong")]
         self.query_one(TextView).show([Block("", head=line) for line in lines], title)
-
-    def action_nothing(self) -> None:
-        """Scrolling is by keys and wheel."""
+        self.query_one("#keys", LineBox).show([hint_line(HINTS, width)])
 
     def action_view(self) -> None:
         """The whole key map, or this screen's help."""
         self._all = not self._all
         self._draw()
+
+    def action_tour(self) -> None:
+        """Close this and begin the tour."""
+        self.dismiss(None)
+        self.app.call_later(self.shell.begin_tour)
+
+    def action_theme(self) -> None:
+        """Close this and choose the colors."""
+        self.dismiss(None)
+        self.app.call_later(self.shell.action_theme)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 
 from reviewer.desk.import_views import ImportView
 from reviewer.desk.views import SourceInfo
@@ -14,10 +14,17 @@ from reviewer.tui.chrome import LineBox
 from reviewer.tui.import_view import ended_words, file_lines
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Line, Span
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
+from reviewer.tui.scroll import Scroll
 from reviewer.tui.words import plural
 
 WIDTH = 72
+
+
+HINTS: tuple[Hint, ...] = (
+    pressing("↑ ↓", "scroll", "down"),
+    pressing("Esc", "back", "escape"),
+)
 
 
 class ImportReadScreen(Dialog[None]):
@@ -27,7 +34,7 @@ class ImportReadScreen(Dialog[None]):
     ABOUT = ("What the reader of this format understood, and what it could not find.",)
     CSS = """
     ImportReadScreen #box { width: 80; max-width: 100%; max-height: 90%; }
-    ImportReadScreen VerticalScroll { height: auto; max-height: 18; }
+    ImportReadScreen Scroll { height: auto; max-height: 18; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("escape", "dismiss(None)", "back"),
@@ -81,12 +88,12 @@ class ImportReadScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="dialog"):
-            with VerticalScroll():
+            with Scroll():
                 yield LineBox(id="lines")
             yield LineBox(id="keys")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = self._title
+        self.headed(self._title)
         self.query_one("#lines", LineBox).show(self._lines)
-        self.query_one("#keys", LineBox).show([[], [Span(" ↑ ↓ scroll  Esc back", "dim")]])
-        self.query_one(VerticalScroll).focus()
+        self.query_one("#keys", LineBox).show([[], hint_line(HINTS, 76)])
+        self.query_one(Scroll).focus()

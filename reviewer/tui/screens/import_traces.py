@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input
@@ -19,7 +19,8 @@ from reviewer.tui.chrome import LineBox
 from reviewer.tui.import_view import plan_lines
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Line, Span
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, hint_line, pressing
+from reviewer.tui.scroll import Scroll
 
 FIELDS = (
     ("path", "a file, a folder, or a pattern: runs/*.json"),
@@ -93,7 +94,7 @@ class ImportScreen(Dialog[ImportView | None]):
                     ),
                 )
             yield LineBox(id="state")
-            with VerticalScroll(id="plan"):
+            with Scroll(id="plan"):
                 yield LineBox(id="lines")
             yield LineBox(id="keys")
 
@@ -104,15 +105,20 @@ class ImportScreen(Dialog[ImportView | None]):
         return Horizontal(name, widget)
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "import traces"
+        self.headed("import traces")
         self._hints()
         self._say("Enter looks at the path and writes nothing", "dim")
         self.query_one("#path").focus()
 
     def _hints(self) -> None:
         verb = "take it in" if self._looked is not None else "look"
-        hints = f" Enter {verb}  → complete  tab field  Esc do not import"
-        self.query_one("#keys", LineBox).show([[Span(hints, "dim")]])
+        hints = (
+            pressing("Enter", verb, "enter"),
+            pressing("→", "complete", "right"),
+            pressing("tab", "field", "tab"),
+            pressing("Esc", "do not import", "escape"),
+        )
+        self.query_one("#keys", LineBox).show([hint_line(hints, 76)])
 
     def _order(self, dry: bool) -> ImportOrder:
         def typed(name: str) -> str:

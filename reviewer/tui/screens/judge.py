@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import judge_pairs as pairs
 from reviewer.tui.grid import Grid
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, worded
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.judge_reader import JudgeReader
 
@@ -61,7 +61,7 @@ class JudgeScreen(JudgeReader):
 
         row = self.row
         if row is None:
-            self.say("no pair here yet: r runs the judge, L labels")
+            self.say(worded("no pair here yet: {run} runs the judge, {screen.label} labels"))
         elif self.detail is not None and self.detail[0] == row.item and self.found is not None:
             self.app.push_screen(JudgePairScreen(row, self.detail[1], self.found))
         else:
@@ -143,7 +143,7 @@ class JudgeScreen(JudgeReader):
     def action_stop(self) -> None:
         """No new calls; those under way are answered and kept."""
         if self.shell.judging.at_work is None:
-            self.say("no judge is at work here: r runs it")
+            self.say(worded("no judge is at work here: {run} runs it"))
         else:
             self.shell.judging.stop()
             self.say("stopping: the calls under way are answered and kept")

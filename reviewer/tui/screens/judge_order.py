@@ -17,7 +17,7 @@ from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.judge_view import cost, plan_lines
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Line, Span
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.words import plural
 
 KINDS: dict[str, tuple[LabelKind, ...]] = {
@@ -28,6 +28,14 @@ KINDS: dict[str, tuple[LabelKind, ...]] = {
 KEY = "OPENAI_API_KEY"
 MOST = 64
 """Calls at a time, and repeats, at most."""
+
+
+HINTS: tuple[Hint, ...] = (
+    pressing("tab", "field", "tab"),
+    pressing("← →", "choose", "right"),
+    pressing("Enter", "next, the button", "enter"),
+    pressing("Esc", "ask nothing", "escape"),
+)
 
 
 class JudgeOrderScreen(Dialog[bool | None]):
@@ -78,10 +86,9 @@ class JudgeOrderScreen(Dialog[bool | None]):
         return Horizontal(name, widget)
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "run the judge"
+        self.headed("run the judge")
         self.query_one("#gap", LineBox).show([[]])
-        hints = " tab field  ← → choose  Enter next, the button  Esc ask nothing"
-        self.query_one("#keys", LineBox).show([[Span(hints, "dim")]])
+        self.query_one("#keys", LineBox).show([hint_line(HINTS, 72)])
         self.query_one("#url").focus()
         self._plan()
 

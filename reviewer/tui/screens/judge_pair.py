@@ -50,7 +50,7 @@ class JudgePairScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         row, detail = self._row, self._detail
-        self.query_one("#box").border_title = f"pair {row.pair:,}"
+        self.headed(f"pair {row.pair:,}")
         words, style = OUTCOMES[row.outcome]
         facts = [
             Span(f" {visible_line(row.episode_id)}", "strong"),
@@ -68,12 +68,9 @@ class JudgePairScreen(Dialog[None]):
         ]
         self.query_one("#words", TextView).show(said, [Span("what the judge said", "strong")])
         hints = (
-            ("jk", "scroll", "screen.nothing"),
-            ("tab", "region", "screen.focus_next"),
+            ("jk", "scroll", "focused.move(1)"),
+            ("tab", "region", "app.focus_next"),
             ("Esc", "close", "screen.dismiss(None)"),
         )
         self.query_one("#keys", LineBox).show([hint_line(hints, 60)])
         self.query_one("#left").focus()
-
-    def action_nothing(self) -> None:
-        """Scrolling is by keys and wheel."""

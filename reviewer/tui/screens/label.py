@@ -10,7 +10,7 @@ from textual.widget import Widget
 from reviewer.desk.review_views import EstimateView, LabelItem, LabelKind
 from reviewer.tui import label_view as view
 from reviewer.tui.bars import estimate_lines
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, key_of
 from reviewer.tui.lines import Span
 from reviewer.tui.passage import Passage
 from reviewer.tui.screens.base import Hint
@@ -100,7 +100,7 @@ class LabelScreen(LabelSession):
             blocks += [Block(""), Block("you, with yourself when the sides were exchanged", "dim")]
             width = max(20, self.columns - 2)
             blocks += [Block("", head=line) for line in estimate_lines(own, width)]
-        blocks += [Block(""), Block(f"c turns to {OTHER[self.KIND][1]}.", "dim")]
+        blocks += [Block(""), Block(f"{key_of('choose')} turns to {OTHER[self.KIND][1]}.", "dim")]
         self.query_one("#end", Passage).show(blocks, [Span("nothing to label", "strong")])
 
     def show_texts(self, item: LabelItem) -> None:

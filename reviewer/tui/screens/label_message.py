@@ -29,6 +29,7 @@ class LabelMessageScreen(LabelScreen):
         "A digit answers the criterion with the cursor; after the last one, Enter.",
         "What stands behind ┊ is quoted: no line of it is the program's.",
     )
+    NUMBERS = "answer the criterion"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("1-9", "answer", "screen.nothing"),
         ("0", "clear", "screen.clear_mark"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
@@ -11,7 +11,7 @@ from textual.widget import Widget
 from reviewer.desk.review_views import Answer, LabelItem, Side
 from reviewer.tui import label_view as view
 from reviewer.tui.chrome import LineBox
-from reviewer.tui.keys import bind, digits, scrolling
+from reviewer.tui.keys import bind, digits, move, scrolling
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.passage import Passage
 from reviewer.tui.screens.base import Hint
@@ -23,13 +23,6 @@ WIDENED = ("", "left", "right", "request")
 """What tab shows over the full width, one after the other; both sides again at the end."""
 
 
-def _side(key: str, shown: str, answer: str, words: str, name: str) -> Binding:
-    action, tip = f"answer('{answer}')", f"The message on the {answer} is better."
-    return Binding(
-        key, action, words, show=False, key_display=shown, id=f"move.{name}", tooltip=tip
-    )
-
-
 class LabelPairScreen(LabelScreen):
     """Winner and Enter are enough. Nothing is chosen before the person chooses."""
 
@@ -39,6 +32,7 @@ class LabelPairScreen(LabelScreen):
         "A side and Enter are enough; a criterion's number says what decided it.",
         "What stands behind ┊ is quoted: no line of it is the program's.",
     )
+    NUMBERS = "the criterion that decided"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("hl", "side", "screen.answer('left')"),
         ("t", "tie", "screen.answer('tie')"),
@@ -56,8 +50,8 @@ class LabelPairScreen(LabelScreen):
         ("Q", "queue", "app.go('queue')"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        _side("h,left", "h ←", "left", "Left is better", "left"),
-        _side("l,right", "l →", "right", "Right is better", "right"),
+        move("move.left", "answer('left')", "Left is better", "The message on the left."),
+        move("move.right", "answer('right')", "Right is better", "The message on the right."),
         bind("t", "answer('tie')", "neither is better: a tie"),
         bind("b", "answer('both_bad')", "both are bad"),
         *digits("numbered"),

@@ -21,6 +21,7 @@ from reviewer.desk.review_views import (
     Session,
 )
 from reviewer.trace.safetext import visible_line
+from reviewer.tui.keys import worded
 from reviewer.tui.label_view import saved_words
 from reviewer.tui.labeling import Draft
 from reviewer.tui.screens.base import DeskScreen
@@ -135,7 +136,8 @@ class LabelSession(DeskScreen):
             return  # left meanwhile: this item was never on screen
         if turn.item is None:
             self.item, self._at_end = None, True
-            self.show_end(("everything here is done.", "A shows the agreement."), turn.own)
+            more = worded("{screen.agreement} shows the agreement.")
+            self.show_end(("everything here is done.", more), turn.own)
         else:
             self._put(turn.session, turn.item)
         if turn.missed:
@@ -168,8 +170,7 @@ class LabelSession(DeskScreen):
 
     def refused(self, error: DeskError) -> None:
         """The desk said no. While an item is on screen, names are taken out of its words."""
-        ways = f" {error.ways_out[0]}" if error.ways_out else ""
-        text = visible_line(f"✗ {error.text}{ways}")
+        text = visible_line(self.refusal(error))
         known = (self.session.candidate_id, self.session.baseline_id) if self.session else ()
         for name in (self._candidate_id, *known):
             text = text.replace(name, "…") if name and self.item else text

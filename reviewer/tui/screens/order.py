@@ -18,7 +18,7 @@ from reviewer.tui.choice import Choice
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Line, Span, cut, middle, pad
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.words import plural
 
 NEXT, MISSING = "next attempts", "only missing"
@@ -26,8 +26,18 @@ NUMBERS = {"attempts": 1, "jobs": 1, "seed": 0}
 """The numbers asked for, and the least each may be."""
 
 
+HINTS: tuple[Hint, ...] = (
+    pressing("Enter", "run", "enter"),
+    pressing("jk", "candidate", "down"),
+    pressing("tab", "field", "tab"),
+    pressing("← →", "choose", "right"),
+    pressing("Esc", "do not run", "escape"),
+)
+
+
 class OrderScreen(Dialog[RunView | None]):
-    """Starts a run and answers it. The candidate on screen is chosen, and what it lacks."""
+    """Starts a run and answers it. The candidate on screen is chosen, and what it lacks; `again`
+    is a run to be ordered as it was."""
 
     NAME = "run"
     ABOUT = (
@@ -48,9 +58,10 @@ class OrderScreen(Dialog[RunView | None]):
         bind("q", "dismiss(None)", "do not run"),
     ]
 
-    def __init__(self, suite_id: str, candidate_id: str) -> None:
+    def __init__(self, suite_id: str, candidate_id: str, again: RunView | None = None) -> None:
         super().__init__()
         self._suite_id, self._candidate_id = suite_id, candidate_id
+        self._again = again.order if again is not None else None
         self._found: list[tuple[SuiteInfo, Runnable]] = []
         self._slots_chosen = False
         self._starting = False
@@ -75,11 +86,12 @@ class OrderScreen(Dialog[RunView | None]):
         return Horizontal(name, widget)
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "run a candidate"
+        self.headed("run a candidate")
         self.query_one("#gap", LineBox).show([[]])
-        hints = " Enter run  jk candidate  tab field  ← → choose  Esc do not run"
-        self.query_one("#keys", LineBox).show([[Span(hints, "dim")]])
+        self.query_one("#keys", LineBox).show([hint_line(HINTS, 72)])
         self._say("reading…", "dim")
+        if self._again is not None:
+            self._order_as(self._again)
         self.query_one("#candidates").focus()
         desk, wanted = self.shell.desk, self._suite_id
 
@@ -93,6 +105,15 @@ class OrderScreen(Dialog[RunView | None]):
             ]
 
         self.ask("runnable", look, self._offer)
+
+    def _order_as(self, order: RunOrder) -> None:
+        """Fill the fields as they were; which attempts follows from what is there now."""
+        if order.attempts is not None:
+            self.query_one("#attempts", Input).value = str(order.attempts)
+        self.query_one("#jobs", Input).value = str(order.jobs)
+        self.query_one("#seed", Input).value = str(order.seed)
+        self.query_one("#approvals", Choice).choose(order.approvals)
+        self.query_one("#network", Choice).choose("yes" if order.network else "no")
 
     # the candidates ----------------------------------------------------------------------------
 

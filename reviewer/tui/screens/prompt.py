@@ -3,16 +3,17 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from reviewer.desk.views import Exported
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox
+from reviewer.tui.keys import bind
 from reviewer.tui.lines import Span
-from reviewer.tui.screens.base import DeskScreen
+from reviewer.tui.screens.base import DeskScreen, Hint, hint_line, pressing
 from reviewer.tui.words import plural
 
 FORMATS = ("json", "md", "html", "junit")
@@ -21,21 +22,22 @@ FORMATS = ("json", "md", "html", "junit")
 class PromptScreen(ModalScreen[str | None]):
     """Answers the text at Enter, None at Esc."""
 
+    NAME = "prompt"
+    ENTER = "take what is written"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("Enter", "take it", "enter"),
+        pressing("Esc", "leave it", "escape"),
+    )
     CSS = """
     PromptScreen { align: left bottom; background: $background 0%; }
-    PromptScreen Horizontal { height: 1; margin-bottom: 1; background: $background; }
+    PromptScreen Vertical { height: auto; background: $background; }
+    PromptScreen Horizontal { height: 1; }
     PromptScreen LineBox { width: auto; height: 1; }
+    PromptScreen #keys { width: 1fr; }
     PromptScreen Input { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "escape",
-            "dismiss(None)",
-            "leave it",
-            show=False,
-            id="back",
-            tooltip="Leave it as it is.",
-        )
+        bind("escape", "dismiss(None)", "leave it", "Leave it as it is."),
     ]
 
     def __init__(self, label: str, value: str = "", hint: str = "") -> None:
@@ -43,8 +45,15 @@ class PromptScreen(ModalScreen[str | None]):
         self._label, self._value, self._hint = label, value, hint
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
-            yield from self.prompt()
+        with Vertical():
+            yield from self.above()
+            with Horizontal():
+                yield from self.prompt()
+            yield LineBox(id="keys")
+
+    def above(self) -> ComposeResult:
+        """What stands over the box."""
+        yield from ()
 
     def prompt(self) -> ComposeResult:
         """The label and the box beside it."""
@@ -55,6 +64,7 @@ class PromptScreen(ModalScreen[str | None]):
         yield Input(self._value, placeholder=self._hint, select_on_focus=False)
 
     def on_mount(self) -> None:
+        self.query_one("#keys", LineBox).show([hint_line(self.HINTS, self.app.size.width)])
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -11,9 +11,9 @@ from reviewer.desk.judge_views import JudgeRunView
 from reviewer.desk.run_views import RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox, Menu
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, worded
 from reviewer.tui.lines import Span, pad
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, choosing, hint_line
 from reviewer.tui.words import plural
 
 
@@ -43,14 +43,12 @@ class QuestionScreen(Dialog[str | None]):
             yield LineBox(id="end")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = self._title
+        self.headed(self._title)
         facts = [[Span(f" {visible_line(fact)}")] for fact in self._facts]
         self.query_one("#facts", LineBox).show([[], *facts, []])
         menu = self.query_one(Menu)
         menu.offer([[Span(f" {pad(words, 64)}")] for _, words in self._choices], 0)
-        self.query_one("#end", LineBox).show(
-            [[], [Span(" jk choose  Enter take it  Esc leave it", "dim")]]
-        )
+        self.query_one("#end", LineBox).show([[], hint_line(choosing("take it", "leave it"), 68)])
         menu.focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
@@ -65,13 +63,14 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
     facts = (
         f"{plural(len(views), 'run')} at work: {names}",
         f"{plural(at_work, 'attempt')} at work, {waiting:,} not begun. What has finished is kept.",
+        worded("Ctrl+Q again quits now: what is at work is abandoned, {run} makes it anew."),
     )
     return QuestionScreen(
         "a run goes on",
         facts,
         (
             ("stay", "stay here"),
-            ("finish", "finish the attempts at work, then quit (r takes up the rest)"),
+            ("finish", worded("finish the attempts at work, then quit ({run} takes up the rest)")),
             ("abandon", "abandon the attempts at work and quit now"),
         ),
     )
@@ -82,6 +81,7 @@ def leaving_judge(view: JudgeRunView) -> QuestionScreen:
     facts = (
         f"{view.judge_id} is at work: {view.done:,} of {plural(view.calls, 'call')} answered.",
         "What has been answered is kept and not asked, or paid for, again.",
+        "Ctrl+Q again quits now: answers under way are lost.",
     )
     return QuestionScreen(
         "a judge is at work",
@@ -94,7 +94,7 @@ def abandoning(view: RunView) -> QuestionScreen:
     """Whether the attempts at work in a run that is stopping are killed."""
     facts = (
         f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} at work.",
-        "What is abandoned leaves no trace; r runs it anew.",
+        worded("What is abandoned leaves no trace; {run} runs it anew."),
     )
     return QuestionScreen(
         "abandon what is at work",

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from reviewer.desk.review_views import OPEN_FLAG, QueueView, ReasonLine
 from reviewer.tui import queue_view as view
 from reviewer.tui.grid import Grid
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, worded
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.queue_reader import QUEUE_KEYS, QueueReader
@@ -39,7 +39,7 @@ class QueueScreen(QueueReader):
         ("?", "help", "app.explain"),
         ("c", "messages", "screen.other_kind"),
         ("i", "import", "screen.take_in"),
-        ("tab", "region", "screen.focus_next"),
+        ("tab", "region", "app.focus_next"),
         ("L", "label in order", "app.go('label')"),
         ("J", "judge", "app.go('judge')"),
     )
@@ -153,7 +153,8 @@ class QueueScreen(QueueReader):
         elif not found.open_high:
             self.say("every high flag is closed by a label")
         elif not found.open_left:
-            self.say("nothing left for you here closes an open flag: c turns to the other kind")
+            other = worded("{choose} turns to the other kind")
+            self.say(f"nothing left for you here closes an open flag: {other}")
         else:
             self.label(reason=OPEN_FLAG)
 

@@ -5,7 +5,7 @@ from textual.binding import BindingType
 from reviewer.desk.errors import DeskError
 from reviewer.desk.import_views import ImportView
 from reviewer.desk.run_views import RunView
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, key_of
 from reviewer.tui.run_marks import AT_WORK
 from reviewer.tui.screens.base import DeskScreen, Hint
 
@@ -50,7 +50,7 @@ class RunActs(DeskScreen):
 
     def _importing(self, view: ImportView | None) -> None:
         if view is not None:
-            self.say("the import has begun: R shows it")
+            self.say(f"the import has begun: {key_of('screen.runs')} shows it")
 
     def _ordered(self, view: RunView | None) -> None:
         if view is not None:
@@ -59,7 +59,7 @@ class RunActs(DeskScreen):
     def _steered(self) -> RunView | None:
         view = self.chosen_run()
         if view is None or view.state not in AT_WORK:
-            self.say("no run is at work here: r starts one")
+            self.say(f"no run is at work here: {key_of('run')} starts one")
             return None
         return view
 

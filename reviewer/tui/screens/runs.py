@@ -1,9 +1,10 @@
-"""Runs and imports: where the evidence came from, and which records were refused."""
+"""Runs and imports: the jobs, where the evidence came from, and which records were refused."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.import_views import ImportView
@@ -11,70 +12,85 @@ from reviewer.desk.run_views import RunView
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.grid import Grid
-from reviewer.tui.import_view import ImportSheet
+from reviewer.tui.job_sheet import (
+    CURSOR,
+    JobSheet,
+    JobView,
+    at_work,
+    job_lines,
+    jobs_of,
+    name_of,
+    nothing_yet,
+)
 from reviewer.tui.keys import bind
-from reviewer.tui.lines import Span
-from reviewer.tui.run_sheet import CURSOR, RunSheet
+from reviewer.tui.lines import Line, Span, plain
 from reviewer.tui.screens.base import Hint
-from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
-from reviewer.tui.source_sheets import RefusalSheet, SourceSheet
+from reviewer.tui.screens.job_acts import JobActs
+from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS
+from reviewer.tui.source_sheets import RefusalSheet, SourceSheet, refusal_lines, source_lines
+from reviewer.tui.textview import TextView
 from reviewer.tui.words import plural
+from reviewer.tui.wrap import Block
+
+GRIDS = ("#jobs", "#sources", "#refusals")
 
 
-class RunsScreen(RunActs):
-    """This process's runs while there are any, then sources, then refused records; all live."""
+class RunsScreen(JobActs):
+    """This process's jobs while there are any, then sources, then refused records; all live. What
+    is said of the line under the cursor stands below."""
 
     NAME = "runs"
     ABOUT = (
         "You are asked: where does the evidence come from, and what was left out?",
         "A refused record is kept in quarantine by place and reason, never by value.",
     )
-    ENTER = "its scorecard; what an import said"
+    ENTER = "its scorecard; what was read"
     CSS = """
-    #jobs { height: 1fr; }
-    #jobs.-none { display: none; }
-    #imports { height: 1fr; max-height: 8; }
-    #imports.-none { display: none; }
+    RunsScreen Grid { height: 1fr; }
+    RunsScreen #jobs.-none { display: none; }
+    RunsScreen #said { height: 6; }
+    RunsScreen.-tall #said { height: 14; }
     """
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "line", "screen.line(1)"),
         ("n", "next refused", "screen.refused_record(1)"),
-        ("Enter", "whole", "screen.whole"),
-        ("tab", "region", "screen.focus_next"),
-        ("r", "run", "screen.run"),
+        ("Enter", "open", "screen.whole"),
+        ("tab", "region", "app.focus_next"),
+        ("r", "run, again", "screen.run"),
         ("i", "import", "screen.import_traces"),
-        ("y", "copy path", "screen.copy_path"),
+        ("o", "log", "screen.pager"),
+        ("y", "copy", "screen.copy_path"),
         ("?", "help", "app.explain"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("n", "refused_record(1)", "next refused record"),
         bind("N", "refused_record(-1)", "refused record before"),
         bind("y", "copy_path", "copy the path"),
+        bind("o", "pager", "its log in $PAGER", "What the job said, in $PAGER."),
         *RUN_KEYS,
     ]
 
     def __init__(self) -> None:
         super().__init__()
-        self.jobs: list[RunView] = []
-        self.imports: list[ImportView] = []
+        self.jobs: list[JobView] = []
         self.sources: list[SourceInfo] = []
         self.refusals: list[Refusal] = []
 
     def regions(self) -> Iterable[Widget]:
-        yield Grid(RunSheet, lambda keys: self.jobs[keys[0] : keys[-1] + 1], id="jobs")
-        yield Grid(ImportSheet, lambda keys: self.imports[keys[0] : keys[-1] + 1], id="imports")
+        yield Grid(JobSheet, lambda keys: self.jobs[keys[0] : keys[-1] + 1], id="jobs")
         yield Grid(SourceSheet, lambda keys: self.sources[keys[0] : keys[-1] + 1], id="sources")
         yield Grid(RefusalSheet, lambda keys: self.refusals[keys[0] : keys[-1] + 1], id="refusals")
+        yield TextView(id="said")
 
     def on_mount(self) -> None:
         self.head([[Span(" reading…", "dim")]])
         self.foot()
         self.query_one("#jobs", Grid).column = CURSOR
-        self.query_one("#imports", Grid).column = "path"
-        self.runs_changed()
-        self.imports_changed()
+        self._draw_jobs()
         self.query_one("#jobs" if self.jobs else "#sources").focus()
         self._read()
+
+    # reading -----------------------------------------------------------------------------------
 
     def _read(self) -> None:
         desk = self.shell.desk
@@ -86,64 +102,38 @@ class RunsScreen(RunActs):
 
     def runs_changed(self) -> None:
         super().runs_changed()
+        self._draw_jobs()
+
+    def imports_changed(self) -> None:
+        super().imports_changed()
+        self._draw_jobs()
+
+    def _draw_jobs(self) -> None:
         found = self.query("#jobs")
         if not found:
             return
         grid = found.first(Grid)
-        self.jobs = list(self.shell.live.views)
+        here = self._key(grid.row)
+        self.jobs = jobs_of(self.shell.live.views, self.shell.importing.views)
         grid.set_class(not self.jobs, "-none")
         if len(grid.keys) != len(self.jobs):
-            grid.set_keys(range(len(self.jobs)), grid.row)
+            keys = [self._key(n) for n in range(len(self.jobs))]
+            grid.set_keys(range(len(self.jobs)), keys.index(here) if here in keys else 0)
         grid.reload()
-        at_work = len(self.shell.live.at_work)
+        working = sum(at_work(job) for job in self.jobs)
         grid.caption(
-            [Span(f"runs {len(self.jobs):,}", "strong")],
-            [Span(f"{at_work:,} at work, newest first", "dim")],
+            [Span(f"jobs {len(self.jobs):,}", "strong")],
+            [Span(f"{working:,} at work, newest first", "dim")],
         )
+        self._tell()
         self.foot()
 
-    def imports_changed(self) -> None:
-        super().imports_changed()
-        found = self.query("#imports")
-        if not found:
-            return
-        grid = found.first(Grid)
-        self.imports = [view for view in self.shell.importing.views if not view.order.dry]
-        grid.set_class(not self.imports, "-none")
-        if len(grid.keys) != len(self.imports):
-            grid.set_keys(range(len(self.imports)), grid.row)
-        grid.reload()
-        at_work = len(self.shell.importing.at_work)
-        grid.caption(
-            [Span(f"imports {len(self.imports):,}", "strong")],
-            [Span(f"{at_work:,} at work, newest first", "dim")],
-        )
-        self.foot()
-
-    def action_stop_run(self) -> None:
-        """Stop the import under the cursor, else the run."""
-        row = self._active().current
-        if isinstance(row, ImportView):
-            if row.state == "reading":
-                self.shell.importing.stop(row)
-                self.say("stopping: what was read stands, the same import goes on later")
-            else:
-                self.say("this import has ended")
-            return
-        super().action_stop_run()
-
-    def chosen_run(self) -> RunView | None:
-        row = self.query_one("#jobs", Grid).current
-        return row if isinstance(row, RunView) else None
-
-    def place_to_run(self) -> tuple[str, str]:
-        run = self.chosen_run() if self.query_one("#jobs", Grid).has_focus else None
-        return (run.suite_id, run.candidate_id) if run else super().place_to_run()
-
-    def hints(self) -> Iterable[Hint]:
-        if not self.shell.live.at_work:
-            return self.HINTS
-        return (self.HINTS[0], *RUN_HINTS, *self.HINTS[1:])
+    def _key(self, number: int) -> tuple[str, int] | None:
+        """Which job stands on a line."""
+        if number >= len(self.jobs):
+            return None
+        job = self.jobs[number]
+        return type(job).__name__, job.number
 
     def _take(self, found: tuple[list[SourceInfo], list[Refusal]]) -> None:
         self.sources, self.refusals = found
@@ -173,18 +163,72 @@ class RunsScreen(RunActs):
             [Span(f"refused {len(self.refusals):,}", "strong")],
             [Span("kept in quarantine, values not stored", "dim")],
         )
-        if not self.sources:
-            self.say("no imports yet: i brings traces in")
+        self._tell()
 
-    def _active(self) -> Grid:
-        for name in ("#jobs", "#imports", "#refusals"):
+    # drawing -----------------------------------------------------------------------------------
+
+    @property
+    def active(self) -> Grid:
+        """The list in focus; of the text below, the one it speaks of."""
+        for name in GRIDS:
             if self.query_one(name, Grid).has_focus:
-                return self.query_one(name, Grid)
-        return self.query_one("#sources", Grid)
+                self._spoken = name
+        return self.query_one(self._spoken, Grid)
+
+    _spoken = "#sources"
+
+    def on_descendant_focus(self) -> None:
+        self._tell()
+        self.foot()
+
+    def on_grid_moved(self, message: Grid.Moved) -> None:
+        self._tell()
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height >= 36, "-tall")
+        super().on_resize(event)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say of the line under the cursor what there is to say."""
+        if not self.is_mounted or not self.query("#said"):
+            return
+        title, lines = self._said(self.columns)
+        blocks = [Block("", head=line) for line in lines]
+        self.query_one("#said", TextView).update(blocks, [Span(title, "strong")])
+
+    def _said(self, width: int) -> tuple[str, Sequence[Line]]:
+        row = self.active.current
+        if isinstance(row, RunView | ImportView):
+            return name_of(row), job_lines(row, width)
+        if isinstance(row, SourceInfo):
+            return "source", source_lines(row, width)
+        if isinstance(row, Refusal):
+            return "refused record", refusal_lines(row, width)
+        empty = {"#refusals": "no record was refused"}.get(self._spoken, nothing_yet())
+        return "nothing here", [[Span(f" {empty}", "dim")]]
+
+    def hints(self) -> Iterable[Hint]:
+        if not any(at_work(job) for job in self.jobs):
+            return self.HINTS
+        return (self.HINTS[0], *RUN_HINTS, *self.HINTS[1:])
+
+    # acts --------------------------------------------------------------------------------------
+
+    def chosen_job(self) -> JobView | None:
+        row = self.query_one("#jobs", Grid).current
+        return row if isinstance(row, RunView | ImportView) else None
+
+    def chosen_source(self) -> SourceInfo | None:
+        row = self.active.current
+        return row if isinstance(row, SourceInfo) else None
+
+    def on_jobs(self) -> bool:
+        return self._spoken == "#jobs" if self.active is not None else False
 
     def action_line(self, step: int) -> None:
         """The next line of the region in focus."""
-        self._active().action_move(step)
+        self.active.action_move(step)
 
     def action_refused_record(self, step: int) -> None:
         """The next refused record."""
@@ -192,50 +236,34 @@ class RunsScreen(RunActs):
         if grid.has_focus:
             grid.action_move(step)
         grid.focus()
-        self.action_whole()
 
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
         self.action_whole()
 
     def action_whole(self) -> None:
-        """The line under the cursor, nothing cut; of a run, its scorecard, or why it failed."""
-        row = self._active().current
-        if isinstance(row, RunView):
-            self._open(row)
-        elif isinstance(row, ImportView):
-            self._read_import(row)
+        """Of a job, its scorecard, or why it failed; of a source, all that was said of it."""
+        row = self.active.current
+        if isinstance(row, RunView | ImportView):
+            self.open_job(row)
         elif isinstance(row, Refusal):
             words = f"{row.path} record {row.record}: {', '.join(row.reasons)}. {row.way_out}"
             self.say(visible_line(words), "text")
         elif isinstance(row, SourceInfo):
-            self._read_source(row)
+            self.read_source(row)
+
+    def action_pager(self) -> None:
+        """What is said of this line, in $PAGER."""
+        from reviewer.tui.pager import open_in_pager
+
+        if not open_in_pager(self.app, plain(self._said(10_000)[1])):
+            self.say("no pager can be opened here: tab goes to the text, which scrolls")
 
     def action_copy_path(self) -> None:
         """Copy the path of the line under the cursor; of a run, its candidate."""
-        row = self._active().current
+        row = self.active.current
         if isinstance(row, RunView):
             self.copy(row.candidate_id, "candidate")
         elif isinstance(row, ImportView):
             self.copy(row.order.path, "path")
         elif row is not None:
             self.copy(row.path, "path")
-
-    def _read_import(self, view: ImportView) -> None:
-        from reviewer.tui.screens.import_read import ImportReadScreen
-
-        self.app.push_screen(ImportReadScreen.of_import(view))
-
-    def _read_source(self, source: SourceInfo) -> None:
-        from reviewer.tui.screens.import_read import ImportReadScreen
-
-        self.app.push_screen(ImportReadScreen.of_source(source))
-
-    def _open(self, run: RunView) -> None:
-        if run.problem:
-            from reviewer.tui.screens.error import ErrorScreen
-
-            self.app.push_screen(ErrorScreen.of_run(run))
-        else:
-            from reviewer.tui.screens.scorecard import ScorecardScreen
-
-            self.shell.visit(ScorecardScreen(run.suite_id, run.candidate_id))

@@ -1,8 +1,8 @@
 """The scorecard: may this candidate be promoted? Home of the workstation, and its acts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
@@ -12,16 +12,24 @@ from reviewer.tui import scorecard_view as view
 from reviewer.tui.app import Around
 from reviewer.tui.chrome import Menu
 from reviewer.tui.grid import Grid
-from reviewer.tui.keys import bind, digits
-from reviewer.tui.scorecard_seek import Episode, Found, Place, marks_of, seek
+from reviewer.tui.keys import bind, digits, key_of
+from reviewer.tui.scorecard_seek import Episode, Found, Place, marks_of, seek, seek_among
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.run_acts import RUN_KEYS
 from reviewer.tui.screens.scorecard_reader import reds_first
 from reviewer.tui.screens.scorecard_ways import WAY_KEYS, ScorecardWays
 from reviewer.tui.theme import RED
 
-NEAR = 4 * PAGE
+if TYPE_CHECKING:
+    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.tui.screens.trace_reader import Ready
+
+NEAR = PAGE
 """Rows looked through at once; what is further is looked for in the background."""
+
+
+def _is_red(row: Episode, cell: int) -> bool:
+    return marks_of(row)[cell] in RED
 
 
 class ScorecardScreen(ScorecardWays):
@@ -32,6 +40,7 @@ class ScorecardScreen(ScorecardWays):
         "red cell is a reason. Go to the cell, press Enter: you stand on the event.",
     )
     ENTER = "the event behind the cell"
+    NUMBERS = "the evidence of that reason"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("Enter", "event", "screen.enter"),
         ("n", "next red", "screen.red(1)"),
@@ -76,7 +85,7 @@ class ScorecardScreen(ScorecardWays):
             self._first_red()
 
     def _first_red(self) -> None:
-        self._look(Place(0, -1), 1, lambda row, at: marks_of(row)[at] in RED, self._draw_cell)
+        self._look(Place(0, -1), 1, _is_red, self.draw_cell, self._red_keys())
 
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
         self.action_enter()
@@ -94,28 +103,42 @@ class ScorecardScreen(ScorecardWays):
         if row is None:
             return
         suite, (candidate, gate), desk = self.suite_id, self.cell, self.shell.desk
-        self.ask(
-            "enter",
-            lambda: (gate, desk.cell(suite, candidate, row.episode_id, gate)),
-            lambda answer: self._open(answer[0], reds_first(answer[1])),
-        )
+        self._go_in(gate, lambda: reds_first(desk.cell(suite, candidate, row.episode_id, gate)))
 
-    def _open(self, gate: str, lines: list[CellLine]) -> None:
-        line = next((line for line in lines if line.trace_id), None)
-        if line is None or line.trace_id is None:
+    def _go_in(self, gate: str, attempts: Callable[[], Iterable[CellLine]]) -> None:
+        """Go to the first of some attempts that has a trace. It is read while the reader still
+        sees the rows, so that the first frame of its screen shows it."""
+        desk = self.shell.desk
+
+        def read() -> "tuple[CellLine, Ready] | None":
+            for line in attempts():
+                if line.trace_id is not None:
+                    return line, (desk.trace(line.trace_id), desk.notes(line.trace_id))
+            return None
+
+        self.ask("enter", read, partial(self._open, gate))
+
+    def _open(self, gate: str, found: "tuple[CellLine, Ready] | None") -> None:
+        if found is None:
             self.say("no trace stands behind this cell yet: the attempt was not imported or run")
             return
         from reviewer.tui.screens.trajectory import TrajectoryScreen
 
-        self.shell.trace_id = line.trace_id
-        keys = [key for key in self.grid.keys if key >= 0]
-        heads = sum(key < 0 for key in self.grid.keys[: self.grid.row])
-        self.shell.around = Around(keys, self.grid.row - heads)
-        self.shell.visit(TrajectoryScreen(line.trace_id, line.seq, gate))
+        line, ready = found
+        screen = TrajectoryScreen(ready[0].trace_id, line.seq, gate)
+        screen.ready = ready
+        self.shell.trace_id = ready[0].trace_id
+        keys, at = self.grid.keys, self.grid.row
+        if self.rows.groups:
+            at -= sum(key < 0 for key in keys[:at])
+            keys = [key for key in keys if key >= 0]
+        self.shell.around = Around(keys, at)
+        self.shell.visit(screen)
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
         if message.menu.cursor < len(self._drawn):
-            self._open(self.gate, [self._drawn[message.menu.cursor]])
+            line = self._drawn[message.menu.cursor]
+            self._go_in(self.gate, lambda: [line])
 
     # going to cells ----------------------------------------------------------------------------
 
@@ -125,7 +148,7 @@ class ScorecardScreen(ScorecardWays):
         at = cells.index(column) if column in cells else len(cells)
         start = Place(self.grid.row, at)
         missed = partial(self.say, "no more red cells that way")
-        self._look(start, step, lambda row, cell: marks_of(row)[cell] in RED, missed)
+        self._look(start, step, _is_red, missed, self._red_keys())
 
     def action_numbered(self, number: int) -> None:
         """The cell of a reason."""
@@ -135,7 +158,8 @@ class ScorecardScreen(ScorecardWays):
             self.say(f"there is no reason {number}: the banner numbers them")
             return
         if not chosen[0].evidence:
-            self.say(f"reason {number} has no single event behind it: D shows it whole")
+            decision = key_of("screen.decision")
+            self.say(f"reason {number} has no single event behind it: {decision} shows it whole")
             return
         evidence = chosen[0].evidence[0]
         lost = f"{view.where(evidence)} is not among the rows shown: Esc drops the filter"
@@ -152,33 +176,43 @@ class ScorecardScreen(ScorecardWays):
             1,
             lambda row, cell: (
                 row.episode_id == evidence.episode_id
-                and (cell == wanted if wanted is not None else marks_of(row)[cell] in RED)
+                and (cell == wanted if wanted is not None else _is_red(row, cell))
             ),
             missed,
+            partial(self._key_of, self.shell.desk, self.suite_id, evidence.episode_id),
         )
 
-    def _look(self, start: Place, step: int, match: Found, missed: Callable[[], None]) -> None:
+    @staticmethod
+    def _key_of(desk: "DeskProtocol", suite_id: str, episode_id: str) -> list[int]:
+        key = desk.episode_key(suite_id, episode_id)
+        return [] if key is None else [key]
+
+    def _red_keys(self) -> Callable[[], Container[int]]:
+        """Asks which rows may hold a red cell."""
+        shown = self.sides if self.mode == "candidates" else (self.candidate_id,)
+        return partial(self.shell.desk.maybe_red, self.suite_id, shown)
+
+    def _look(
+        self,
+        start: Place,
+        step: int,
+        match: Found,
+        missed: Callable[[], None],
+        maybe: Callable[[], Container[int]],
+    ) -> None:
+        """Go to the next cell that matches: among the rows around, else in the background among
+        those that `maybe` names."""
         grid = self.grid
         near = range(max(0, start.row - NEAR), min(len(grid.keys), start.row + NEAR + 1))
         place = seek(start, step, near, self._episode_at, match)
         if place is not None or len(near) == len(grid.keys):
             self._arrive(place, missed)
             return
-        keys, fetch_page = list(grid.keys), self._rows
-
-        def fetch(index: int) -> Episode | None:
-            page = index // PAGE
-            if page not in pages:
-                pages.clear()
-                pages[page] = fetch_page(keys[page * PAGE : (page + 1) * PAGE])
-            row = pages[page][index % PAGE]
-            return None if isinstance(row, Group) else row
-
-        pages: dict[int, Sequence[Episode | Group | None]] = {}
+        keys, fetch = grid.keys, self._rows
         self.say("searching…")
         self.ask(
             "seek",
-            lambda: seek(start, step, range(len(keys)), fetch, match),
+            lambda: seek_among(start, step, keys, maybe(), fetch, match),
             lambda found: self._arrive(found, missed),
         )
 
@@ -194,7 +228,7 @@ class ScorecardScreen(ScorecardWays):
             self._news = ()
             self.foot()
         self.grid.go(place.row, self.columns_of_cells[place.cell])
-        self._draw_cell()
+        self.draw_cell()
 
     # candidate, and what is done with it ----------------------------------------------------
 

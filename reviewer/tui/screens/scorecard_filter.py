@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from reviewer.desk.filtering import offered, problem
@@ -12,6 +11,7 @@ from reviewer.desk.grid_views import FilterValues
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.lines import Span, cut
+from reviewer.tui.screens.base import Hint, pressing
 from reviewer.tui.screens.prompt import PromptScreen
 from reviewer.tui.words import plural
 
@@ -22,12 +22,17 @@ LABEL = "filter"
 class FilterPrompt(PromptScreen):
     """Answers a filter that can be understood, None at Esc."""
 
-    CSS = """
-    FilterPrompt { align: left bottom; background: $background 0%; }
-    FilterPrompt Vertical { height: 2; margin-bottom: 1; background: $background; }
-    FilterPrompt Horizontal { height: 1; margin-bottom: 0; }
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("Enter", "filter", "enter"),
+        pressing("tab", "complete the word", "tab"),
+        pressing("Esc", "leave it", "escape"),
+    )
+    CSS = (
+        PromptScreen.CSS.replace("PromptScreen", "FilterPrompt")
+        + """
     FilterPrompt #hint { width: 1fr; height: 1; }
     """
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "tab",
@@ -44,11 +49,8 @@ class FilterPrompt(PromptScreen):
         super().__init__(LABEL, value, EXAMPLE)
         self._known = values
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield LineBox(id="hint")
-            with Horizontal():
-                yield from self.prompt()
+    def above(self) -> ComposeResult:
+        yield LineBox(id="hint")
 
     def on_mount(self) -> None:
         self._hint_at(self.query_one(Input).value)

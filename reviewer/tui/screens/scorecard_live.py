@@ -12,6 +12,7 @@ from reviewer.tui import scorecard_view as view
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.columns import Sheet
 from reviewer.tui.grid import Grid
+from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span
 from reviewer.tui.run_marks import AT_WORK, Overlay
 from reviewer.tui.scorecard_reading import Reading
@@ -81,7 +82,8 @@ class ScorecardLive(ScorecardReader):
     def run_ended(self, view: RunView, text: str, style: str) -> None:
         """A cursor that was not moved since goes where a reader should look first."""
         if view.state == "failed":
-            text, style = "R, then Enter shows why whole; r runs what is missing", "dim"
+            runs, run = key_of("screen.runs"), key_of("run")
+            text, style = f"{runs}, then Enter shows why whole; {run} runs what is missing", "dim"
         self.say(text, style)
         if view.number == self._unmoved_in and self._at_start:
             self._read(partial(self._last_look, text, style))
@@ -101,7 +103,7 @@ class ScorecardLive(ScorecardReader):
         self._warned = False
         self._news = ()
         self.grid.go(0, self.columns_of_cells[0])
-        self._read(self._first_look)
+        self.turn()
 
     # drawing -----------------------------------------------------------------------------------
 
@@ -137,7 +139,7 @@ class ScorecardLive(ScorecardReader):
         self.drawer.offer(lines, cursor)
 
     def hints(self) -> Iterable[Hint]:
-        if self.card is None:
+        if self.grid.has_class("-folded"):
             return START_HINTS
         return (*self.HINTS, *RUN_HINTS) if self.shell.live.at_work else self.HINTS
 

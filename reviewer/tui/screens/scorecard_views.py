@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 
 from reviewer.desk.grid_views import SavedView
@@ -12,7 +12,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind
 from reviewer.tui.lines import Line, Span, cut, pad
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, choosing, hint_line
 
 BUILT_IN: tuple[tuple[SavedView, str], ...] = (
     (SavedView(name="episodes by gates"), "as it opens"),
@@ -20,15 +20,24 @@ BUILT_IN: tuple[tuple[SavedView, str], ...] = (
     (SavedView(name="by category", group="category"), "task, negative, golden, secondary"),
     (SavedView(name="candidates side by side", mode="candidates"), "who passes which episode"),
 )
+BEYOND: tuple[tuple[SavedView, str], ...] = (
+    (SavedView(name="by suite"), "every candidate of every suite, a line each"),
+    (SavedView(name="by candidate"), "every suite that a candidate was run on"),
+)
+"""Views that reach beyond this scorecard."""
 SAVE = SavedView(name="save what is on screen as a view")
 
 
 class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
-    """Answers ("take" or "drop", a view); ("save", …) to name what is on screen."""
+    """Answers ("take" or "drop", a view); ("save", …) to name what is on screen; ("go", …) for one
+    that reaches beyond it."""
 
     NAME = "views"
     WORD = "views"
-    ABOUT = ("Each line is a way of looking at this scorecard. Filters, orders and groups can",)
+    ABOUT = (
+        "Each line is a way of looking at this scorecard; Enter takes it. The last one keeps what",
+        "is on screen, its filter, order and groups, under a name, for every person of this store.",
+    )
     CSS = """
     ViewsScreen #box { width: 76; max-width: 100%; height: auto; max-height: 80%; }
     ViewsScreen #list { height: auto; max-height: 16; }
@@ -36,21 +45,13 @@ class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("escape", "dismiss(None)", "leave it"),
         bind("q", "dismiss(None)", "leave it"),
-        Binding(
-            "delete",
-            "drop",
-            "remove a saved view",
-            show=False,
-            key_display="Del",
-            id="drop",
-            tooltip="Remove the saved view under the cursor.",
-        ),
+        bind("delete", "drop", "remove a saved view", "Remove the saved view under the cursor."),
     ]
 
     def __init__(self, saved: Sequence[SavedView]) -> None:
         super().__init__()
         self._saved = list(saved)
-        self._views = [*(view for view, _ in BUILT_IN), *saved, SAVE]
+        self._views = [*(view for view, _ in (*BUILT_IN, *BEYOND)), *saved, SAVE]
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="dialog"):
@@ -58,18 +59,20 @@ class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
             yield LineBox(id="words")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "views"
-        lines: list[Line] = [_line(view.name, words) for view, words in BUILT_IN]
+        self.headed("views")
+        lines: list[Line] = [_line(view.name, words) for view, words in (*BUILT_IN, *BEYOND)]
         lines += [_line(view.name, described(view), saved=True) for view in self._saved]
         lines.append(_line(SAVE.name, ""))
         self.query_one(Menu).offer(lines, 0)
-        hint = " Enter take  jk move  Del remove a saved one  Esc leave it"
-        self.query_one("#words", LineBox).show([[], [Span(hint, "dim")]])
+        drop = ("Del", "remove a saved one", "screen.drop")
+        hints = choosing("take", "leave it", drop)
+        self.query_one("#words", LineBox).show([[], hint_line(hints, 72)])
         self.query_one(Menu).focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
         view = self._views[message.menu.cursor]
-        self.dismiss(("save" if view is SAVE else "take", view))
+        beyond = any(view is one for one, _ in BEYOND)
+        self.dismiss(("save" if view is SAVE else "go" if beyond else "take", view))
 
     def action_drop(self) -> None:
         """Remove the saved view under the cursor."""

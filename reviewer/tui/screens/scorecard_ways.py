@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from reviewer.desk.grid_views import GROUPS, FilterValues, Group, SavedView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, key_of, worded
 from reviewer.tui.scorecard_reading import Looking, laid_out
 from reviewer.tui.scorecard_sheet import SORTS
 from reviewer.tui.scorecard_sides import SIDE
@@ -107,7 +107,7 @@ class ScorecardWays(ScorecardLive):
         if self.mode == "candidates":
             self._look_as("gates", self.looking._replace(of=""))
         elif len(self.candidates) < 2:
-            self.say("one candidate only: r runs another, i imports one")
+            self.say(worded("one candidate only: {run} runs another, {import} imports one"))
         else:
             self._look_as("candidates", self.looking)
 
@@ -129,7 +129,7 @@ class ScorecardWays(ScorecardLive):
         self.rows = self.rows._replace(keys=laid_out(self.rows.groups, self.folded))
         number = next(n for n, each in enumerate(self.rows.groups, 1) if each.label == group.label)
         self.grid.set_keys(self.rows.keys, self.rows.keys.index(-number))
-        self._draw_cell()
+        self.draw_cell()
 
     # saved views -------------------------------------------------------------------------------
 
@@ -149,6 +149,8 @@ class ScorecardWays(ScorecardLive):
         act, view = chosen
         if act == "take":
             self.take_view(view)
+        elif act == "go":
+            self.action_releases(view.name.removeprefix("by "))
         elif act == "drop":
             words = f"removed the view {visible_line(view.name)}"
             self._keep(partial(self.shell.desk.drop_view, view.name), words)
@@ -156,6 +158,12 @@ class ScorecardWays(ScorecardLive):
             from reviewer.tui.screens.prompt import PromptScreen
 
             self.app.push_screen(PromptScreen("name of the view", "", "red refunds"), self._named)
+
+    def action_releases(self, by: Any) -> None:
+        """Every candidate of every suite, by suite or by candidate."""
+        from reviewer.tui.screens.releases import ReleasesScreen
+
+        self.shell.visit(ReleasesScreen(by, self.suite_id, self.candidate_id))
 
     def take_view(self, view: SavedView) -> None:
         """Look as a view says."""
@@ -178,7 +186,7 @@ class ScorecardWays(ScorecardLive):
             group=how.group,
             mode=self.mode,
         )
-        said = f"saved the view {visible_line(name)}: v and the palette offer it"
+        said = f"saved the view {visible_line(name)}: {key_of('view')} and the palette offer it"
         self._keep(partial(self.shell.desk.save_view, view), said)
 
     def _keep(self, work: Any, words: str) -> None:
@@ -192,6 +200,9 @@ class ScorecardWays(ScorecardLive):
         """Saved views as commands, beside the keys."""
         from reviewer.tui.screens.scorecard_views import described
 
+        for by in ("suite", "candidate"):
+            told = f"every candidate of every suite, by {by}"
+            yield f"group by {by}", told, partial(self.action_releases, by)
         for view in self._saved:
             words = f"view {visible_line(view.name)}"
             yield words, described(view), partial(self.take_view, view)

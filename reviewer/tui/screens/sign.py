@@ -10,8 +10,8 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
+from reviewer.desk.decision_views import DecisionView, KeyInfo, Pending, Signed
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import DecisionView, KeyInfo, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import decision_view as view
 from reviewer.tui import words
@@ -48,13 +48,23 @@ class SignScreen(Dialog[Signed | None]):
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
 
-    def __init__(self, found: DecisionView, decision: str, keys: Sequence[KeyInfo]) -> None:
+    def __init__(
+        self,
+        found: DecisionView,
+        decision: str,
+        keys: Sequence[KeyInfo],
+        pending: Pending | None = None,
+    ) -> None:
+        """`pending` is the decision to which a signature is added; None makes one."""
         super().__init__()
-        self._found, self._decision, self._key_list = found, decision, keys
+        self._found, self._decision, self._pending = found, decision, pending
+        signed = pending.signers if pending is not None else ()
+        # Whoever signed already is not who is asked now.
+        self._key_list = sorted(keys, key=lambda key: key.principal in signed)
         self._signed: Signed | None = None
         self._waiting = False
         self._last_enter = 0.0
-        self._own = decision.lower() == found.recommendation
+        self._own = decision.lower() == found.recommendation or pending is not None
 
     @property
     def dismissible(self) -> bool:
@@ -64,7 +74,8 @@ class SignScreen(Dialog[Signed | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="dialog"):
             yield LineBox(id="facts")
-            yield from self._field("comment", "enters the decision", "comment")
+            if self._pending is None:
+                yield from self._field("comment", "enters the decision", "comment")
             if self._decision == "PROMOTE":
                 yield from self._field("typed", "type PROMOTE to sign", "type it")
             yield Menu(id="keys", ruled=True)
@@ -83,7 +94,10 @@ class SignScreen(Dialog[Signed | None]):
 
     def on_mount(self) -> None:
         self._last_enter = self.clock()
-        self.query_one("#box").border_title = f"sign {self._decision}"
+        title = f"sign {self._decision}"
+        if self._pending is not None:
+            title = f"add a signature to decision {self._pending.number}"
+        self.headed(title)
         self.query_one("#facts", LineBox).show(self._facts())
         keys = self.query_one("#keys", Menu)
         keys.caption([Span("key", "dim")], [Span(words.plural(len(self._key_list), "key"), "dim")])
@@ -108,9 +122,9 @@ class SignScreen(Dialog[Signed | None]):
                 Span(sha),
             ]
 
-        sentence = view.SENTENCES[self._decision].format(
-            environment=visible_line(found.environment)
-        )
+        pending = self._pending
+        environment = found.environment if pending is None else pending.environment
+        sentence = view.SENTENCES[self._decision].format(environment=visible_line(environment))
         reasons = f"{found.recommendation}, {words.plural(len(found.reasons), 'reason')}"
         head = f"{words.short(found.journal_head)} at {found.journal_seq:,}"
         return [
@@ -123,13 +137,22 @@ class SignScreen(Dialog[Signed | None]):
             fact("subject", found.candidate_id, found.candidate_digest),
             fact("suite", found.suite_id, found.suite_digest),
             fact("report", reasons, found.report_digest),
-            [Span(f" {pad('journal', 10)}", "dim"), Span(f"head {head}")],
-            [
-                Span(f" {pad('valid', 10)}", "dim"),
-                Span(f"{words.plural(found.valid_days, 'day')} from signing"),
-            ],
+            *(
+                view.waiting_lines(pending)
+                if pending is not None
+                else [
+                    [Span(f" {pad('journal', 10)}", "dim"), Span(f"head {head}")],
+                    self._valid(),
+                ]
+            ),
             [Span(f" {comment}", "quarantined")] if comment else [],
         ]
+
+    def _valid(self) -> Line:
+        days = words.plural(self._found.valid_days, "day")
+        needed = self._found.needed if self._decision == "PROMOTE" else 1
+        more = f"; {needed} people must sign, you are the first" if needed > 1 else ""
+        return [Span(f" {pad('valid', 10)}", "dim"), Span(f"{days} from signing{more}")]
 
     def _offer(self) -> None:
         buttons = self.query_one("#buttons", Menu)
@@ -198,31 +221,27 @@ class SignScreen(Dialog[Signed | None]):
             else "signing…"
         )
         found, desk = self._found, self.shell.desk
-        passphrase = self._value("passphrase") or None
-        self.ask(
-            "sign",
-            lambda: desk.sign(
-                found.suite_id,
-                found.candidate_id,
-                self._decision,
-                key.fingerprint if agent else key.where,
-                comment,
-                found.report_digest,
-                None if agent else passphrase,
-            ),
-            self._done,
-            self._refused,
-        )
+        passphrase = None if agent else self._value("passphrase") or None
+        held = key.fingerprint if agent else key.where
+
+        def sign() -> Signed:
+            if self._pending is not None:
+                return desk.add_signature(self._pending.path, held, passphrase)
+            return desk.sign(
+                found.suite_id, found.candidate_id, self._decision, held, comment,
+                found.report_digest, passphrase,
+            )  # fmt: skip
+
+        self.ask("sign", sign, self._done, self._refused)
 
     def _done(self, signed: Signed) -> None:
         self._waiting = False
         self._signed = signed
-        word = "✓ verified" if signed.verified else "✗ not verified"
         lines: list[Line] = [
             [],
             [
                 Span(f" signed, decision {signed.number}, by {visible_line(signed.principal)} "),
-                Span(word, "pass" if signed.verified else "fail"),
+                view.signed_word(signed),
             ],
             [Span(f" {middle(visible_line(signed.path), 66)}")],
         ]

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind, digits
 from reviewer.tui.lines import Span
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, choosing, hint_line
 
 REASONS = (
     "not enough to judge by",
@@ -26,8 +26,9 @@ class SkipScreen(Dialog[str | None]):
 
     NAME = "skip"
     BLIND = True
-    ABOUT = ("The item is skipped with the reason you choose; u takes that back.",)
+    ABOUT = ("The item is skipped with the reason you choose; {undo} takes that back.",)
     ENTER = "skip with this reason"
+    NUMBERS = "skip for that reason"
     CSS = """
     SkipScreen #box { width: 56; max-width: 100%; }
     """
@@ -43,13 +44,14 @@ class SkipScreen(Dialog[str | None]):
             yield LineBox(id="keys")
 
     def on_mount(self) -> None:
-        self.query_one("#box").border_title = "skip this item, because"
+        self.headed("skip this item, because")
         menu = self.query_one(Menu)
         menu.offer(
             [[Span(f" {n} ", "key"), Span(f" {words}")] for n, words in enumerate(REASONS, 1)], 0
         )
-        hints = f" 1-{len(REASONS)} skip  jk Enter too  Esc do not skip"
-        self.query_one("#keys", LineBox).show([[], [Span(hints, "dim")]])
+        skip = (f"1-{len(REASONS)}", "skip", "focused.choose")
+        hints = (skip, *choosing("skip", "do not skip"))
+        self.query_one("#keys", LineBox).show([[], hint_line(hints, 52)])
         menu.focus()
 
     def action_numbered(self, number: int) -> None:

@@ -1,26 +1,39 @@
-"""The trajectory's reading side: one trace, its events by window, one event whole."""
+"""The trajectory's reading side: one trace, its events by window, its verdict and contract."""
 
+import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import overload
 
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.errors import DeskError
-from reviewer.desk.trace_views import NoteView, StateView
-from reviewer.desk.views import EventDetail, EventRow, TraceView
+from reviewer.desk.trace_views import NoteView
+from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import trajectory_view as view
 from reviewer.tui.chrome import Menu
-from reviewer.tui.event_list import EventSheet, Shown, marks_of
-from reviewer.tui.event_view import event_blocks, event_title, source_blocks, state_blocks
+from reviewer.tui.event_list import EventSheet, Shown, marks_of, waiting_row
 from reviewer.tui.grid import Grid
 from reviewer.tui.lines import Span
 from reviewer.tui.screens.base import DeskScreen
-from reviewer.tui.textview import TextView
-from reviewer.tui.wrap import Block
+from reviewer.tui.valueview import ValueView
+
+WAIT = 0.03
+"""Seconds that lines of the list are waited for; what takes longer is drawn when it has come."""
+BLOCK = 32
+"""Lines that are read at once."""
+TALL, TALL_CONTRACT, CONTRACT = 36, 12, 6
+"""Rows of the contract at most: on a screen of so many rows, and on a lower one."""
+HELD = 64
+"""Blocks of lines that are kept."""
+
+
+Ready = tuple[TraceView, list[NoteView]]
+"""A trace, and what people noted on it."""
 
 
 class Regions(Container):
@@ -35,7 +48,7 @@ class Regions(Container):
 
 
 class TraceReader(DeskScreen):
-    """Everything of the trajectory that is not an act. `seq` is where to land."""
+    """One trace, as far as reading it goes. `seq` is where to land."""
 
     NAME = "trajectory"
     CSS = """
@@ -43,8 +56,6 @@ class TraceReader(DeskScreen):
     #contract { column-span: 2; height: 1fr; }
     #regions.-wide { grid-columns: 58 1fr; }
     #regions.-huge { grid-columns: 72 1fr; }
-    #regions.-tall { grid-rows: 1fr 12; }
-    #regions.-flat { grid-rows: 1fr 0; }
     """
 
     def __init__(
@@ -52,22 +63,24 @@ class TraceReader(DeskScreen):
     ) -> None:
         super().__init__()
         self.trace_id, self._seq, self.gate = trace_id, seq, gate
+        self.ready: Ready | None = None
+        """What was read before the screen stood."""
         self.trace: TraceView | None = None
-        self.detail: EventDetail | None = None
-        self.mode = "event"
-        self.clause_seqs: list[int | None] = []
-        self._clauses: list[list[Span]] = []
-        self._clauses_of = (0, 0)
-        self.state: StateView | None = None
         self.notes: list[NoteView] = []
         self.wanted = wanted
         self.matches: list[int] = []
-        self.folded = False
+        self.only: list[int] | None = None
+        """Positions of the events in the list, None for all of them."""
+        self.flat = False
+        """Whether the contract is folded away."""
+        self._come: dict[tuple[str, int, int], list[EventRow]] = {}
+        self._clauses: list[view.Told] = []
+        self._clauses_of = (0, 0)
 
     def regions(self) -> Iterable[Widget]:
         yield Regions(
             Grid(self._sheet, self._rows, id="events"),
-            TextView(id="detail", edge=True),
+            ValueView(id="detail", edge=True),
             Menu(id="contract", ruled=True),
         )
 
@@ -75,7 +88,7 @@ class TraceReader(DeskScreen):
         trace = self.trace
         slowest, dearest = (trace.slowest_ms, trace.dearest_usd) if trace else (None, None)
         shown = Shown(marks_of(self.notes), frozenset(self.matches), slowest, dearest)
-        return EventSheet(width, len(self.grid.keys), shown)
+        return EventSheet(width, trace.events if trace else 0, shown)
 
     @property
     def grid(self) -> Grid:
@@ -83,28 +96,37 @@ class TraceReader(DeskScreen):
         return self.query_one("#events", Grid)
 
     @property
-    def pane(self) -> TextView:
+    def pane(self) -> ValueView:
         """The chosen event."""
-        return self.query_one("#detail", TextView)
+        return self.query_one("#detail", ValueView)
+
+    @property
+    def contract(self) -> Menu:
+        """The clauses."""
+        return self.query_one("#contract", Menu)
 
     def on_mount(self) -> None:
-        self.head([[Span(" reading the trace…", "dim")]])
+        self._arrange_for(self.app.size.width)  # before the first frame, which then is the last
+        self.head([[Span(" reading…", "dim")]])
         self.foot()
         self.grid.focus()
-        self.load(self.trace_id, self._seq)
+        self.load(self.trace_id, self._seq, self.ready)
 
     # reading -----------------------------------------------------------------------------------
 
-    def load(self, trace_id: str, seq: int | None = None) -> None:
+    def load(self, trace_id: str, seq: int | None = None, ready: Ready | None = None) -> None:
+        """Read a trace, where it is not `ready`, and stand on an event of it."""
         desk, asked = self.shell.desk, self.shell.version
 
-        def land(found: tuple[TraceView, list[NoteView]]) -> None:
+        def land(found: Ready) -> None:
             trace, notes = found
             self.trace_id = self.shell.trace_id = trace.trace_id
-            self.trace, self.notes, self.matches = trace, notes, []
+            self.trace, self.notes, self.matches, self.only = trace, notes, [], None
+            self._come.clear()
             self.grid.set_keys(range(trace.events))
             target = seq if seq is not None else trace.first_finding_seq
             self.grid.go(self.position(target) if target is not None else 0)
+            self.arrived()
             self.redraw()
             self.ask_event()
             if self.gate:
@@ -118,7 +140,21 @@ class TraceReader(DeskScreen):
             if asked != self.shell.version:
                 self.store_changed()
 
-        self.ask("trace", lambda: (desk.trace(trace_id), desk.notes(trace_id)), land)
+        if ready is not None:
+            land(ready)
+        else:
+            self.ask("trace", lambda: (desk.trace(trace_id), desk.notes(trace_id)), land)
+
+    def arrived(self) -> None:
+        """Another trace is on the screen, or this one has changed."""
+
+    def ask_event(self) -> None:
+        """Ask for the event under the cursor."""
+        raise NotImplementedError
+
+    def draw_detail(self, *, stay: bool = False) -> None:
+        """Draw the chosen event; `stay` where the reader is in it."""
+        raise NotImplementedError
 
     def look_up(self, *, go: bool) -> None:
         """Ask where `wanted` stands in this trace."""
@@ -130,12 +166,39 @@ class TraceReader(DeskScreen):
         self.grid.redress()
         self.draw_detail(stay=True)
 
+    # the list ----------------------------------------------------------------------------------
+
     def _rows(self, keys: list[int]) -> Sequence[EventRow]:
-        try:
-            return self.shell.desk.events(self.trace_id, keys[0], len(keys))
-        except DeskError as error:
-            self.call_later(self.refused, error)
-            return []
+        return _Page(keys, self._block)
+
+    def _block(self, keys: Sequence[int]) -> Sequence[EventRow]:
+        """Some lines of the list. Events of megabytes take a while, and no key waits for them."""
+        place = self.trace_id, keys[0], len(keys)
+        if place in self._come:
+            return self._come[place]
+        made: list[EventRow] = []
+        done, late, desk = threading.Event(), False, self.shell.desk
+
+        def work() -> None:
+            try:
+                for first, count in _runs(keys):
+                    made.extend(desk.events(place[0], first, count))
+            finally:
+                done.set()
+
+        def land(_: None) -> None:
+            if place[0] == self.trace_id:
+                self._come[place] = made
+                if late:
+                    self.grid.reload()
+
+        while len(self._come) >= HELD:
+            del self._come[next(iter(self._come))]
+        self.ask(f"rows-{keys[0]}", work, land)
+        if done.wait(WAIT):
+            return made
+        late = True
+        return [waiting_row(key + 1) for key in keys]
 
     @property
     def seq(self) -> int:
@@ -155,6 +218,32 @@ class TraceReader(DeskScreen):
             return seq - 1
         return min(bisect_left(range(last + 1), seq, key=number), max(0, last))
 
+    def go_to(self, seq: int) -> None:
+        """Put the cursor on an event; one that the list leaves out brings all of them back."""
+        at = self.position(seq)
+        row = self.grid.at(at)
+        if self.only is not None and (not isinstance(row, EventRow) or row.seq != seq):
+            self.keep(None)
+            at = self.position(seq)
+        self.grid.go(at)
+
+    def keep(self, only: list[int] | None) -> None:
+        """Keep these positions in the list, or all; the cursor stays on its event."""
+        trace, seq = self.trace, self.seq
+        if trace is None:
+            return
+        self.only = only
+        self.grid.set_keys(range(trace.events) if only is None else only)
+        self.grid.go(self.position(seq))
+        self.redraw()
+
+    def findings(self) -> list[int]:
+        """The events findings stand on, in order."""
+        found = self.trace.findings if self.trace else ()
+        return sorted({each.seq for each in found if each.seq is not None})
+
+    # live --------------------------------------------------------------------------------------
+
     def store_changed(self) -> None:
         super().store_changed()
         trace_id, desk = self.trace_id, self.shell.desk
@@ -172,7 +261,9 @@ class TraceReader(DeskScreen):
             return
         more = trace.events - (self.trace.events if self.trace else 0)
         self.trace = trace
-        if more:
+        self._come.clear()
+        self.arrived()
+        if more and self.only is None:
             self.grid.set_keys(range(trace.events), self.grid.row)
         self.grid.reload()
         self.redraw()
@@ -192,85 +283,83 @@ class TraceReader(DeskScreen):
         place = f"{around.at + 1:,} of {len(around.keys):,}" if around else ""
         found = self.findings()
         at = [seq for seq in found if seq <= self.seq]
-        word = f"finding {len(at)} of {len(found)}" if found else "no finding stands on an event"
-        imported = [view.said(trace, self.columns)] if trace.said else []
+        word = f"finding {len(at)} of {len(found)}" if found else "no finding on an event"
         self.head(
             [
                 view.context(trace, place, self.columns),
                 view.verdict(trace, word, self.columns),
-                *imported,
+                *view.said(trace, self.columns),
             ]
         )
-        self.grid.caption([Span(f"events {trace.events:,}", "strong")])
-        contract = self.query_one("#contract", Menu)
-        if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once
-            self._clauses_of = id(trace), self.columns
-            offered = view.clauses(trace, self.columns)
-            self.clause_seqs = [seq for _, seq in offered]
-            self._clauses = [line for line, _ in offered]
-        contract.caption([Span("contract", "strong")], view.contract_note(trace))
-        shown = self.clause_seqs.index(self.seq) if self.seq in self.clause_seqs else None
-        contract.offer(self._clauses, None if contract.has_focus else shown)
+        count = f"{trace.events:,}"
+        if self.only is not None:
+            count = f"{len(self.only):,} of {count}, f: all"
+        self.grid.caption([Span(f"events {count}", "strong")])
+        self._draw_contract(trace)
         self.foot()
 
-    def ask_event(self) -> None:
-        """Ask for the event under the cursor, and for the state where that is shown."""
-        trace = self.trace
-        if trace is None or not trace.events:
-            self.pane.show([])
-            return
-        trace_id, seq, desk = self.trace_id, self.seq, self.shell.desk
-        replay = self.mode == "state"
+    def _draw_contract(self, trace: TraceView) -> None:
+        if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once
+            self._clauses_of = id(trace), self.columns
+            self._clauses = view.clauses(trace, self.columns)
+        self.contract.caption([Span("contract", "strong")], view.contract_note(trace))
+        shown = next((n for n, told in enumerate(self._clauses) if told.seq == self.seq), None)
+        lines = [told.line for told in self._clauses]
+        self.contract.offer(lines, None if self.contract.has_focus else shown)
+        most = TALL_CONTRACT if self.app.size.height >= TALL else CONTRACT
+        rows = 0 if self.flat else min(most, 1 + len(lines))
+        self.query_one("#regions").styles.grid_rows = f"1fr {rows}"
 
-        def look() -> tuple[EventDetail, StateView | None]:
-            return desk.event(trace_id, seq), desk.state(trace_id, seq) if replay else None
+    def clause_of(self, gate: str, seq: int) -> int | None:
+        """Which line of the contract speaks of a gate at an event; else of the gate."""
+        alike = [n for n, told in enumerate(self._clauses) if gate in told.gates]
+        exact = [n for n in alike if self._clauses[n].seq == seq]
+        return next(iter((*exact, *alike)), None)
 
-        self.ask("event", look, self.show_event, self._no_event)
-
-    def _no_event(self, error: DeskError) -> None:
-        """The pane must not go on showing another event than the one under the cursor."""
-        self.detail = None
-        self.pane.show([Block(error.text, "text", [Span("✗ ", "fail")])])
-        self.refused(error)
-
-    def show_event(self, found: tuple[EventDetail, StateView | None]) -> None:
-        self.detail, self.state = found
-        self.draw_detail()
-
-    def draw_detail(self, *, stay: bool = False) -> None:
-        """Draw the pane as `mode` and `folded` say; `stay` where the reader is in it."""
-        if self.trace is None or self.detail is None:
-            return
-        folded = " folded" if self.folded else ""
-        title, note = event_title(self.detail, self.mode)
-        blocks = self._blocks(self.detail, self.trace)
-        put = self.pane.update if stay else self.pane.show
-        put(blocks, title, [*note, Span(folded, "dim")] if folded else note)
-        if self.wanted and not stay and self.mode in ("event", "raw"):
-            self.pane.search(self.wanted)
-
-    def _blocks(self, detail: EventDetail, trace: TraceView) -> list[Block]:
-        if self.mode == "state" and self.state is not None:
-            return state_blocks(self.state, detail.row.seq, self.folded)
-        if self.mode == "raw":
-            return [Block(detail.raw or "this source kept no raw record")]
-        if self.mode == "source":
-            return source_blocks(trace)
-        return event_blocks(detail, trace, self.notes, self.folded)
+    def clause_seq(self) -> int | None:
+        """The event that shows the clause under the cursor."""
+        at = self.contract.cursor
+        return self._clauses[at].seq if at < len(self._clauses) else None
 
     def on_resize(self, event: Resize) -> None:
-        regions = self.query_one("#regions")
-        regions.set_class(event.size.width >= 120, "-wide")
-        regions.set_class(event.size.width >= 180, "-huge")
-        regions.set_class(event.size.height >= 36, "-tall")
+        self._arrange_for(event.size.width)
         self.redraw()
 
-    def findings(self) -> list[int]:
-        """The events findings stand on, in order."""
-        found = self.trace.findings if self.trace else ()
-        return sorted({each.seq for each in found if each.seq is not None})
+    def _arrange_for(self, width: int) -> None:
+        regions = self.query_one("#regions")
+        regions.set_class(width >= 120, "-wide")
+        regions.set_class(width >= 180, "-huge")
 
     def on_grid_moved(self, message: Grid.Moved) -> None:
         self.ask_event()
         if self.trace is not None:
             self.redraw()
+
+
+class _Page(Sequence[EventRow]):
+    """A page of the list, read by blocks as they are looked at."""
+
+    def __init__(
+        self, keys: Sequence[int], read: Callable[[Sequence[int]], Sequence[EventRow]]
+    ) -> None:
+        self._keys, self._read = keys, read
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, at: int) -> EventRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[EventRow]: ...
+    def __getitem__(self, at: int | slice) -> EventRow | Sequence[EventRow]:
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(len(self)))]
+        first = at // BLOCK * BLOCK
+        return self._read(self._keys[first : first + BLOCK])[at - first]
+
+
+def _runs(keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, count) of the stretches without a gap."""
+    for _, run in groupby(enumerate(keys), key=lambda each: each[1] - each[0]):
+        places = [key for _, key in run]
+        yield places[0], len(places)

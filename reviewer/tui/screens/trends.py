@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
@@ -11,7 +11,7 @@ from reviewer.desk.trend_views import Trends
 from reviewer.trace.safetext import visible
 from reviewer.tui import trends_view as view
 from reviewer.tui.chrome import LineBox
-from reviewer.tui.keys import bind
+from reviewer.tui.keys import bind, move, worded
 from reviewer.tui.lines import Line, Span, fit
 from reviewer.tui.screens.base import DeskScreen, Hint
 
@@ -21,15 +21,10 @@ CHROME = 5
 """Lines of the frame: three above, two below."""
 
 
-def _move(key: str, action: str, words: str, name: str) -> Binding:
-    return Binding(key, action, words, show=False, id=f"move.{name}", tooltip=f"{words}.")
-
-
 class TrendsScreen(DeskScreen):
     """`at` is the figure drawn, `cursor` the candidate; both stay where they are when more come."""
 
     NAME = "trends"
-    UNDER = "decision"
     ABOUT = (
         "You are asked: does each candidate do better than those before it?",
         "Every figure is its own report's; candidates stand as this store's journal first",
@@ -47,12 +42,12 @@ class TrendsScreen(DeskScreen):
         ("c", "choose", "screen.choose"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        _move("h,left", "point(-1)", "candidate before", "left"),
-        _move("l,right", "point(1)", "candidate after", "right"),
-        _move("k,up", "rise(-1)", "figure before", "up"),
-        _move("j,down", "rise(1)", "next figure", "down"),
-        _move("g,home", "end(-1)", "first candidate", "first"),
-        _move("G,end", "end(1)", "last candidate", "last"),
+        move("move.left", "point(-1)", "candidate before"),
+        move("move.right", "point(1)", "candidate after"),
+        move("move.up", "rise(-1)", "figure before"),
+        move("move.down", "rise(1)", "next figure"),
+        move("move.first", "end(-1)", "first candidate"),
+        move("move.last", "end(1)", "last candidate"),
         bind("tab", "next_figure(1)", "next figure", "The next figure."),
         bind("less_than_sign", "point(-1)"),
         bind("greater_than_sign", "point(1)"),
@@ -137,7 +132,10 @@ class TrendsScreen(DeskScreen):
 
     def _body(self, found: Trends) -> list[Line]:
         if not found.candidates:
-            return [[], [Span(" no candidate has a trace on this suite yet: R, then i imports")]]
+            words = (
+                " no candidate has a trace on this suite yet: {screen.scorecard}, {import} imports"
+            )
+            return [[], [Span(worded(words))]]
         width, height = self.columns, max(view.FRAME + 3, self.app.size.height - CHROME)
         place = (found, self.at, self.cursor, width, height)
         if self.table:
@@ -179,6 +177,13 @@ class TrendsScreen(DeskScreen):
     def action_figure(self, number: int) -> None:
         """The figure with that number."""
         self._to(self.cursor, number)
+
+    def action_pick(self, number: int, point: int) -> None:
+        """A point that was clicked: the cursor goes there, and from there to the scorecard."""
+        if (number, point) == (self.at, self.cursor):
+            self.action_enter()
+        else:
+            self._to(point, number)
 
     def action_rise(self, step: int) -> None:
         """The next figure; in the table the next line, which is a candidate."""

@@ -1,0 +1,112 @@
+"""An import told to another program, step by step, and steered by it."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from reviewer.desk.errors import DeskError
+from reviewer.ingest.files import FileResult, OnProgress
+from reviewer.ingest.importer import Tally
+
+
+class Steering:
+    """Words of whoever began the import, a line each: `pause` and `go on`. They hold between two
+    batches, when nothing is under way in the store."""
+
+    def __init__(self, words: IO[bytes]) -> None:
+        self._words = words
+        self._open = threading.Event()
+        self._open.set()
+        self._left = False
+        threading.Thread(target=self._listen, name="steering", daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in self._words:
+            if line.strip() == b"pause":
+                self._open.clear()
+            elif line.strip() == b"go on":
+                self._open.set()
+        self._left = True
+        self._open.set()
+
+    def wait(self, resting: Callable[[bool], None]) -> None:
+        """Wait while paused, and tell `resting` so before and after. Raises DeskError when whoever
+        paused it has gone."""
+        if self._open.is_set():
+            return
+        resting(True)
+        self._open.wait()
+        if self._left:
+            raise DeskError("whoever paused this import has gone: the same import goes on later")
+        resting(False)
+
+
+class Told:
+    """Progress for programs: a line of JSON on stdout for each file, batch and result."""
+
+    def __init__(self, steering: Steering | None = None) -> None:
+        self._steering = steering
+
+    def file(self, path: Path, number: int, of: int) -> OnProgress:
+        """The callback for one file."""
+        size = path.stat().st_size if path.is_file() else 0
+        self.say(event="file", path=str(path), number=number, of=of, size=size)
+
+        def advance(done: int, size: int, tally: Tally) -> None:
+            self.say(event="progress", done=done, size=size, **tally._asdict())
+            self._rest()
+
+        self._rest()
+        return advance
+
+    def _rest(self) -> None:
+        if self._steering is not None:
+            self._steering.wait(lambda resting: self.say(event="paused" if resting else "going on"))
+
+    def result(self, result: FileResult) -> None:
+        self.say(event="result", result=plain(result))
+
+    @staticmethod
+    def say(**event: object) -> None:
+        sys.stdout.write(json.dumps(event) + "\n")
+        sys.stdout.flush()
+
+
+def plain(result: FileResult) -> dict[str, object]:
+    """What came of one file, as JSON."""
+    return {
+        "path": result.path,
+        "reader": result.reader,
+        "sha256": result.sha256,
+        "state": result.state,
+        "records": result.records,
+        "added": result.added,
+        "known": result.known,
+        "refused": result.refused,
+        "problem": result.problem,
+        "notes": list(result.notes),
+        "filled": [
+            {
+                "suite_id": one.suite_id,
+                "candidate_id": one.candidate_id,
+                "episodes": one.episodes,
+                "attempts": one.attempts,
+                "passed": one.passed,
+                "measured": one.measured,
+                "cost_usd": one.cost_usd if one.attempts > one.unpriced else None,
+                "unpriced": one.unpriced,
+            }
+            for one in result.filled
+        ],
+        "flagged": [
+            {"record": flagged.record, "reasons": list(flagged.reasons)}
+            for flagged in result.flagged
+        ],
+        "refusals": [
+            {"record": refused.record, "reasons": list(refused.reasons)}
+            for refused in result.refusals
+        ],
+    }

@@ -1,0 +1,51 @@
+"""`reviewer _page`: the workstation behind one page of `reviewer serve`. Not for people."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from reviewer.cli.opening import workspace_of
+from reviewer.cli.say import note
+from reviewer.cli.workstation import LaterDesk, settings_of
+from reviewer.desk.protocol import DeskProtocol
+
+DRIVER = "reviewer.web.driver:PageDriver"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    # What draws in the page is the same whatever terminal the server was started in.
+    os.environ.update(TEXTUAL_DRIVER=DRIVER, TERM="xterm-256color")
+    with _quietly():
+        desk = LaterDesk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
+        try:
+            from reviewer.tui.app import run as run_app
+
+            return run_app(cast(DeskProtocol, desk), settings=settings_of(arguments))
+        finally:
+            desk.close()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """What is said to stderr meanwhile may be the inside of a crash, with texts of traces in it:
+    the server's terminal is told its last line, made safe, and all of it under REVIEWER_DEBUG."""
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)
+            said.seek(0)
+            lines = [
+                line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip()
+            ]
+            shown = lines if os.environ.get("REVIEWER_DEBUG") else lines[-1:]
+            for line in shown:
+                note(f"a page: {line[:1000]}")

@@ -1,0 +1,137 @@
+"""`reviewer scorecard`: the scorecard's words in the order of the screen, one fact a line."""
+
+import argparse
+from collections.abc import Iterator
+
+from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.say import fact, mark, measured, measured_s, out_json
+from reviewer.desk.desk import Desk
+from reviewer.desk.filtering import check
+from reviewer.desk.grid_views import Group
+from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
+from reviewer.gates.model import GATES
+
+PAGE = 200
+RED = ("fail", "critical")
+STATES = {"frozen": "frozen", "broken": "lock broken", "unfrozen": "not frozen"}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    suite, candidate = release_of(arguments, desk)
+    check(arguments.filter)
+    card = desk.scorecard(suite, candidate)
+    if arguments.json:
+        import msgspec
+
+        out_json(msgspec.to_builtins(card))
+        return 0
+    for line in (*_head(card), *_figures(card)):
+        fact(line)
+    how = (arguments.sort, arguments.descending, arguments.failing, arguments.filter)
+    order = "worst first" if arguments.sort == "worst" else f"by {arguments.sort}"
+    if arguments.group is None:
+        keys = desk.order(suite, candidate, *how)
+        fact(f"episodes {len(keys)} of {card.episodes} shown, {order}")
+        _rows(desk, suite, candidate, keys, card.pass_hat_k)
+    else:
+        for group in desk.groups(suite, candidate, arguments.group, *how):
+            fact(_group(arguments.group, group, card.pass_hat_k))
+            _rows(desk, suite, candidate, list(group.keys), card.pass_hat_k)
+    fact(_totals(card))
+    return 0
+
+
+def _head(card: Scorecard) -> Iterator[str]:
+    """What it is about, the recommendation, and each reason with its evidence."""
+    suite = card.suite
+    yield f"suite {suite.suite_id}  candidate {card.candidate_id}"
+    yield f"suite {STATES[suite.state]}, digest {suite.digest or 'none'}"
+    yield f"signed {card.decided}" if card.decided else "undecided"
+    if suite.problem:
+        yield f"problem {suite.problem}"
+    if suite.probe:
+        yield "probe: shown and compared, never certifying a release"
+    yield f"recommendation {card.recommendation}"
+    for reason in card.reasons:
+        yield f"reason {reason.number} {reason.text}: {reason.observed} (policy {reason.policy})"
+        for item in reason.evidence:
+            where = f" event {item.seq}" if item.seq is not None else ""
+            yield f"  {item.trace_id}{where} {item.code}"
+    for need in card.needs:
+        yield f"needs {need}"
+
+
+def _figures(card: Scorecard) -> Iterator[str]:
+    """Every rate with its denominator and limits, or why there is none."""
+    slots, hard = card.slots, card.hard_pass
+    yield (
+        f"attempts {slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
+        f"{slots.quarantined} quarantined, {slots.missing} missing, {slots.extra} extra"
+    )
+    yield f"hard pass {hard.passes} of {hard.n}, {_rate(hard)}"
+    yield f"total {measured(card.total_cost_usd, '${:,.4f}')}"
+    yield f"pass^{card.pass_hat_k} {_rate(card.pass_hat)}"
+    yield (
+        f"critical {card.critical} of {slots.valid}, true rate at most "
+        f"{measured(card.critical_upper, '{:.3f}')}, by episodes "
+        f"{measured(card.critical_upper_episodes, '{:.3f}')}"
+    )
+    budget = "no limit" if card.cpst_budget_usd is None else f"{card.cpst_budget_usd:g}"
+    yield f"CPST {measured(card.cpst_usd, '${:.4g}')} of {budget}"
+    p50, p95 = measured_s(card.latency_p50_ms), measured_s(card.latency_p95_ms)
+    yield f"latency p50 {p50}, p95 {p95}"
+
+
+def _rate(rate: Rate) -> str:
+    bounds = "" if rate.low is None or rate.high is None else f" [{rate.low:.3f}, {rate.high:.3f}]"
+    why = f" ({rate.why})" if rate.why else ""
+    limit = "none" if rate.policy is None else f"{rate.policy:g}"
+    return f"{measured(rate.value, '{:.3f}')}{bounds} policy {limit}{why}"
+
+
+def _group(by: str, group: Group, k: int) -> str:
+    return (
+        f"{by} {group.label or '(none)'}: {group.episodes} episodes; "
+        f"hard pass {group.passes} of {group.attempts}; {group.critical} critical; "
+        f"{group.infra} infra; pass^{k} {measured(group.pass_hat, '{:.3f}')}; "
+        f"mean cost {measured(group.mean_cost_usd, '${:.3g}')}"
+    )
+
+
+def _rows(desk: Desk, suite: str, candidate: str, keys: list[int], k: int) -> None:
+    for first in range(0, len(keys), PAGE):
+        for row in desk.rows(suite, candidate, keys[first : first + PAGE]):
+            fact(_row(row, k))
+
+
+def _row(row: EpisodeRow, k: int) -> str:
+    cells = "; ".join(_cell(gate, cell) for gate, cell in zip(GATES, row.cells, strict=True))
+    marks = ", ".join(mark(each.mark) for each in row.attempts)
+    told = (
+        f"episode {row.episode_id}: {cells}; attempts {marks or 'none'}; "
+        f"pass^{k} {measured(row.pass_hat, '{:.3f}')}; "
+        f"mean cost {measured(row.mean_cost_usd, '${:.3g}')}; "
+        f"latency p50 {measured_s(row.latency_p50_ms)}"
+    )
+    told += f"; tags {' '.join(row.tags)}" if row.tags else ""
+    return told + (f"; flags {' '.join(row.flags).replace('_', '-')}" if row.flags else "")
+
+
+def _cell(gate: str, cell: Cell) -> str:
+    many = f" in {cell.failed} of {cell.attempts}" if cell.mark in RED else ""
+    return f"{gate} {mark(cell.mark)}{many}"
+
+
+def _totals(card: Scorecard) -> str:
+    """The last row of the grid: in how many attempts each gate fails."""
+    found = "; ".join(
+        f"{each.gate} {each.failed}"
+        + (f" ({each.critical} critical)" if each.critical else "")
+        + (f" ({each.not_measured} not measured)" if each.not_measured else "")
+        for each in card.totals
+    )
+    return (
+        f"fail in {card.slots.valid}: {found}; passed {card.hard_pass.passes} of "
+        f"{card.hard_pass.n}; mean cost {measured(card.mean_cost_usd, '${:.3g}')}"
+    )

@@ -1,0 +1,104 @@
+"""`reviewer serve`: the workstation in a browser on this machine."""
+
+import argparse
+import contextlib
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+from reviewer.cli.opening import workspace_of
+from reviewer.cli.say import fail, note, out_json
+from reviewer.desk.errors import DeskError
+from reviewer.web.guard import guard_for, is_address, new_token
+
+if TYPE_CHECKING:
+    from reviewer.desk.workspace import Workspace
+
+EXPOSES = (
+    "lets others in: whoever reaches that address and has the link reads every trace, writes "
+    "labels and notes, runs candidates and signs with the keys of this machine, and nothing on the "
+    "way is encrypted"
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    workspace = workspace_of(arguments)
+    try:
+        import textual_serve  # noqa: F401  # whether the extra is there
+        from aiohttp import web
+    except ImportError as error:
+        return fail(
+            f"serving in a browser needs the extra `serve` ({error.name} is not installed)",
+            "pip install 'reviewer[serve]'",
+            "reviewer opens the same workstation in a terminal, over SSH too",
+            exit_code=2,
+        )
+    with _bound(arguments.host, arguments.port, arguments.expose) as listening:
+        host, port = listening.getsockname()[:2]
+        loopback = is_address(host, loopback=True)
+        names: tuple[str, ...] = () if loopback else (socket.gethostname(), socket.getfqdn())
+        guard = guard_for(new_token(), loopback, names)
+        shown = host if loopback or host not in ("0.0.0.0", "::") else names[0]
+        shown = f"[{shown}]" if ":" in shown else shown
+        from reviewer.web.door import Door
+
+        door = Door(guard, _command(arguments, workspace))
+        if not loopback:
+            note(f"--host {arguments.host} {EXPOSES}")
+        with contextlib.suppress(KeyboardInterrupt):  # which ends it, whenever it comes
+            _said(arguments, f"http://{shown}:{port}/{guard.token}/", workspace)
+            with contextlib.redirect_stdout(sys.stderr):  # what a page's program says is no data
+                web.run_app(door.application(), sock=listening, print=None, access_log=None)
+    if not arguments.quiet:
+        note("served no longer; what was written stands")
+    return 0
+
+
+def _bound(host: str, port: int, expose: bool) -> socket.socket:
+    """A socket that listens. Raises DeskError for a host that others reach without `expose`, and
+    for one that cannot be had."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise DeskError(f"--host {host}: {error.strerror}", exit_code=2) from error
+    if not is_address(str(address[0]), loopback=True) and not expose:
+        raise DeskError(
+            f"--host {host} {EXPOSES}",
+            "from another machine: ssh -L PORT:127.0.0.1:PORT HOST, and reviewer serve --port PORT",
+            "--expose with it says that you want just that",
+            exit_code=2,
+        )
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(64)
+    except OSError as error:
+        found.close()
+        raise DeskError(
+            f"port {port} of {host}: {error.strerror}",
+            "another --port, or none: then a free one is taken",
+            exit_code=2,
+        ) from error
+    return found
+
+
+def _said(arguments: argparse.Namespace, address: str, workspace: "Workspace") -> None:
+    """The address is data; what it is, a message."""
+    if not arguments.quiet:
+        note(f"the workstation on {workspace.root}, for whoever has this address; Ctrl-C ends it")
+    if arguments.json:
+        out_json({"address": address})
+    else:
+        sys.stdout.write(f"{address}\n")
+    sys.stdout.flush()
+
+
+def _command(arguments: argparse.Namespace, workspace: "Workspace") -> list[str]:
+    """What runs behind a page."""
+    command = [sys.executable, "-P", "-X", "utf8", "-m", "reviewer", "_page"]
+    command += ["--workspace", str(workspace.root)]
+    for option in ("reviewer", "settings", "embedding_model"):
+        if value := getattr(arguments, option):
+            command += [f"--{option.replace('_', '-')}", value]
+    return command

@@ -1,0 +1,43 @@
+"""`reviewer settings`: what is set for the workstation, and which file says so."""
+
+import argparse
+
+from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.workstation import settings_of
+from reviewer.tui.settings import OPTIONS, Settings
+from reviewer.tui.settings_file import documented, in_force
+
+NONE = " (there is none: every value is the default)"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.defaults:
+        out(documented().rstrip("\n"))
+        return 0
+    settings = _checked(settings_of(arguments))
+    rows = list(in_force(settings))
+    there = settings.file is not None and settings.file.exists()
+    if arguments.json:
+        values = {option.name: getattr(settings, option.name) for option in OPTIONS}
+        values["keys"] = {verb: list(keys) for verb, keys in settings.keys.items()}
+        out_json(
+            {"file": str(settings.file), "exists": there, "settings": values}
+            | {"from": dict(settings.origin), "refused": list(settings.refused)}
+        )
+    else:
+        out(f"file {settings.file}{'' if there else NONE}")
+        table([*rows], ("setting", "value", "from"))
+    for words in settings.refused:
+        note(f"refused: {words}")
+    return 20 if settings.refused else 0
+
+
+def _checked(settings: Settings) -> Settings:
+    """With the default keys when two verbs of one screen are on one: as the workstation does."""
+    if settings.keys:
+        from reviewer.tui.app import ReviewerApp
+        from reviewer.tui.scenes import clash
+
+        if why := clash(settings.keyboard(), ReviewerApp):
+            return settings.without_keys(why)
+    return settings

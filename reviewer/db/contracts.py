@@ -1,0 +1,190 @@
+"""The contracts of a suite, each in a row of its own: a hundred thousand of them are a body of
+fifty megabytes, and most questions are about one.
+
+The suite's own body is kept without its episodes. Both together are, byte for byte, the JSON of the
+whole suite, whose digest the journal holds.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.contract.model import Category, Episode, Suite
+
+_EPISODES = b'"episodes":['
+"""Quotes inside JSON text are escaped, so this stands where the list begins and nowhere else."""
+
+
+class Outline(NamedTuple):
+    """What of a contract has a column of its own; `tags` and `critical` are JSON."""
+
+    episode_id: str
+    title: str
+    tags: str
+    category: Category
+    critical: str
+
+
+class _Told(msgspec.Struct):
+    """A contract as far as its outline goes."""
+
+    episode_id: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    category: Category = "task"
+    critical: tuple[str, ...] = ()
+
+
+class _Whole(msgspec.Struct):
+    episodes: list[msgspec.Raw]
+
+
+_suite = msgspec.json.Decoder(Suite)
+_episode = msgspec.json.Decoder(Episode)
+_told = msgspec.json.Decoder(_Told)
+_whole = msgspec.json.Decoder(_Whole)
+_names = msgspec.json.Decoder(list[str])
+
+
+def outline(episode: Episode | _Told) -> Outline:
+    return Outline(
+        episode.episode_id,
+        episode.title,
+        msgspec.json.encode(episode.tags).decode(),
+        episode.category,
+        msgspec.json.encode(episode.critical).decode(),
+    )
+
+
+def head_of(suite: Suite) -> bytes:
+    """The suite's JSON without its episodes."""
+    return msgspec.json.encode(msgspec.structs.replace(suite, episodes=()))
+
+
+def put_episodes(
+    connection: sqlite3.Connection, suite: int, first: int, episodes: Iterable[Episode]
+) -> None:
+    """Give a suite episodes, from position `first` on; those it has are left as they are."""
+    connection.executemany(
+        "INSERT INTO episode (suite, position, episode_id, title, tags, category, critical)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        ((suite, first + n, *outline(each)) for n, each in enumerate(episodes)),
+    )
+
+
+def put_contracts(connection: sqlite3.Connection, suite: int, episodes: Iterable[Episode]) -> None:
+    """Keep the contracts of a suite's episodes, which stand in the store."""
+    connection.executemany(
+        "INSERT INTO contract (episode, body)"
+        " SELECT id, ? FROM episode WHERE suite=? AND episode_id=?",
+        ((msgspec.json.encode(each), suite, each.episode_id) for each in episodes),
+    )
+
+
+def head(connection: sqlite3.Connection, suite: int) -> Suite:
+    """A suite without its episodes."""
+    raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
+    start = raw.find(_EPISODES)
+    if start < 0 or raw[start + len(_EPISODES) :].startswith(b"]"):
+        return _suite.decode(raw)
+    return msgspec.structs.replace(_suite.decode(raw), episodes=())
+
+
+def episode(connection: sqlite3.Connection, key: int) -> Episode | None:
+    """One contract by its episode's key; None for an episode that only a source named."""
+    row = connection.execute("SELECT body FROM contract WHERE episode=?", (key,)).fetchone()
+    return _episode.decode(row[0]) if row else None
+
+
+def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
+    """Every episode of a suite as far as its columns tell of it, in the suite's order."""
+    known: dict[str, tuple[str, ...]] = {}
+
+    def names(raw: str) -> tuple[str, ...]:
+        if raw not in known:
+            known[raw] = tuple(_names.decode(raw))
+        return known[raw]
+
+    rows = connection.execute(
+        "SELECT episode_id, title, tags, category, critical FROM episode WHERE suite=? ORDER BY id",
+        (suite,),
+    )
+    return tuple(
+        Episode(
+            episode_id=name, title=title, tags=names(tags), category=kind, critical=names(critical)
+        )
+        for name, title, tags, kind, critical in rows.fetchall()
+    )
+
+
+def whole(connection: sqlite3.Connection, suite: int) -> Suite:
+    """A suite with every contract."""
+    return _suite.decode(b"".join(_pieces(connection, suite)))
+
+
+def digest(connection: sqlite3.Connection, suite: int) -> str:
+    """sha256 of the whole suite's JSON, hex."""
+    found = hashlib.sha256()
+    for piece in _pieces(connection, suite):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _pieces(connection: sqlite3.Connection, suite: int) -> Iterator[bytes]:
+    """The whole suite's JSON."""
+    raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
+    cut = raw.find(_EPISODES) + len(_EPISODES)
+    rows = connection.execute(
+        "SELECT c.body FROM episode e JOIN contract c ON c.episode = e.id WHERE e.suite=?"
+        " ORDER BY e.position",
+        (suite,),
+    ).fetchall()
+    if not rows:
+        yield raw
+        return
+    yield raw[:cut]
+    for n, (body,) in enumerate(rows):
+        yield b"," + body if n else body
+    yield raw[cut:]
+
+
+def wrong_outlines(connection: sqlite3.Connection, suite: int) -> bool:
+    """Whether what stands in columns is not what the contracts say."""
+    rows: list[tuple[Any, ...]] = connection.execute(
+        "SELECT e.episode_id, e.title, e.tags, e.category, e.critical, c.body FROM episode e"
+        " LEFT JOIN contract c ON c.episode = e.id WHERE e.suite=?",
+        (suite,),
+    ).fetchall()
+    return any(row[-1] is None or outline(_told.decode(row[-1])) != row[:-1] for row in rows)
+
+
+def split_old(connection: sqlite3.Connection) -> None:
+    """What `008_contracts.sql` keeps, of the suites that stand already. A body that is no longer
+    what it was is left alone: the examination of the store tells of it."""
+    for suite, raw in connection.execute("SELECT id, body FROM suite").fetchall():
+        try:
+            bodies = [bytes(each) for each in _whole.decode(raw).episodes]
+            told = [_told.decode(each) for each in bodies]
+        except (msgspec.MsgspecError, TypeError):
+            continue
+        keys: dict[str, int] = dict(
+            connection.execute("SELECT episode_id, id FROM episode WHERE suite=?", (suite,))
+        )
+        start = raw.find(_EPISODES) + len(_EPISODES)
+        joined = b",".join(bodies)
+        whole = raw[start : start + len(joined) + 1] == joined + b"]"
+        if not bodies or not whole or any(each.episode_id not in keys for each in told):
+            continue
+        connection.executemany(
+            "UPDATE episode SET category=?, critical=? WHERE id=?",
+            ((*outline(each)[3:], keys[each.episode_id]) for each in told),
+        )
+        connection.executemany(
+            "INSERT INTO contract (episode, body) VALUES (?, ?)",
+            ((keys[each.episode_id], body) for each, body in zip(told, bodies, strict=True)),
+        )
+        head = raw[:start] + raw[start + len(joined) :]
+        connection.execute("UPDATE suite SET body=? WHERE id=?", (head, suite))

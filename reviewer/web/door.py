@@ -1,0 +1,167 @@
+"""The web server: one page, what it is made of, and a program behind each that is open."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import textual_serve
+from aiohttp import WSMsgType, web
+from textual_serve.download_manager import DownloadManager
+
+from reviewer.web.guard import Guard
+from reviewer.web.session import Session, cells
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+MOST_TYPED = 4 << 20
+"""Bytes of one message of a page: a text that is pasted."""
+STATICS = Path(textual_serve.__file__).parent / "static"
+REFUSED = "not here: open the address that the terminal shows\n"
+WRONG = "something went wrong here; the workspace is as it was\n"
+
+SOCKET = "socket"
+"""Of a request that was admitted: where its page's websocket is, under the name it was asked by."""
+
+# Nothing comes from elsewhere, nothing goes there, and no other page holds this one. The terminal
+# widget sets styles of its own.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self';"
+        " img-src 'self' data:; connect-src 'self' {socket}; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'"
+    ),
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Server": "reviewer",
+}
+
+
+class Door:
+    """Serves the workstation that `command` starts to whom `guard` admits."""
+
+    def __init__(self, guard: Guard, command: Sequence[str]) -> None:
+        self._guard, self._command = guard, command
+        self._downloads = DownloadManager()
+        self._open: dict[web.WebSocketResponse, asyncio.Task[None]] = {}
+
+    def application(self) -> web.Application:
+        made = web.Application(middlewares=[self._admitted])
+        top = f"/{self._guard.token}"
+        made.add_routes(
+            [
+                web.get(f"{top}/", self._page),
+                web.get(f"{top}/page.js", self._script),
+                web.get(f"{top}/ws", self._socket),
+                web.get(f"{top}/download/{{key}}", self._download),
+                web.static(f"{top}/static", STATICS),
+            ]
+        )
+        made.on_response_prepare.append(_with_headers)
+        made.on_shutdown.append(self._close)
+        return made
+
+    @web.middleware
+    async def _admitted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse whoever is not admitted with the same words, and say nothing of what goes wrong
+        in here."""
+        headers = request.headers
+        admitted = self._guard.admits(
+            request.path,
+            headers.get("Host"),
+            headers.get("Origin"),
+            drives="Upgrade" in headers or request.method not in ("GET", "HEAD"),
+        )
+        if not admitted:
+            return web.Response(status=403, text=REFUSED)
+        request[SOCKET] = f"ws://{request.host}"
+        try:
+            return await handler(request)
+        except web.HTTPException as told:
+            return web.Response(status=told.status, text=REFUSED)
+        except ConnectionError:
+            raise  # the page has gone: there is nobody to answer
+        except Exception as error:
+            from reviewer.cli.say import note
+
+            note(f"a page could not be served: {type(error).__name__}: {error}")
+            return web.Response(status=500, text=WRONG)
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        page = Template(_resource("page.html")).substitute(
+            socket=f"{request[SOCKET]}{request.path}ws"
+        )
+        return web.Response(text=page, content_type="text/html")
+
+    async def _script(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(text=_resource("page.js"), content_type="text/javascript")
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        websocket = web.WebSocketResponse(heartbeat=15, compress=False, max_msg_size=MOST_TYPED)
+        await websocket.prepare(request)
+        # A task of its own: the server forgets a request whose page is gone, program or not.
+        size = _size(request, "width", 80), _size(request, "height", 24)
+        self._open[websocket] = asyncio.create_task(self._session(websocket, *size))
+        try:
+            await asyncio.shield(self._open[websocket])
+        finally:
+            del self._open[websocket]
+        return websocket
+
+    async def _session(self, websocket: web.WebSocketResponse, width: int, height: int) -> None:
+        """One page from its opening to the end of its program."""
+        session = Session(self._command, websocket, self._downloads)
+        try:
+            await session.start(width, height)
+            async for message in websocket:
+                if message.type == WSMsgType.TEXT:
+                    await session.hear(message.data)
+        finally:
+            await session.stop()
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """A file that the workstation hands to its reader, such as a picture of the screen."""
+        key = request.match_info["key"]
+        try:
+            about = await self._downloads.get_download_metadata(key)
+        except KeyError:
+            raise web.HTTPNotFound from None
+        name = "".join(
+            c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in about.file_name
+        )
+        response = web.StreamResponse()
+        response.content_type = "application/octet-stream"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        await response.prepare(request)
+        async for chunk in self._downloads.download(key):
+            await response.write(chunk)
+        await response.write_eof()
+        return response
+
+    async def _close(self, application: web.Application) -> None:
+        """Close every page, and wait until the program behind it has ended."""
+        ending = dict(self._open)
+        await asyncio.gather(*(websocket.close(code=1001) for websocket in ending))
+        if ending:
+            await asyncio.wait(ending.values())
+
+
+async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
+    for name, value in HEADERS.items():
+        response.headers[name] = value.format(socket=request.get(SOCKET, ""))
+
+
+def _size(request: web.Request, name: str, otherwise: int) -> int:
+    given = request.query.get(name, "")
+    return (
+        cells(int(given)) if given.isascii() and given.isdigit() and len(given) < 6 else otherwise
+    )
+
+
+def _resource(name: str) -> str:
+    return (files("reviewer.web") / name).read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""Who may reach a workstation that is served: whoever has its address, and no page of another site.
+
+A browser lets any page it shows send requests to this machine, so being bound to loopback keeps
+strangers out and not their pages. Three things do: a token, new each time, in the path of all that
+is served; the name under which we are asked (`Host`), which a page that had its own name point here
+cannot choose; and where the asking page is from (`Origin`), which must be ours, and must be said
+wherever a page could drive the workstation. Pure: nothing but texts.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import NamedTuple
+
+# A name or an address, and a port: whatever else a header may hold, no browser sends.
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z.-]+))(?::\d{1,5})?", re.ASCII)
+
+
+def new_token() -> str:
+    """192 random bits that can stand in an address."""
+    return secrets.token_urlsafe(24)
+
+
+class Guard(NamedTuple):
+    """What lets in: the `token`, and the host `names` this machine may be asked by. Its addresses
+    need no name: only a name can be made to point elsewhere. `loopback` keeps to the addresses that
+    no other machine reaches."""
+
+    token: str
+    names: frozenset[str]
+    loopback: bool = True
+
+    def admits(self, path: str, host: str | None, origin: str | None, drives: bool) -> bool:
+        """Whether to answer a request for `path`. One that `drives` must say where it is from."""
+        if not self._ours(path) or host is None or not self._known(host):
+            return False
+        if origin is None:
+            return not drives
+        return origin == f"http://{host}"
+
+    def _ours(self, path: str) -> bool:
+        first = path.removeprefix("/").partition("/")[0]
+        return hmac.compare_digest(first.encode("utf-8", "replace"), self.token.encode())
+
+    def _known(self, host: str) -> bool:
+        match = _HOST.fullmatch(host)
+        if match is None:
+            return False
+        name = (match[1] or match[2]).lower()
+        return name in self.names or is_address(name, self.loopback)
+
+
+def is_address(text: str, loopback: bool) -> bool:
+    """Whether `text` is an IP address, or with `loopback` one that stays on this machine."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return False
+    return found.is_loopback if loopback else True
+
+
+def guard_for(token: str, loopback: bool, names: Iterable[str] = ()) -> Guard:
+    """A guard that knows `localhost`, and these names of the machine."""
+    return Guard(token, frozenset({"localhost", *(name.lower() for name in names)}), loopback)

@@ -1,0 +1,477 @@
+"""What is quick at any size says what the slow way says."""
+
+import itertools
+import json
+import math
+import random
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from doors import REPOSITORY, Door
+from hypothesis import given
+from hypothesis import strategies as st
+from test_desk_grid import ONE, SHOWN, SUITE, TWO, write_suite, write_traces
+
+from reviewer.db import episode_order, facts
+from reviewer.db.codec import (
+    DIAGNOSTICS,
+    diagnostic_columns,
+    gate_results,
+    pack_diagnostics,
+    unpack_diagnostics,
+)
+from reviewer.db.episode_order import ORDERS
+from reviewer.db.index import catch_up
+from reviewer.db.medians import Medians
+from reviewer.desk import large
+from reviewer.desk.counts import counted, failures
+from reviewer.desk.desk import Desk
+from reviewer.desk.errors import DeskError
+from reviewer.measure.latency import latency_quantile
+from reviewer.release.evidence import EpisodeCounts, FailedTrace
+
+FULL = "agent-three"
+"""A candidate with attempts of every episode."""
+
+
+def lines(candidate: str, attempt: int, count: int = 30, seed: int = 5) -> list[dict[str, object]]:
+    draw = random.Random(seed + attempt)
+    return [
+        {
+            "episode_id": f"ep-{number:02}",
+            "candidate_id": candidate,
+            "attempt": attempt,
+            "events": [
+                {"tool": "lookup_order", "status": draw.choice(("ok", "timeout"))},
+                *([{"tool": "issue_refund", "status": "ok"}] if draw.random() < 0.1 else []),
+            ],
+            "final_state": draw.choice(("case_opened", "case_opened", "case_lost")),
+            "final_message": f"{candidate} {number} {attempt}",
+            "cost_usd": round(draw.uniform(0.01, 0.16), 4),
+            "latency_ms": draw.uniform(500, 9000),
+            **({"termination": "infrastructure_error"} if draw.random() < 0.1 else {}),
+        }
+        for number in range(count)
+    ]
+
+
+def take(door: Door, name: str, records: list[dict[str, object]]) -> None:
+    path = door.root / name
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    said = door.run("import", path)
+    assert said.code in (0, 20), said.both
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Door:
+    root = tmp_path_factory.mktemp("scale") / "desk"
+    (root / "store").mkdir(parents=True)
+    write_suite(root / "suites" / SUITE)
+    door = Door(root)
+    for candidate, seed in ((ONE, 3), (TWO, 4)):
+        write_traces(root / f"{candidate}.jsonl", candidate, seed)
+        assert door.run("import", root / f"{candidate}.jsonl").code == 0
+    for attempt in (1, 2, 3, 4):
+        take(door, f"full-{attempt}.jsonl", lines(FULL, attempt))
+    return door
+
+
+@pytest.fixture
+def desk(template: Door) -> Iterator[Desk]:
+    found = template.desk()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def mine(template: Door, tmp_path: Path) -> Door:
+    """A copy to write into."""
+    import shutil
+
+    shutil.copytree(template.root, tmp_path / "desk")
+    return Door(tmp_path / "desk")
+
+
+def key_of(connection: sqlite3.Connection, candidate: str) -> int:
+    return int(
+        connection.execute(
+            "SELECT id FROM candidate WHERE candidate_id=?", (candidate,)
+        ).fetchone()[0]
+    )
+
+
+# counts ------------------------------------------------------------------------------------------
+
+
+def slowly(roll: facts.RollRow | facts.FirstSet, name: str, refused: int) -> EpisodeCounts:
+    """A roll-up in the report's words, one column after another."""
+    passed = [roll.attempts - f - u for f, u in zip(roll.fail, roll.unknown, strict=True)]
+    return EpisodeCounts(
+        episode_id=name,
+        attempts=roll.attempts,
+        measured=roll.measured,
+        passes=roll.passes,
+        critical=roll.critical,
+        infrastructure=roll.infra,
+        in_plan=roll.in_plan,
+        quarantined=refused,
+        cost_nano=roll.cost_nano,
+        cost_unknown=roll.cost_unknown,
+        steps=roll.steps,
+        gate_pass=tuple(passed),
+        gate_fail=roll.fail,
+        gate_unknown=roll.unknown,
+        first=None
+        if isinstance(roll, facts.FirstSet) or roll.first is None
+        else slowly(roll.first, name, refused),
+    )
+
+
+@pytest.mark.parametrize("candidate", [ONE, TWO, FULL])
+def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
+    refused = {"ep-03": 2, "ep-29": 1}
+    with desk._reading() as connection:
+        key = key_of(connection, candidate)
+        found = counted(connection, 1, key, refused)
+        rolls = facts.rolls(connection, 1, key)
+    wanted = [slowly(roll, roll.episode_id, refused.get(roll.episode_id, 0)) for roll in rolls]
+    assert list(found.episodes) == wanted
+    assert found.names == {roll.key: roll.episode_id for roll in rolls}
+    assert found.last == {roll.key: roll.first.last for roll in rolls if roll.first}
+    assert found.last, "attempts beyond the plan are counted apart"
+
+
+@pytest.mark.parametrize("candidate", [ONE, FULL])
+def test_failing_traces_are_those_of_the_table(desk: Desk, candidate: str) -> None:
+    with desk._reading() as connection:
+        key = key_of(connection, candidate)
+        known = counted(connection, 1, key, {})
+        found = failures(connection, f"{SUITE}/{candidate}", key, known)
+        traces = facts.traces_of(connection, key, known.names)
+        failed = [t for t in traces if t.passed == 0 or t.infra]
+        said = facts.findings(connection, [t.id for t in failed])
+    wanted = []
+    for trace in failed:
+        shown = [f for f in said if f.trace == trace.id and f.severity != "note"]
+        name = known.names[trace.episode]
+        wanted.append(
+            FailedTrace(
+                trace_id=f"{SUITE}/{candidate}/{name}/{trace.attempt}",
+                episode_id=name,
+                attempt=trace.attempt,
+                codes=tuple(dict.fromkeys(f.code for f in shown)),
+                critical=bool(trace.critical),
+                infrastructure=bool(trace.infra),
+                results=gate_results(trace.gates),
+                sha256=trace.sha256.hex(),
+                evidence=tuple((f.gate, f.code, f.seq) for f in shown),
+                extra=trace.attempt > known.last.get(trace.episode, 1 << 62),
+            )
+        )
+    assert list(found) == wanted
+    assert any(one.extra for one in found)
+    assert any(one.critical for one in found)
+
+
+FLOATS = st.one_of(st.none(), st.floats(0, 1, width=32))
+
+
+@given(st.lists(st.tuples(*[FLOATS] * len(DIAGNOSTICS)), max_size=20))
+def test_diagnostics_in_columns_are_those_one_by_one(rows: list[tuple[float | None, ...]]) -> None:
+    blobs = [blob for row in rows if (blob := pack_diagnostics(row)) is not None]
+    columns = diagnostic_columns(blobs)
+    assert len(columns) == len(DIAGNOSTICS)
+    for blob, *values in zip(blobs, *columns, strict=True):
+        read = tuple(None if math.isnan(value) else value for value in values)
+        assert read == unpack_diagnostics(blob)
+
+
+def test_diagnostics_of_another_size_are_refused() -> None:
+    with pytest.raises(ValueError, match="another size"):
+        diagnostic_columns([bytes(24), bytes(20)])
+
+
+@pytest.mark.parametrize("candidate", [ONE, FULL])
+def test_means_add_up_one_trace_after_another(desk: Desk, candidate: str) -> None:
+    with desk._reading() as connection:
+        key = key_of(connection, candidate)
+        found = facts.diagnostic_means(connection, key)
+        blobs = connection.execute(
+            "SELECT t.diagnostics FROM trace t LEFT JOIN first_set s"
+            " ON s.candidate=t.candidate AND s.episode=t.episode WHERE t.candidate=?"
+            " AND t.diagnostics IS NOT NULL AND t.attempt <= coalesce(s.last, 1000) ORDER BY t.id",
+            (key,),
+        ).fetchall()
+    for n, name in enumerate(DIAGNOSTICS):
+        values = [x for (blob,) in blobs if (x := unpack_diagnostics(blob)[n]) is not None]
+        total = 0.0
+        for value in values:
+            total += value
+        assert found[name] == (total / len(values) if values else None, len(values))
+    assert any(count for _, count in found.values())
+
+
+# orders ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("candidate", [ONE, FULL])
+@pytest.mark.parametrize("by", ORDERS)
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_first_rows_are_the_first_of_all(
+    desk: Desk, candidate: str, by: str, descending: bool
+) -> None:
+    whole = desk.order(SUITE, candidate, by, descending)
+    assert sorted(whole) == sorted(desk.order(SUITE, candidate))
+    for most in (1, 7, 30, 100):
+        for _ in "kept", "again":
+            assert desk.order(SUITE, candidate, by, descending, False, "", most) == whole[:most]
+        failing = desk.order(SUITE, candidate, by, descending, True)
+        assert desk.order(SUITE, candidate, by, descending, True, "", most) == failing[:most]
+
+
+@pytest.mark.parametrize("by", ORDERS)
+def test_falling_is_rising_turned_round_but_for_the_unknown_and_the_alike(
+    desk: Desk, by: str
+) -> None:
+    rising, falling = (desk.order(SUITE, FULL, by, way) for way in (False, True))
+    if by in ("worst", "episode", "attempts") or by not in (
+        "pass",
+        "cost",
+        "latency",
+        "steps",
+        "tags",
+    ):
+        assert falling == rising[::-1]
+    else:
+        assert set(falling) == set(rising)
+
+
+@pytest.mark.parametrize("text", [text for text in SHOWN if "tool:" not in text])
+def test_a_complete_candidate_is_asked_of_roll_ups_alone(desk: Desk, text: str) -> None:
+    """The other way round, by every episode of the suite, gives the same."""
+    with desk._reading() as connection:
+        for by, descending in itertools.product(ORDERS, (False, True)):
+            asked, medians = desk._asked(connection, SUITE, FULL, by, descending, False, text)
+            assert asked.complete
+            other = asked._replace(complete=False)
+            wanted = episode_order.order(connection, other, medians)
+            assert episode_order.order(connection, asked, medians) == wanted
+            for group in ("tag", "category"):
+                assert episode_order.grouped(
+                    connection, asked, group, medians
+                ) == episode_order.grouped(connection, other, group, medians)
+                assert sorted(
+                    episode_order.group_rows(connection, asked, group, medians)
+                ) == sorted(episode_order.group_rows(connection, other, group, medians))
+
+
+def test_a_candidate_becomes_complete_when_its_last_episode_comes(mine: Door) -> None:
+    take(mine, "part.jsonl", lines("agent-late", 1, count=29))
+    desk = mine.desk()
+    assert len(desk.order(SUITE, "agent-late")) == 30
+    take(mine, "rest.jsonl", lines("agent-late", 1)[29:])
+    with desk._reading() as connection:
+        assert desk._asked(connection, SUITE, "agent-late", "worst", False, False, "")[0].complete
+    assert len(desk.order(SUITE, "agent-late")) == 30
+    desk.close()
+
+
+def test_medians_follow_what_is_written(mine: Door) -> None:
+    desk = mine.desk()
+    with desk._reading() as connection:
+        medians = Medians(key_of(connection, ONE))
+
+        def shown() -> dict[int, float]:
+            medians.lend(connection)
+            return dict(connection.execute("SELECT episode, ms FROM temp.latency").fetchall())
+
+        def wanted() -> dict[int, float | None]:
+            rows = connection.execute(
+                "SELECT episode, json_group_array(id) FROM trace WHERE candidate=?"
+                " AND latency_ms IS NOT NULL GROUP BY episode",
+                (key_of(connection, ONE),),
+            ).fetchall()
+            each = "SELECT latency_ms FROM trace WHERE id IN (SELECT value FROM json_each(?))"
+            return {
+                episode: latency_quantile([x for (x,) in connection.execute(each, (ids,))], 0.5)
+                for episode, ids in rows
+            }
+
+        assert shown() == wanted()
+        take(mine, "more.jsonl", lines(ONE, 9, count=11))
+        assert shown() == wanted()
+        take(mine, "others.jsonl", lines(TWO, 9, count=11))
+        assert shown() == wanted()
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            connection.execute("DELETE FROM trace")
+    desk.close()
+
+
+# red cells ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("candidate", [ONE, TWO, FULL])
+def test_no_red_cell_stands_outside_what_may_be_red(desk: Desk, candidate: str) -> None:
+    maybe = desk.maybe_red(SUITE, (candidate,))
+    rows = desk.rows(SUITE, candidate, desk.order(SUITE, candidate))
+    red = {row.key for row in rows if any(c.mark in ("fail", "critical") for c in row.cells)}
+    assert red <= set(maybe)
+    assert len(maybe) < len(rows), "and it leaves something out"
+    sides = desk.sides(SUITE, (ONE, candidate), [row.key for row in rows])
+    shown = {s.key for s in sides if any(c.mark in ("fail", "critical") for c in s.sides)}
+    assert shown <= set(desk.maybe_red(SUITE, (ONE, candidate)))
+
+
+def test_an_episode_is_found_by_its_name(desk: Desk) -> None:
+    for row in desk.rows(SUITE, ONE, desk.order(SUITE, ONE)):
+        assert desk.episode_key(SUITE, row.episode_id) == row.key
+    assert desk.episode_key(SUITE, "ep-99") is None
+    assert desk.episode_key("no-such-suite", "ep-01") is None
+
+
+# the clock ---------------------------------------------------------------------------------------
+
+
+def test_the_clock_rises_with_what_is_shown_and_with_nothing_else(mine: Door) -> None:
+    desk = mine.desk()
+    one, two = desk.clock(SUITE, ONE), desk.clock(SUITE, TWO)
+    take(mine, "two.jsonl", lines(TWO, 7))
+    assert desk.clock(SUITE, ONE) == one
+    assert desk.clock(SUITE, TWO) > two
+    connection = sqlite3.connect(mine.store, isolation_level=None)
+    before = desk.version()
+    connection.execute("UPDATE meta SET value='0' WHERE key='indexed'")
+    connection.execute("DELETE FROM event")
+    connection.execute("INSERT INTO search (search) VALUES ('delete-all')")
+    catch_up(connection, mine.store)
+    connection.close()
+    assert desk.version() != before
+    assert desk.clock(SUITE, ONE) == one
+    take(mine, "one.jsonl", lines(ONE, 7))
+    assert desk.clock(SUITE, ONE) > one
+    desk.close()
+
+
+def test_a_refused_record_is_something_about_its_candidate(mine: Door) -> None:
+    desk = mine.desk()
+    one, two = desk.clock(SUITE, ONE), desk.clock(SUITE, TWO)
+    take(mine, "filled.jsonl", [{**lines(ONE, 1)[0], "final_message": "another"}])
+    assert desk.clock(SUITE, ONE) > one
+    assert desk.clock(SUITE, TWO) == two
+    take(mine, "nameless.jsonl", [{"what": "is this"}])
+    assert desk.clock(SUITE, TWO) > two
+    desk.close()
+
+
+def test_every_process_that_asks_first_is_told_the_same(mine: Door) -> None:
+    first, second = mine.desk(), mine.desk()
+    assert first.clock(SUITE, ONE) == second.clock(SUITE, TWO)
+    take(mine, "three.jsonl", lines("agent-four", 1))
+    third = mine.desk()
+    assert first.clock(SUITE, ONE) < third.clock(SUITE, ONE)
+    for desk in (first, second, third):
+        desk.close()
+
+
+# aside -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "EPISODES", 2)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+
+
+def test_large_is_many_episodes_or_many_traces(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with desk._reading() as connection:
+        one = key_of(connection, ONE)
+        made = connection.execute("SELECT count(*) FROM trace WHERE candidate=?", (one,))
+        traces = made.fetchone()[0]
+        assert not large.is_large(connection, 1, one)
+        for name, most in (("EPISODES", 30), ("TRACES", traces)):
+            monkeypatch.setattr(large, name, most)
+            assert not large.is_large(connection, 1, one)
+            monkeypatch.setattr(large, name, most - 1)
+            assert large.is_large(connection, 1, one)
+            monkeypatch.setattr(large, name, most)
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("candidate", [ONE, FULL])
+def test_a_card_worked_out_aside_is_the_same(desk: Desk, candidate: str) -> None:
+    card = desk.scorecard(SUITE, candidate)
+    assert card == desk.scorecard_here(SUITE, candidate)
+    assert card.recommendation == desk.build(SUITE, candidate).report["recommendation"]
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_refusal_aside_is_the_desks_own(mine: Door) -> None:
+    path = next((mine.root / "suites" / SUITE / "episodes").iterdir())
+    path.write_bytes(path.read_bytes() + b"\n")
+    desk = mine.desk()
+    with pytest.raises(DeskError) as aside:
+        desk.scorecard(SUITE, ONE)
+    with pytest.raises(DeskError) as here:
+        desk.scorecard_here(SUITE, ONE)
+    assert (aside.value.text, aside.value.ways_out) == (here.value.text, here.value.ways_out)
+    assert path.name in aside.value.text
+    desk.close()
+
+
+@pytest.mark.usefixtures("all_large")
+def test_rows_open_without_waiting_for_a_recommendation(mine: Door) -> None:
+    """The newest candidate that is not decided: none is judged for it, and no folder is read."""
+    (mine.root / "suites" / SUITE / "suite.lock").unlink()
+    desk = mine.desk()
+    assert desk.opening() == (SUITE, FULL)
+    desk.close()
+
+
+@pytest.mark.usefixtures("all_large")
+def test_closing_ends_what_is_at_work_aside(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    aside = desk._aside
+    process = subprocess.Popen(["sleep", "60"])
+    aside._at_work.add(process)
+    began = time.monotonic()
+    desk.close()
+    assert process.wait(timeout=10) < 0
+    assert time.monotonic() - began < 10
+    with pytest.raises(DeskError, match="closed"):
+        desk.scorecard(SUITE, ONE)
+
+
+def script(folder: Path, *words: str) -> str:
+    path = folder / "program"
+    path.write_text("\n".join(("#!/bin/sh", *words)) + "\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_process_that_is_ended_is_said(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", script(tmp_path, "exec sleep 60"))
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(desk.scorecard, SUITE, ONE)
+        while not (at_work := list(desk._aside._at_work)):
+            time.sleep(0.01)
+        at_work[0].kill()
+        with pytest.raises(DeskError, match="was ended"):
+            asked.result(timeout=30)
+    assert not desk._aside._at_work
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_fault_of_the_process_is_not_taken_for_an_answer(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = script(tmp_path, "echo Traceback >&2", "echo ValueError: odd >&2", "exit 1")
+    monkeypatch.setattr("sys.executable", said)
+    with pytest.raises(RuntimeError, match="ValueError: odd"):
+        desk.scorecard(SUITE, ONE)

@@ -1,0 +1,165 @@
+"""Settings in the workstation: keys elsewhere, and files that say what they may not."""
+
+from pathlib import Path
+
+import pytest
+from fake_desk import FakeDesk
+from test_tui_screens import running, shell
+from tui_probe import press, screen_text, settle
+
+from reviewer.tui import keys
+from reviewer.tui.app import ReviewerApp
+from reviewer.tui.keyboard import Keyboard
+from reviewer.tui.settings import Settings, read_text
+
+
+@pytest.fixture(autouse=True)
+def _the_usual_keys_afterwards():
+    yield
+    keys.use(Keyboard())
+
+
+def said(text: str) -> Settings:
+    return read_text(text, Path("/home/dana/settings.toml"))
+
+
+def toasts(app: ReviewerApp) -> str:
+    """The words of the messages over the screen."""
+    return " ".join(each.message for each in app._notifications)
+
+
+MOVED = """\
+[keys]
+"next" = "x"
+"export" = "ctrl+e"
+"move.down" = "_"
+"screen.decision" = ["Z", "f5"]
+"back.q" = "B"
+"""
+
+
+async def test_a_verb_acts_on_its_new_key_and_not_on_the_old_one() -> None:
+    app = shell(FakeDesk(), settings=said(MOVED))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "underscore")
+        assert "›" in screen_text(app).splitlines()[10], "_ moves down"
+        await press(pilot, "up", "n")
+        assert "[▲CRIT]" in screen_text(app), "n does nothing any more"
+        await press(pilot, "x")
+        assert "[✗FAIL]" in screen_text(app), "x goes to the next red cell"
+        await press(pilot, "D")
+        assert "[Decision]" not in screen_text(app)
+        await press(pilot, "f5")
+        assert "[Decision]" in screen_text(app)
+        await press(pilot, "q")
+        assert "[Decision]" in screen_text(app)
+        await press(pilot, "B", "Z")
+        assert "[Decision]" in screen_text(app)
+        await press(pilot, "escape", "j")
+        assert "›" in screen_text(app).splitlines()[9], "j does nothing any more"
+
+
+async def test_hints_help_and_palette_name_the_keys_as_they_are() -> None:
+    app = shell(FakeDesk(), settings=said(MOVED))
+    async with running(app, (100, 40)) as pilot:
+        await settle(pilot)
+        assert "x next red" in screen_text(app)
+        assert "Z decision" in screen_text(app)
+        await press(pilot, "3")
+        assert "reason 3 has no single event behind it: Z shows it whole" in screen_text(app)
+        await press(pilot, "question_mark")
+        text = screen_text(app)
+        assert "x N" in text
+        assert "ctrl+e" in text
+        assert "move; h _ k l too" in text
+        assert "STCLQJZRE" in text
+        await press(pilot, "v")
+        assert "Z f5" in screen_text(app)
+        await press(pilot, "escape", "ctrl+p", *"next", "space", *"red")
+        assert "next red cell (x)" in screen_text(app)
+
+
+async def test_two_verbs_on_one_key_are_refused_by_name_and_nothing_moves() -> None:
+    app = shell(FakeDesk(), settings=said('[keys]\n"next" = "f"\n"sort" = "Y"\n'))
+    async with running(app, (120, 30)) as pilot:
+        await settle(pilot)
+        for _ in range(200):
+            await pilot.pause(0.05)
+            if app.settings.refused:
+                break
+        await settle(pilot)
+        told = "keys: failing and next are both on f, on the screen compare; no key is moved"
+        assert told in app.settings.refused[-1]
+        assert "failing and next are both on f" in toasts(app)
+        await press(pilot, "f")
+        assert "episodes 2 of 3" in screen_text(app), "f shows failing ones, as it always does"
+        await press(pilot, "f", "s")
+        assert "s sort" in screen_text(app)
+
+
+async def test_keys_may_change_places() -> None:
+    app = shell(FakeDesk(), settings=said('[keys]\n"next" = "f"\n"failing" = "n"\n'))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "n")
+        assert "episodes 2 of 3" in screen_text(app)
+        await press(pilot, "n", "f")
+        assert "[✗FAIL]" in screen_text(app)
+        assert not app.settings.refused
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("theme = \n", "not TOML"),
+        ("theme = 'drak'\n", "line 1: theme: 'drak' is none of"),
+        ("muose = false\n", "muose: there is no such setting; mouse is near"),
+        ("[keys]\nnexd = 'x'\n", "line 2: keys.nexd: there is no such verb; next is near"),
+        ("[keys]\nback = 'x'\n", "keys.back: its keys stay as they are"),
+        ("[keys]\nnext = 'enter'\n", "keys.next: Enter keeps its meaning"),
+        ("[keys]\nnext = '\\u001b[2J'\n".replace("'", '"'), "is no key"),
+    ],
+)
+async def test_a_broken_file_is_told_and_stops_nothing(text: str, words: str) -> None:
+    settings = said(text)
+    app = shell(FakeDesk(), settings=settings)
+    async with running(app, (140, 30)) as pilot:
+        await settle(pilot)
+        assert words in toasts(app)
+        assert "▲ BLOCK" in screen_text(app)
+        await press(pilot, "n")
+        assert "[✗ FAIL" in screen_text(app)
+    assert any(words in each for each in settings.refused)
+
+
+async def test_what_is_set_can_be_seen_in_the_workstation() -> None:
+    app = shell(FakeDesk(), settings=said('mouse = false\nglyph = "ascii"\n' + MOVED))
+    async with running(app, (100, 34)) as pilot:
+        await settle(pilot)
+        await press(pilot, "ctrl+p", *"settings", "enter")
+        text = screen_text(app)
+        assert "mouse" in text
+        assert "/home/dana/settings.toml line 1" in text
+        assert "x (was n)" in text
+        assert "glyph: there is" in text
+        await press(pilot, "y")
+        assert app.clipboard == "/home/dana/settings.toml"
+        await press(pilot, "ctrl+t")
+        assert "colorblind-light" in screen_text(app)
+        await press(pilot, "escape", "escape")
+        assert app.screen is app.here
+
+
+async def test_ascii_and_the_bell_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[ReviewerApp] = []
+    monkeypatch.setattr("textual.app.App.bell", lambda self: rung.append(self))
+    app = ReviewerApp(FakeDesk(), watch=False, settings=Settings(glyphs="ascii", bell=False))  # type: ignore[arg-type]
+    async with running(app) as pilot:
+        await settle(pilot)
+        assert "xFAIL[#CRIT]+pass" in screen_text(app)
+        app.bell()
+        assert rung == []
+        app.settings = Settings(glyphs="ascii")
+        app.bell()
+        assert rung == [app]
