@@ -1,6 +1,7 @@
 """The tour: a few steps, each pointing at what stands on the screen. It takes no key away: all of
 them do what they always do, and a step is over when the person has done what it names."""
 
+from collections.abc import Callable
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,14 @@ class TourBox(LineBox):
     DEFAULT_CSS = """
     TourBox { layer: tour; position: absolute; width: 64; height: auto; }
     """
+
+    def __init__(self, moved: Callable[[], None]) -> None:
+        super().__init__()
+        self._moved = moved
+
+    def on_mount(self) -> None:
+        """What it points at may move at any time: an answer fills it, a region folds."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._moved())
 
 
 class Tour:
@@ -99,7 +108,7 @@ class Tour:
             return
         if self._box is None or self._box.screen is not here:
             self._close()
-            self._box = TourBox()
+            self._box = TourBox(self.place)
             here.mount(self._box)
         here.call_after_refresh(self.place)
 

@@ -10,9 +10,9 @@ import pytest
 from doors import PROGRAM, SUITE, V7, V8, Door, environment, passing
 
 COMMANDS = (
-    "demo", "init", "doctor", "backup", "schema", "suite", "import", "quarantine", "sources",
-    "score", "show", "scorecard", "sign", "verify", "keys", "serve", "notes", "labels", "judgments",
-    "merge", "compare", "trends", "search",
+    "demo", "init", "doctor", "backup", "restore", "schema", "suite", "import", "quarantine",
+    "sources", "score", "show", "scorecard", "sign", "verify", "keys", "serve", "notes", "labels",
+    "judgments", "merge", "compare", "trends", "search",
 )  # fmt: skip
 ACTS = ("list", "show", "check", "freeze", "diff")
 
@@ -44,7 +44,7 @@ def test_every_act_on_suites_has_help(door: Door, act: str) -> None:
         ["nonsense"], ["--nonsense"], ["import"], ["suite"], ["suite", "nonsense"], ["sign"],
         ["show"], ["show", "a/b/c/1", "--event", "x"], ["verify"], ["schema"],
         ["schema", "nonsense"],
-        ["backup"], ["--export-report"], ["keys", "trust"],
+        ["backup"], ["restore"], ["--export-report"], ["keys", "trust"],
         ["--export-report", "out", "--suite", SUITE, "--candidate", V8, "--format", "pdf"],
     ],
     ids=" ".join,

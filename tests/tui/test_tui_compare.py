@@ -73,6 +73,18 @@ async def test_one_key_leads_there_from_anywhere_and_esc_back(
         assert screen_text(app).splitlines()[0] == before
 
 
+async def test_angle_brackets_choose_the_candidate(desk: Desk) -> None:
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "C")
+        assert f"baseline {V7} → < {V8} >" in screen_text(app)
+        await press(pilot, "less_than_sign")
+        assert "no candidate further that way" in screen_text(app)
+        await press(pilot, "greater_than_sign")
+        assert "no candidate further that way" in screen_text(app)
+
+
 async def test_n_goes_to_the_next_change_and_f_shows_only_those(desk: Desk) -> None:
     app = shell(desk)
     async with running(app) as pilot:

@@ -198,6 +198,14 @@ async def test_a_refused_record_is_told_whole() -> None:
         assert "what to do  import with --candidate" in text
         await press(pilot, "n")
         assert "what to do  redact at the source" in screen_text(app)
+        await press(pilot, "N")
+        assert "what to do  import with --candidate" in screen_text(app)
+
+
+async def test_another_import_is_asked_for_from_the_jobs() -> None:
+    async with at_jobs(ImportingDesk.ready(), begun=False) as (app, pilot):
+        await press(pilot, "i")
+        assert type(app.screen).__name__ == "ImportScreen"
 
 
 async def test_quitting_while_an_import_goes_on_is_immediate() -> None:

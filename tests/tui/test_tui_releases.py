@@ -117,6 +117,17 @@ async def test_compare_begins_with_the_candidate_under_the_cursor(desk: Desk) ->
         assert f"→ < {V8} >" in screen_text(app)
 
 
+async def test_what_is_said_of_a_candidate_can_be_copied(desk: Desk) -> None:
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        app.visit(ReleasesScreen("suite", SUITE, V8))
+        await settle(pilot)
+        await press(pilot, "y")
+        assert V8 in app.clipboard
+        assert "promote" in app.clipboard.lower()
+
+
 async def test_a_suite_that_cannot_be_read_says_so_and_the_rest_is_shown(
     full: Door, desk: Desk
 ) -> None:

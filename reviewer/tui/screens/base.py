@@ -257,6 +257,11 @@ class DeskScreen(Asking[None]):
         self._news = [Span(f" {text}", style)]
         self.foot()
 
+    @property
+    def said(self) -> str:
+        """The news as text; empty without."""
+        return "".join(span.text for span in self._news).strip()
+
     def foot(self) -> None:
         """Draw the last two lines."""
         small = self.columns < 80 or self.app.size.height < 24

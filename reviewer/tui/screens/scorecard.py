@@ -32,6 +32,9 @@ def _is_red(row: Episode, cell: int) -> bool:
     return marks_of(row)[cell] in RED
 
 
+SEARCHING = "searching…"
+
+
 class ScorecardScreen(ScorecardWays):
     """Episodes by gates for one candidate, the verdict above, the cell's attempts below."""
 
@@ -148,6 +151,7 @@ class ScorecardScreen(ScorecardWays):
         at = cells.index(column) if column in cells else len(cells)
         start = Place(self.grid.row, at)
         missed = partial(self.say, "no more red cells that way")
+        self._hush()
         self._look(start, step, _is_red, missed, self._red_keys())
 
     def action_numbered(self, number: int) -> None:
@@ -163,6 +167,7 @@ class ScorecardScreen(ScorecardWays):
             return
         evidence = chosen[0].evidence[0]
         lost = f"{view.where(evidence)} is not among the rows shown: Esc drops the filter"
+        self._hush()
         self._to_evidence(evidence, partial(self.say, lost))
 
     def _to_evidence(self, evidence: Evidence, missed: Callable[[], None]) -> None:
@@ -209,7 +214,7 @@ class ScorecardScreen(ScorecardWays):
             self._arrive(place, missed)
             return
         keys, fetch = grid.keys, self._rows
-        self.say("searching…")
+        self.say(SEARCHING)
         self.ask(
             "seek",
             lambda: seek_among(start, step, keys, maybe(), fetch, match),
@@ -221,14 +226,19 @@ class ScorecardScreen(ScorecardWays):
         return None if isinstance(row, Group) else row
 
     def _arrive(self, place: Place | None, missed: Callable[[], None]) -> None:
+        if self.said == SEARCHING:
+            self._hush()
         if place is None:
             missed()
             return
+        self.grid.go(place.row, self.columns_of_cells[place.cell])
+        self.draw_cell()
+
+    def _hush(self) -> None:
+        """What was said is over: the person goes on."""
         if self._news:
             self._news = ()
             self.foot()
-        self.grid.go(place.row, self.columns_of_cells[place.cell])
-        self.draw_cell()
 
     # candidate, and what is done with it ----------------------------------------------------
 

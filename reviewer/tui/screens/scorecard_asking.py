@@ -33,6 +33,8 @@ from reviewer.tui.scorecard_reading import (
 from reviewer.tui.scorecard_seek import Episode
 from reviewer.tui.screens.run_acts import RunActs
 
+WAITING = "this fills by itself when an import or a run starts, here or elsewhere"
+
 SOON = 0.25
 """Seconds that a new reading may be put off without anybody noticing."""
 
@@ -302,7 +304,7 @@ class ScorecardAsking(RunActs):
             self.mount(start, after="#top")
             start.focus()
         self.head(start.take(suites, self.shell.desk.workspace, self.columns))
-        self.say("this fills by itself when an import or a run starts, here or elsewhere")
+        self.say(WAITING)
 
     def _start_over(self) -> None:
         """There is something to show: the grid takes the place of the first steps."""
@@ -311,7 +313,8 @@ class ScorecardAsking(RunActs):
         self.query(StartMenu).remove()
         self.grid.remove_class("-folded")
         self.drawer.remove_class("-folded")
-        self._news = ()
+        if self.said == WAITING:  # and not what an import that has just ended says
+            self._news = ()
         self.grid.focus()
 
     def _broken(self, suite: SuiteInfo) -> None:
