@@ -94,6 +94,7 @@ def _merge(arguments: argparse.Namespace) -> int:
                 "judgments": _plain(merged.judgments),
                 "notes": _plain(merged.notes),
                 "costs": _plain(merged.costs),
+                "leaks": _plain(merged.leaks),
                 "decisions": list(merged.decisions),
                 "problems": list(merged.problems),
             }
@@ -105,7 +106,8 @@ def _merge(arguments: argparse.Namespace) -> int:
         out(f"judgments: {_said(merged.judgments, '')}")
         out(f"notes: {_said(merged.notes, '')}")
         out(f"costs: {_said(merged.costs, '')}")
-    said = merged.labels, merged.judgments, merged.notes, merged.costs
+        out(f"looks for leaks: {_said(merged.leaks, '')}")
+    said = merged.labels, merged.judgments, merged.notes, merged.costs, merged.leaks
     _told(problem for one in said for problem in one.problems)
     for text in merged.problems:
         note(f"  {text}")

@@ -1,5 +1,5 @@
-"""Joining another person's store: its traces, labels, judgments and notes, by content. What is here
-stays as it is; what both have counts once; the other store is only read."""
+"""Joining another person's store: its traces, labels, judgments, notes and looks for leaks, by
+content. What is here stays as it is; what both have counts once; the other store is only read."""
 
 import shutil
 import sqlite3
@@ -25,7 +25,14 @@ from reviewer.desk import suites
 from reviewer.desk.costs import take_costs
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import INLINE_EVENTS, clock
-from reviewer.desk.merge_said import There, decisions_there, take_judgments, take_labels, take_notes
+from reviewer.desk.merge_said import (
+    There,
+    decisions_there,
+    take_judgments,
+    take_labels,
+    take_leaks,
+    take_notes,
+)
 from reviewer.desk.merge_traces import READER, Carrier, Shared, identify, refusals
 from reviewer.desk.said_files import Taken
 from reviewer.desk.workspace import Workspace
@@ -47,6 +54,7 @@ class Merged(NamedTuple):
     judgments: Taken
     notes: Taken
     costs: Taken
+    leaks: Taken
     decisions: tuple[str, ...]
     problems: tuple[str, ...]
 
@@ -155,6 +163,7 @@ class _Merge:
             judgments=take_judgments(self.there, renamed),
             notes=take_notes(self.there, renamed),
             costs=take_costs(self.there),
+            leaks=take_leaks(self.there),
             decisions=decisions_there(self.there),
             problems=tuple(self.problems),
         )

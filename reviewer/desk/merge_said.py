@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from reviewer.db.beside import broken_glass
-from reviewer.desk import judgment_files, label_files, note_files
+from reviewer.desk import judgment_files, label_files, leaks, note_files
 from reviewer.desk.errors import DeskError
 from reviewer.desk.said_files import Kind, Taken, join
 from reviewer.desk.traces import locate
@@ -54,6 +54,11 @@ def take_notes(there: There, renamed: Renamed) -> Taken:
         return note_files.placed(note, trace_id, sha_here)
 
     return _joined(note_files.KIND, there, here)
+
+
+def take_leaks(there: There) -> Taken:
+    """Join the looks for leaks, and what was said to take them back."""
+    return _joined(leaks.KIND, there, lambda check: check)
 
 
 def _same_evidence(there: There, renamed: Renamed, trace_id: str) -> tuple[str, str, str]:

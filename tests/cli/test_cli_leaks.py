@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.doors import Door, shipped
+from doors import Door, copied, shipped
 
 APPEAL = (
     "The chair came without the armrest I need. Your form does not work with my screen reader. "
@@ -157,3 +157,19 @@ def test_nothing_outweighs_a_critical_failure(door: Door) -> None:
         "not every frozen episode passed",
         "repeatability below policy",
     ]
+
+
+def test_a_merge_brings_looks_and_what_took_them_back(
+    door: Door, empty_template: Path, tmp_path: Path
+) -> None:
+    there = copied(empty_template, tmp_path / "there")
+    there.run("suite", "leaks", _training(there), "--suite", SUITE)
+    assert "looks for leaks: 1 added, 0 already there" in door.ok("merge", there.store).out
+    assert _looks(door) == _looks(there)
+    uid = _looks(there)[0]["check"]["uid"]
+    there.ok("suite", "leaks", "--withdraw", uid, "--reason", "the file was never used")
+    assert not _looks(door)[0]["withdrawn"]
+    said = json.loads(door.ok("merge", there.store, "--json").out)
+    assert (said["leaks"]["added"], said["leaks"]["known"]) == (1, 1)
+    assert _looks(door)[0]["withdrawn"] == "the file was never used"
+    door.healthy()
