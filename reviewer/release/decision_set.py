@@ -27,7 +27,7 @@ from reviewer.release.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.release.missing import evidence_gaps, review_gaps
+from reviewer.release.missing import evidence_gaps, open_review
 from reviewer.release.regression import lost_limit, not_worse_limit
 from reviewer.release.words import number, plural, seconds, usd
 
@@ -218,7 +218,7 @@ class _Made:
             f"{plural(review.pairs, 'pair')} labeled, {review.high - review.open_high} of "
             f"{plural(review.high, 'high flag')} closed"
         )
-        limit = self._gaps(review_gaps(self.evidence, self.shown), seen, wanted)
+        limit = self._gaps(open_review(self.evidence), seen, wanted)
         named = (one for one in review.rates if one.question == "passes")
         passed = next((one for one in named if one.value is not None), None)
         bounds = ""

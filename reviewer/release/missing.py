@@ -84,8 +84,13 @@ def _invalid(shown: Figures) -> list[Gap]:
 
 
 def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """Labels that the policy wants, and high flags that nobody has looked at. Beside a critical
-    failure those are not asked for: no label can lift it."""
+    """What is missing of the review for a promotion. Beside a critical failure high flags are not
+    asked for: no label can lift it."""
+    return open_review(evidence, flags=not shown.critical.count)
+
+
+def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
+    """Labels that the policy wants, and high flags that nobody has looked at."""
     review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
     made, found = review.pairs if review else 0, []
     if made < wanted:
@@ -99,15 +104,15 @@ def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
                 short=f"needs {more} more {pairs}",
             )
         )
-    if review is not None and review.open_high and not shown.critical.count:
-        flags = plural("high flag", review.open_high)
+    if flags and review is not None and review.open_high:
+        named_flags = plural("high flag", review.open_high)
         found.append(
             Gap(
                 text=f"review missing: {review.open_high} of {review.high} high flags open",
                 observed=f"{review.high - review.open_high} of {review.high} closed",
                 policy="every high flag closed by a label",
-                need=f"labels that close {review.open_high} {flags}",
-                short=f"needs {review.open_high} {flags} closed",
+                need=f"labels that close {review.open_high} {named_flags}",
+                short=f"needs {review.open_high} {named_flags} closed",
             )
         )
     return found

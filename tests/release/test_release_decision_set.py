@@ -110,6 +110,7 @@ def test_a_gate_says_what_would_decide_it() -> None:
         (with_policy(v8(), labels=LabelPolicy(min_pairs=4)), "D8", "NO EVIDENCE"),
         (replace(v8(), review=ReviewEvidence(high=2, open_high=1)), "D8", "NO EVIDENCE"),
         (replace(v8(), review=ReviewEvidence(high=2)), "D8", "PASS"),
+        (replace(v7(), review=ReviewEvidence(high=1, open_high=1)), "D8", "NO EVIDENCE"),
     ],
 )  # fmt: skip
 def test_each_gate_alone(subject: Evidence, gate: str, result: str) -> None:
