@@ -29,6 +29,8 @@ PAIRS = {
 }
 """Verbs that stand in one line of the help, there and back."""
 GAP = 2
+LEAST = 24
+"""Columns that words need to be read."""
 
 Row = tuple[str, str]
 
@@ -101,17 +103,22 @@ def _joined(there: Sequence[Binding], back: Sequence[Binding]) -> str:
 def help_lines(screen: Screen[Any], width: int) -> list[Line]:
     """The help of a screen: what it is for, what acts here, what acts everywhere."""
     about = keys.worded(" ".join(getattr(screen, "ABOUT", ())))
-    lines: list[Line] = [[Span(text)] for text in wrap(about, width)]
+    lines: list[Line] = [[Span(text)] for text in wrap(about, max(LEAST, width))]
     right = 38 if width < 90 else 44
     left = width - right - GAP
+    beside_it = left >= LEAST
+    if not beside_it:
+        left = right = width
     here = [[Span("here", "strong")], *_column(acts(type(screen)), left)]
     all_over = [[Span("everywhere", "strong")], *_column(keys.everywhere(), right)]
+    if not beside_it:
+        here, all_over = [*here, [], *all_over], []
     lines.append([])
     for number in range(max(len(here), len(all_over))):
         line = here[number] if number < len(here) else []
         room = left - sum(len(span.text) for span in line)
         beside = all_over[number] if number < len(all_over) else []
-        lines.append([*line, Span(" " * (room + GAP)), *beside])
+        lines.append([*line, Span(" " * (room + GAP)), *beside] if beside_it else line)
     if getattr(screen, "BLIND", False):
         return lines
     legend: list[Span] = []
@@ -126,7 +133,7 @@ def _column(rows: Sequence[Row], width: int) -> list[list[Span]]:
     room = max(8, *(len(pressed) for pressed, _ in rows if len(pressed) <= 12)) + GAP
     lines: list[list[Span]] = []
     for pressed, words in rows:
-        parts = wrap(words, width - room)
+        parts = wrap(words, max(8, width - room))
         if len(pressed) + GAP > room:
             lines.append([Span(pressed, "key")])
             lines += [[Span(" " * room), Span(part)] for part in parts]

@@ -127,7 +127,7 @@ class Tour:
         if elsewhere:
             screen = dict(SCREENS)[step.screen]
             step = Step("", "#foot", "above", f"It goes on at {screen}: {{tour}} goes there.")
-        text = wrap(worded(step.words), width - 4)
+        text = wrap(worded(step.words), max(8, width - 4))
         box.styles.width = width
         box.styles.offset = self._spot(here, step, len(text) + 3)
         box.show(self._lines(text, width, "↓" if step.side == "above" else "↑"))

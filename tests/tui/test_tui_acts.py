@@ -12,7 +12,7 @@ from test_tui_screens import running, shell
 from textual import actions
 from textual.binding import Binding
 from textual.screen import ModalScreen, Screen
-from tui_probe import press, settle, strips
+from tui_probe import press, screen_text, settle, strips
 
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.chrome import LineBox
@@ -204,6 +204,24 @@ async def test_whatever_can_be_clicked_does_something(name: str, full: Door) -> 
         assert clickable
         for action in clickable:
             assert does(type(app.screen), action), action
+    desk.close()
+
+
+@pytest.mark.parametrize("name", [*WAYS, "tour"])
+async def test_no_screen_breaks_however_small_the_terminal_is(name: str, full: Door) -> None:
+    desk = full.desk()
+    desk.reviewer = "robin"
+    app = shell(desk)  # type: ignore[arg-type]
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, *WAYS.get(name, ("question_mark", "space")))
+        whole = screen_text(app)
+        for width, height in ((1, 1), (1, 60), (7, 3), (40, 8), (300, 2), (80, 24)):
+            await pilot.resize_terminal(width, height)
+            await settle(pilot)
+            assert {strip.cell_length for strip in strips(app)} == {width}
+        if not isinstance(app.screen, ModalScreen):  # and the last lines may count seconds
+            assert screen_text(app).splitlines()[:-4] == whole.splitlines()[:-4]
     desk.close()
 
 

@@ -109,7 +109,13 @@ def faults(shown: Shown, end: bool = False) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ALTERNATIVES)
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(how, marks=[pytest.mark.nightly] if number else [])
+        for number, how in enumerate(ALTERNATIVES)
+    ],
+)
 def test_no_screen_lets_a_text_reach_the_terminal_as_more_than_text(
     full_of_it: Path, how: str
 ) -> None:

@@ -1,5 +1,6 @@
 """Jobs on screen: runs and imports in one list, paused, stopped, taken up again, opened."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -54,7 +55,11 @@ async def test_runs_and_imports_are_one_list(size: tuple[int, int]) -> None:
         await settle(pilot)
         desk.run.begin(("attack-014", 1), ("appeal-009", 1))
         desk.run.finish(("attack-014", 1))
-        await settle(pilot)
+        for _ in range(100):  # looked at ten times a second, at most
+            await settle(pilot)
+            if "1/9" in screen_text(app):
+                break
+            await asyncio.sleep(0.02)
         text = screen_text(app)
         assert "jobs 2" in text
         assert "2 at work, newest first" in text
