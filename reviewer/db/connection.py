@@ -178,6 +178,18 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
             raise StoreError(unwritten(path, error)) from error
 
 
+@contextmanager
+def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several questions about the store as it stands now, whatever others write meanwhile: counting
+    rows after reading the journal would else accuse whoever just added one."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def unwritten(path: Path, error: sqlite3.Error | OSError) -> str:
     """Why nothing was written to `path`, in a line of the workstation, and what helps."""
     number = error.errno if isinstance(error, OSError) else None

@@ -197,7 +197,8 @@ def episode_keys(
 ) -> dict[str, int]:
     """Keys of those of these episodes that the suite has."""
     # Bound one by one: json_each ends a name at a NUL in it, and a stranger's name may hold one.
-    wanted, found = list(names), {}
+    wanted = list(names)
+    found: dict[str, int] = {}
     for start in range(0, len(wanted), MOST_NAMES):
         some = wanted[start : start + MOST_NAMES]
         places = ",".join("?" * len(some))

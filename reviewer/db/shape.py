@@ -18,18 +18,18 @@ _ALL = (
 
 
 def strange(connection: sqlite3.Connection) -> list[str]:
-    """What stands in the schema and is not as the schema files of this store's version make it:
-    its kind and name. What is missing is no part of it: reading says so. Raises sqlite3.Error."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    made = _made(version)
-    found = connection.execute(_ALL).fetchall()
-    return [name for name, sql in found if made.get(name) != sql]
+    """What stands in the schema and is not as one of our schema files makes it: its kind and name.
+    What is missing is no part of it: reading says so. Raises sqlite3.Error."""
+    ours = _ours()
+    return [name for name, sql in connection.execute(_ALL).fetchall() if (name, sql) not in ours]
 
 
 @cache
-def _made(version: int) -> dict[str, str | None]:
-    """The schema of that version: what each part is made by."""
+def _ours() -> frozenset[tuple[str, str | None]]:
+    """Every part of the schema as it is made by, at each of its versions."""
+    found: set[tuple[str, str | None]] = set()
     with closing(sqlite3.connect(":memory:")) as empty:
-        for script in scripts()[:version]:
+        for script in scripts():
             empty.executescript(script.read_text(encoding="utf-8"))
-        return dict(empty.execute(_ALL).fetchall())
+            found.update(empty.execute(_ALL).fetchall())
+    return frozenset(found)

@@ -123,8 +123,9 @@ def _proved(file: Path, new: Path) -> Head:
 
 def _put(new: Path, store: Path, head: Head, replace: bool) -> Restored:
     """Give the proved copy the store's name. The caller holds the write lock."""
+    log = _with(store, "-wal")
     restored = Restored(head)
-    if store.exists() and store.stat().st_size:
+    if any(path.exists() and path.stat().st_size for path in (store, log)):
         if not replace:
             raise DeskError(
                 f"{store} is there: a backup does not overwrite it",
@@ -132,21 +133,27 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> Restored:
                 exit_code=2,
             )
         restored = Restored(head, _free_name(store), _only_one(store, head))
-    if restored.aside is not None:
+    if restored.aside is not None and store.exists():
         os.link(store, restored.aside)  # a crash in between leaves a store, the old one or the new
-    for suffix in ("-wal", "-shm"):
-        log = store.with_name(store.name + suffix)
-        if log.exists():  # of a damaged store; it must never be read with the new one
-            log.rename(f"{restored.aside or new}{suffix}")
+    if restored.aside is not None and log.exists():
+        log.rename(_with(restored.aside, "-wal"))  # it must never be read with the new one
+    for left in (log, _with(store, "-shm")):
+        left.unlink(missing_ok=True)
     _durable(store.parent)
     new.replace(store)
     _durable(store.parent)
     return restored
 
 
+def _with(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
 def _only_one(store: Path, head: Head) -> int | None:
     """See that nobody has the store open and fold its log into it; how many entries it is ahead.
     What cannot be read as a store is set aside as it is."""
+    if not (store.exists() and store.stat().st_size):
+        return None  # opening an empty file makes SQLite remove the log beside it
     try:
         with closing(reader(store)) as connection:
             ours = journal.head(connection)
@@ -170,7 +177,7 @@ def _in_use(store: Path) -> DeskError:
 
 def _free_name(store: Path) -> Path:
     number = 1
-    while (name := store.with_name(f"{store.name}.replaced-{number}")).exists():
+    while (name := _with(store, f".replaced-{number}")).exists() or _with(name, "-wal").exists():
         number += 1
     return name
 

@@ -6,6 +6,7 @@ from datetime import datetime
 import msgspec
 
 from reviewer.db import decisions, journal, proof, shape
+from reviewer.db.connection import one_moment
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.workspace import Workspace
@@ -15,6 +16,11 @@ from reviewer.trace.safetext import visible_line
 
 def intact(connection: sqlite3.Connection) -> None:
     """Schema, chain and file are whole, checked before every signature. Raises DeskError."""
+    with one_moment(connection):
+        _intact(connection)
+
+
+def _intact(connection: sqlite3.Connection) -> None:
     if strange := shape.strange(connection):
         named = ", ".join(map(visible_line, strange[:5]))
         raise DeskError(f"the store's schema is not ours: {named}", "restore a backup")

@@ -3,7 +3,7 @@
 import sqlite3
 
 from reviewer.db import index, journal, proof, shape
-from reviewer.db.connection import DAMAGE, StoreError, mode_of, reader, scripts
+from reviewer.db.connection import DAMAGE, StoreError, mode_of, one_moment, reader, scripts
 from reviewer.db.payload import frame_bytes, large_events, large_head
 from reviewer.desk.doctor_check import Check
 from reviewer.desk.doctor_signed import signed_checks
@@ -30,11 +30,12 @@ def examine(workspace: Workspace) -> list[Check]:
     except StoreError as error:
         return [*found, Check("store", False, str(error))]
     try:
-        found.append(_schema(connection))
-        if found[-1].ok is False:
-            return found  # what else it should hold is not there yet
-        found += content(connection)
-        found += signed_checks(workspace, connection)
+        with one_moment(connection):
+            found.append(_schema(connection))
+            if found[-1].ok is False:
+                return found  # what else it should hold is not there yet
+            found += content(connection)
+            found += signed_checks(workspace, connection)
         found += _permissions(workspace)
         left = index.pending_events(connection)
         text = "event rows and full text are complete"

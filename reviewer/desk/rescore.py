@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reviewer.db import facts, journal, payload, proof, registry
 from reviewer.db.codec import mask_of, pack_diagnostics
-from reviewer.db.connection import close_writer, transaction
+from reviewer.db.connection import close_writer, one_moment, transaction
 from reviewer.db.firsts import rebuild_firsts
 from reviewer.db.intake import replace_verdict
 from reviewer.db.migrate import open_writer
@@ -47,7 +47,9 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             rows = [row for row in rows if row.suite_id == suite_id]
             if not rows:
                 raise DeskError(f"no trace of a private suite {suite_id} is in this store")
-        if wrong := proof.faults(connection):
+        with one_moment(connection):
+            wrong = proof.faults(connection)
+        if wrong:
             # Judging anew would write a new digest over whatever was changed by other means.
             raise DeskError(
                 f"the store is not as its journal says: {'; '.join(wrong[:5])}",
