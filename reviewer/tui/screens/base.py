@@ -280,7 +280,7 @@ class DeskScreen(Asking[None]):
 
     def on_resize(self, event: Resize) -> None:
         self.redraw()
-        self.call_after_refresh(self.redraw)  # what is drawn by the size of a region, once it has it
+        self.call_after_refresh(self.redraw)  # by the size that a region has then
 
     def redraw(self) -> None:
         """Draw what depends on the width."""
