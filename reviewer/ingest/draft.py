@@ -305,12 +305,18 @@ def amount(value: Any) -> float | None:
     """A finite number from 0, else None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    if isinstance(value, int) and not -EXACT < value < EXACT:
-        try:
-            value = float(value)
-        except OverflowError:
-            return None
-    return value if math.isfinite(value) and value >= 0 else None
+    if not finite(value) or value < 0:
+        return None
+    return float(value) if value >= EXACT and isinstance(value, int) else value
+
+
+def finite(number: float) -> bool:
+    """Whether it is a number that a double holds. A JSON text may have 4,300 digits, and asking
+    `math.isfinite` for one of them is an OverflowError."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def measured(value: Any) -> float | None:
@@ -363,7 +369,7 @@ def clock(stamp: Any) -> tuple[str | None, str]:
 
 
 def _epoch(number: float) -> str | None:
-    if not math.isfinite(number) or number <= 0:
+    if not finite(number) or number <= 0:
         return None
     scale = next((s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9)
     try:
@@ -390,7 +396,7 @@ def elapsed_ms(start: Any, end: Any) -> float | None:
 
 
 def _seconds(number: float) -> float | None:
-    if isinstance(number, bool) or not math.isfinite(number) or number <= 0:
+    if isinstance(number, bool) or not finite(number) or number <= 0:
         return None
     return number / next(
         (s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9

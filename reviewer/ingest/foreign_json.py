@@ -1,7 +1,7 @@
 """JSON as other tools write it: read with forgiveness, and every forgiveness noted.
 
-Bare NaN and infinities become null, lone surrogates U+FFFD, a byte order mark is passed over.
-Depth is bounded before anything is parsed.
+Bare NaN and infinities, and numbers beyond a double, become null, lone surrogates U+FFFD, a byte
+order mark is passed over. Depth is bounded before anything is parsed.
 """
 
 import json
@@ -9,14 +9,20 @@ import re
 from typing import Any
 
 import msgspec
+import re2
 
 from reviewer.ingest.extent import MAX_DEPTH
 
 NAN = "NaN or Infinity in the file was read as null"
+HUGE = "a number in the file that no double holds was read as null"
 SURROGATE = "a lone surrogate in the file was replaced"
 NOT_UTF8 = "bytes that are not UTF-8 were replaced"
 _decode = msgspec.json.Decoder().decode
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([{\[])|[}\]]', re.DOTALL)
+_LATIN1 = re2.Options()
+_LATIN1.encoding = re2.Options.Encoding.LATIN1
+_MOST_DIGITS = 300
+_MANY_DIGITS = re2.compile(rb"[0-9]{300}", _LATIN1)
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -27,7 +33,9 @@ class NotJson(ValueError):
 def parse(raw: bytes, notes: set[str] | None = None) -> Any:
     """The value of `raw`; what had to be forgiven is added to `notes`. Raises NotJson."""
     try:
-        return _decode(raw)
+        # An integer of hundreds of digits would break whoever reckons with it.
+        if _MANY_DIGITS.search(raw) is None:
+            return _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     except RecursionError:
@@ -49,7 +57,13 @@ def _forgiving(raw: bytes, notes: set[str]) -> Any:
         notes.add(NAN)
 
     try:
-        value = json.loads(text, parse_constant=constant, parse_float=_finite(notes), strict=False)
+        value = json.loads(
+            text,
+            parse_constant=constant,
+            parse_float=_finite(notes),
+            parse_int=_held(notes),
+            strict=False,
+        )
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         raise NotJson(f"not valid JSON{where}") from None
@@ -63,6 +77,16 @@ def _finite(notes: set[str]) -> Any:
             notes.add(NAN)
             return None
         return value
+
+    return number
+
+
+def _held(notes: set[str]) -> Any:
+    def number(text: str) -> int | None:
+        if len(text) > _MOST_DIGITS:
+            notes.add(HUGE)
+            return None
+        return int(text)
 
     return number
 

@@ -1,0 +1,216 @@
+"""Small files of every format that can be imported, each in a folder of its own.
+
+Most are excerpts that stand in tests/data with their provenance; where a format needs several
+files, the folder holds them all. `main` is the file that is named to the import.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from doors import REPOSITORY, SHIPPED, V7
+
+from reviewer.ingest.readers import all_readers
+
+DATA = REPOSITORY / "tests" / "data"
+AGENTBENCH = "agentbench/Jan17v1/gpt-4o-mini/medagentbench-std"
+AGENTLAB = "agentlab/2024-08-01_10-20-52_GenericAgent_on_miniwob.ascending-numbers_64_e6d2d5"
+TERMINAL_BENCH = "terminal_bench/runs/2025-08-07__20-00-00"
+
+
+class Sample(NamedTuple):
+    """`folder` is below tests/data; `main` and `beside` are below `folder`. Only these files are
+    copied; an empty `beside` with a `main` in a folder of its own means the one file."""
+
+    folder: str
+    main: str
+    beside: tuple[str, ...] = ()
+    whole: bool = False
+    """The whole folder is copied: its layout is part of the format."""
+
+
+SAMPLES: dict[str, tuple[Sample, ...]] = {
+    "agentbench": (Sample(AGENTBENCH, "runs.jsonl", ("overall.json",)),),
+    "agentevals": (
+        Sample("langchain", "graph_trajectories.json"),
+        Sample("langchain", "agentevals_test_trajectories.json"),
+    ),
+    "agentlab": (Sample(AGENTLAB, "summary_info.json", whole=True),),
+    "atif": (
+        Sample("atif", "exmp02_atif.json"),
+        Sample("atif", "hello-world-context-summarization.trajectory.json", whole=True),
+        Sample("atif", "hermes-nemoflow-smoke__native-hermes-trajectory.json"),
+    ),
+    "gaia": (Sample("smolagents", "rows.jsonl"),),
+    "harbor": (
+        Sample("harbor/job", "write-report__ddddddd/result.json", whole=True),
+        Sample("harbor/job", "two-steps__eeeeeee/result.json", whole=True),
+    ),
+    "inspect": (
+        Sample("inspect", "tool_errors.json"),
+        Sample("inspect", "v0.3.41.eval"),
+        Sample("inspect", "user_and_critic.eval"),
+        Sample("inspect", "v0.3.135_pool.eval"),
+    ),
+    "jaeger": (Sample("jaeger", "k8s.json"),),
+    "langchain": (
+        Sample("langchain", "messages_to_dict.json"),
+        Sample("langchain", "lc_dumps.json"),
+    ),
+    "langfuse": (
+        Sample("langfuse", "microsoft-agent-2025-12-17.trace.json"),
+        Sample("langfuse", "openai-agents-2025-09-30.trace.json"),
+    ),
+    "mini-swe-agent": (
+        Sample("mini_swe_agent", "local.traj.json"),
+        Sample("mini_swe_agent", "run/demo__tools-1/demo__tools-1.traj.json", whole=True),
+    ),
+    "openai-agents": (Sample("openai_agents_sdk", "traces_ingest.json"),),
+    "openai-chat": (
+        Sample("openai_chat", "langgraph_openai_messages.json"),
+        Sample("openai_chat", "tau2_sft_excerpt.jsonl"),
+    ),
+    "openai-responses": (
+        Sample("openai_responses", "test_agent_with_function_tool_spans.json"),
+        Sample("openai_responses", "test_router_analytics_complete_workflow.json"),
+    ),
+    "openhands": (
+        Sample("openhands", "basic_interactions.json"),
+        Sample("openhands", "sdk_events.jsonl"),
+        Sample("openhands", "eval_output.jsonl"),
+    ),
+    "openinference": (Sample("openinference", "all-spans.json"),),
+    "osworld": (
+        Sample(
+            "osworld",
+            "traces/20250204-1/pyautogui/screenshot_a11y_tree/gpt-4o/libreoffice_calc/"
+            "163789f0-c895-4a50-8207-17cbdd56ec38/traj.jsonl",
+            whole=True,
+        ),
+    ),
+    "otlp": (
+        Sample("otlp", "pydantic_ai_v2.json"),
+        Sample("otlp", "vercel_ai_6.0.326.otlp.jsonl"),
+    ),
+    "swe-agent": (
+        Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),
+    ),
+    "swe-bench": (
+        Sample("swe_bench", "run_report.json"),
+        Sample("swe_bench", "check-harness.jsonl"),
+        Sample("swe_bench", "pandas-dev__pandas.95280573.pr_53652/report.json", whole=True),
+    ),
+    "tau-bench": (Sample("tau_bench", "gpt-4o-airline-excerpt.json"),),
+    "tau2-bench": (
+        Sample("tau2/dir", "results.json", whole=True),
+        Sample("tau2", "mock_single.json"),
+    ),
+    "tempo": (Sample("tempo", "tempo_export_with_batches.json"),),
+    "terminal-bench": (
+        Sample(
+            TERMINAL_BENCH,
+            "hello-world/hello-world.1-of-2.2025-08-07__20-00-00/results.json",
+            whole=True,
+        ),
+        Sample(TERMINAL_BENCH, "results.json", whole=True),
+    ),
+    "webarena": (Sample("webarena", "run_llama3-8b/render_0.html", whole=True),),
+    "webarena-verified": (
+        Sample("webarena_verified", "107/eval_result.json", whole=True),
+        Sample("webarena_verified", "108/eval_result.json", whole=True),
+    ),
+    "hal": (Sample("", "gaia_hal_1748_UPLOAD.json"),),
+    "native": (Sample("", f"{V7}.jsonl"),),
+}
+
+
+def formats() -> list[str]:
+    """Every reader's name; a test holds SAMPLES to it."""
+    return [reader.name for reader in all_readers()]
+
+
+def laid_out(sample: Sample, to: Path) -> Path:
+    """A copy of the sample below `to`; where its main file is."""
+    to.mkdir(parents=True)
+    if not sample.folder:
+        made = to / sample.main
+        if sample.main.endswith(".jsonl"):
+            shutil.copy(SHIPPED / "traces" / sample.main, made)
+        else:
+            made.write_text(json.dumps(hal_run()), encoding="utf-8")
+        return made
+    root = DATA / sample.folder
+    if sample.whole:
+        shutil.copytree(root, to / root.name)
+        return to / root.name / sample.main
+    for name in (sample.main, *sample.beside):
+        shutil.copy(root / name, to / name)
+    return to / sample.main
+
+
+def hal_run() -> dict[str, Any]:
+    """A HAL run file made up after the members that hal-harness writes: none is published as it
+    is."""
+    user = {"role": "user", "content": "How heavy is a lamp?"}
+    asked = {"name": "search", "arguments": '{"q": "lamp"}'}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": asked}],
+    }
+    seen = {"role": "tool", "tool_call_id": "c1", "content": "5 kg"}
+
+    def logged(number: int, messages: list[Any], answer: Any, task: str) -> dict[str, Any]:
+        return {
+            "id": f"call-{number}",
+            "parent_id": None,
+            "op_name": "openai.chat",
+            "weave_task_id": task,
+            "attributes": {"weave_task_id": task},
+            "inputs": {"model": "o3-mini", "messages": messages},
+            "output": {
+                "choices": [{"message": answer}],
+                "usage": {
+                    "prompt_tokens": 10,
+                    "completion_tokens": 2,
+                    "prompt_tokens_details": {"cached_tokens": 4},
+                },
+            },
+            "exception": None,
+            "started_at": f"2025-06-01T10:00:0{number}+00:00",
+        }
+
+    done = {"role": "assistant", "content": "It is 5 kg."}
+    return {
+        "config": {
+            "agent_name": "HAL Generalist",
+            "benchmark_name": "gaia",
+            "date": "2025-06-01",
+            "run_id": "gaia_hal_1748",
+            "agent_args": {"model_name": "o3-mini"},
+        },
+        "results": {
+            "accuracy": 0.5,
+            "successful_tasks": ["t-1"],
+            "failed_tasks": ["t-2"],
+            "total_cost": 1.25,
+            "latencies": {"t-1": {"total_time": 2.5}, "t-2": {}},
+        },
+        "raw_eval_results": {
+            "t-1": {"score": True, "explanation": "5 kg", "reward": 1.0},
+            "t-2": {"score": 0, "explanation": "x", "reward": 0.0, "taken_actions": [asked]},
+        },
+        "raw_logging_results": [
+            logged(3, [user, call, seen], done, "t-1"),
+            logged(2, [user], call, "t-1"),
+            logged(1, [user], {"role": "assistant", "content": "No idea."}, "t-2"),
+        ],
+        "task_prompts": {"t-1": "How heavy is a lamp?"},
+        "total_usage": {},
+        "total_cost": 1.25,
+        "git_info": {},
+        "agent_hash": "h",
+        "wall_clock_times": {"t-2": 4.0},
+        "task_step_counts": {"t-1": 3},
+    }

@@ -1,0 +1,128 @@
+"""What the program's own source may not do, whatever it is given: read off every module."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from doors import REPOSITORY
+
+SOURCES = sorted((REPOSITORY / "reviewer").rglob("*.py"))
+RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
+SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
+          "asyncio.create_subprocess_shell"}  # fmt: skip
+LOADS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve",
+         "yaml", "ruamel", "jsonpickle", "code", "codeop", "runpy"}  # fmt: skip
+NET = {"httpx", "requests", "urllib.request", "http.client", "aiohttp", "websockets", "socket",
+       "ftplib", "smtplib", "telnetlib", "ssl"}  # fmt: skip
+
+ITS_OWN_COPY = "reviewer/cli/head_start.py"
+"""Reads answers, pickled, from the pipe of a copy that it made of its own process."""
+MAY_REACH = {
+    "reviewer/cli/serve.py",  # listens, when asked to
+    "reviewer/run/candidates/openai_http.py",  # a judge or a candidate that a manifest names
+    "reviewer/release/attest/agent.py",  # the ssh-agent's socket on this machine
+}
+IN_ITS_OWN_ROOM = "reviewer/run/python_child.py"
+"""The process that a Python candidate runs in, which imports the candidate."""
+
+
+def place(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` for such an expression, else empty."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        front = dotted(node.value)
+        return f"{front}.{node.attr}" if front else ""
+    return ""
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+
+
+def held(names: set[str], wanted: set[str]) -> set[str]:
+    return {one for one in names if any(f"{one}.".startswith(f"{name}.") for name in wanted)}
+
+
+def faults(source: str, where: str) -> list[str]:
+    """What a module does that none may."""
+    tree = ast.parse(source)
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = dotted(node.func)
+        if name in RUNS_TEXT or name.removeprefix("builtins.") in RUNS_TEXT:
+            found.append(f"{where}:{node.lineno}: {name}()")
+        if name in SHELLS:
+            found.append(f"{where}:{node.lineno}: {name}()")
+        if any(keyword.arg == "shell" for keyword in node.keywords):
+            found.append(f"{where}:{node.lineno}: shell=")
+    names = set(imported(tree))
+    if where != ITS_OWN_COPY:
+        found += [f"{where}: imports {one}" for one in sorted(held(names, LOADS))]
+    if not where.startswith("reviewer/web/") and where not in MAY_REACH:
+        found += [f"{where}: imports {one}" for one in sorted(held(names, NET))]
+    return found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "eval('1')",
+        "import builtins\nbuiltins.exec('1')",
+        "import os\nos.system('ls')",
+        "import subprocess\nsubprocess.run('ls', shell=True)",
+        "import pickle",
+        "from yaml import load",
+        "def f():\n    import httpx",
+        "from urllib import request",
+    ],
+)
+def test_each_of_them_would_be_seen(source: str) -> None:
+    assert faults(source, "x.py")
+
+
+def test_no_module_runs_a_text_opens_a_shell_or_loads_objects() -> None:
+    assert len(SOURCES) > 300
+    told = [
+        one for path in SOURCES for one in faults(path.read_text(encoding="utf-8"), place(path))
+    ]
+    assert told == []
+
+
+def test_the_exceptions_are_needed() -> None:
+    """An exception that nothing needs any more is taken off the list."""
+    for where in (ITS_OWN_COPY, *MAY_REACH):
+        names = set(imported(ast.parse((REPOSITORY / where).read_text(encoding="utf-8"))))
+        assert held(names, LOADS | NET), where
+
+
+def test_modules_are_imported_by_names_of_our_own() -> None:
+    """`import_module` with a name that is not written out stands in few places, each of which makes
+    it from a table of ours; but for the candidate's own process, which is given it."""
+    places = set()
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and dotted(node.func).endswith("import_module"):
+                first = node.args[0]
+                if not isinstance(first, ast.Constant):
+                    places.add(place(path))
+    assert places == {
+        "reviewer/cli/main.py",
+        "reviewer/gates/__init__.py",
+        "reviewer/ingest/readers/__init__.py",
+        "reviewer/measure/__init__.py",
+        "reviewer/tui/scenes.py",
+        IN_ITS_OWN_ROOM,
+    }
