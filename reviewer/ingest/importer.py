@@ -117,6 +117,7 @@ class Batcher:
         self._resumed_from = self._done = start.records
         self._told = start
         self._stored: tuple[int, int, int, int] = start
+        self._shared = False
         self._now = now
         self._retried = retried
         self._begin: Begin = begin or partial(transaction, connection, store)
@@ -301,7 +302,8 @@ class Batcher:
                     "DELETE FROM quarantine WHERE source=? AND record=?", (self.source, record)
                 )
             stored = registry.progress(self.connection, self.source)
-            shared, tally = stored != self._stored, self._joined(stored)
+            self._shared = self._shared or stored != self._stored
+            tally = self._joined(stored)
             (pack,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM pack").fetchone()
             written = write_batch(
                 self.connection,
@@ -319,7 +321,7 @@ class Batcher:
             replaced.replace(self.connection, self.source, swaps, pack + 1, self._now())
             late.fill(self.connection, self._late, self._now())
             self._late = []
-            if shared:
+            if self._shared:
                 registry.settle_source(self.connection, self.source)
             self._stored = registry.progress(self.connection, self.source)
             self._told = self.tally
@@ -343,9 +345,10 @@ class Batcher:
 
     def _joined(self, stored: tuple[int, int, int, int]) -> Tally:
         """What to store as the source's progress. Another process may be reading the very same
-        file: what it has added since stays counted."""
+        file: what it has added since stays counted, and how far it came, which may be beyond where
+        this one is."""
         mine, told = self.tally, self._told
-        if stored == self._stored:
+        if not self._shared:
             return Tally(*(s + m - t for s, m, t in zip(stored, mine, told, strict=True)))
         records = max(stored[0], mine.records)
         return Tally(records, stored[1] + mine.added - told.added, mine.known, mine.refused)

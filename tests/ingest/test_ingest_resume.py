@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from doors import SUITE, Door, copied, lines, many, shipped
 
+from reviewer.ingest.importer import Batcher
+
 BATCH = 4000
 """More records than this are several transactions."""
 
@@ -144,6 +146,28 @@ def test_the_same_file_at_once(door: Door) -> None:
         (count, count, 0, 0, "done")
     ]
     assert "nothing added" in door.ok("import", path).err
+
+
+def test_a_file_that_another_process_takes_in_meanwhile_is_counted_once(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one comes to its end just before this one writes its first batch."""
+    count = BATCH + 700
+    path = door.file("t.jsonl", lines(many(count)))
+    flush, others = Batcher.flush, []
+
+    def late(self: Batcher, done: bool = False) -> None:
+        if not others:
+            others.append(door.outside("import", path))
+        flush(self, done)
+
+    monkeypatch.setattr(Batcher, "flush", late)
+    assert door.run("import", path).code == 0
+    assert [other.code for other in others] == [0]
+    whole(door, count)
+    assert door.rows("SELECT records, added, known, refused, state FROM source") == [
+        (count, count, 0, 0, "done")
+    ]
 
 
 @pytest.mark.slow
