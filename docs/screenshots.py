@@ -1,4 +1,4 @@
-"""Draw docs/screenshots/*.svg: the workstation on the example, in two sizes, without a terminal.
+"""Draw docs/screenshots/*.svg: the workstation on the example, in three sizes, without a terminal.
 
 Run `python docs/screenshots.py` after a change of a screen that the pictures show.
 """
@@ -20,7 +20,7 @@ from reviewer.tui.app import ReviewerApp
 from reviewer.tui.settings import Settings
 
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
-SIZES = ((80, 24), (140, 40))
+SIZES = ((80, 24), (100, 30), (200, 60))
 DARK = Settings(theme="dark")
 SCREENS: dict[str, tuple[str, ...]] = {
     "scorecard": (),

@@ -316,7 +316,7 @@ def test_byte_mutants_of_the_envelope_are_refused_or_the_same_decision(desk: Any
     assert 10 < accepted < len(good) / 10
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_structured_mutants_are_refused_or_the_same_decision(desk: Any, data: Any) -> None:
     good = promote(desk)

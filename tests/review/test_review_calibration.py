@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judge_builders import (
     FAMILY,
@@ -120,7 +120,6 @@ def test_in_point_mode_four_clean_labels_do_and_in_strict_mode_59() -> None:
     st.sampled_from([(0.9, 0.05), (0.75, 0.25), (0.5, 0.0), (1.0, 0.05), (0.0, 1.0), (0.97, 0.03)]),
     st.booleans(),
 )
-@settings(max_examples=settings().max_examples // 3)
 def test_so_many_more_are_enough_and_one_fewer_is_not(
     written: list[str], limits: tuple[float, float], strict: bool
 ) -> None:

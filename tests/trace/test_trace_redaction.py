@@ -234,7 +234,7 @@ def test_hostile_depth_is_one_hit_and_no_crash() -> None:
     assert REDACTOR.masked("[" * 5000) == "[" * 5000
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_an_exact_finding_is_always_suspect_however_it_is_spelled(data: st.DataObject) -> None:
     value = data.draw(values())
@@ -243,7 +243,7 @@ def test_an_exact_finding_is_always_suspect_however_it_is_spelled(data: st.DataO
         assert REDACTOR.suspect(raw)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(values())
 def test_what_is_masked_has_no_findings_and_masks_to_itself(value: Any) -> None:
     masked = REDACTOR.mask(value)
@@ -253,14 +253,14 @@ def test_what_is_masked_has_no_findings_and_masks_to_itself(value: Any) -> None:
         assert masked == value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.dictionaries(st.sampled_from(("a", "email", "note")), values(), max_size=3))
 def test_stepping_over_clean_parts_loses_nothing(record: dict[str, Any]) -> None:
     stepped = [hit for hit, _ in REDACTOR.findings_in_record(record)]
     assert sorted(stepped) == sorted(REDACTOR.findings(record))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.one_of(texts(), st.text(st.characters())))
 def test_free_text_never_raises_and_never_keeps_an_identifier(text: str) -> None:
     assert REDACTOR.findings(REDACTOR.masked(text)) == []

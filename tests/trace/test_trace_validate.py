@@ -350,7 +350,7 @@ def raw_records(draw: st.DrawFn) -> bytes:
     return raw
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(raw_records())
 def test_decode_succeeds_exactly_when_explain_finds_nothing(raw: bytes) -> None:
     explained = explain(raw, REDACTOR)
@@ -364,7 +364,7 @@ def test_decode_succeeds_exactly_when_explain_finds_nothing(raw: bytes) -> None:
         assert msgspec.json.encode(explained.trace) == msgspec.json.encode(record)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(st.binary(max_size=50), raw_records()))
 def test_no_bytes_crash_either_path_and_explaining_is_repeatable(raw: bytes) -> None:
     first = explain(raw, REDACTOR)

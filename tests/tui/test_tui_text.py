@@ -116,7 +116,7 @@ TEXTS = st.text(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(TEXTS, st.integers(8, 40))
 def test_wrapping_keeps_every_visible_character(text: str, width: int) -> None:
     document = Document([Block(text)], width)
@@ -127,7 +127,7 @@ def test_wrapping_keeps_every_visible_character(text: str, width: int) -> None:
     assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", wanted)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(TEXTS.filter(bool), st.integers(8, 40), st.data())
 def test_a_position_is_found_on_the_row_that_shows_it(
     text: str, width: int, data: st.DataObject

@@ -102,7 +102,7 @@ def read(reader: str, raw: bytes) -> None:
                 assert not any(code.startswith("shape:") for code in one.codes), one
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_odd_and_cut_files_cost_themselves_at_most(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(SAMPLES)))
@@ -116,7 +116,7 @@ def test_odd_and_cut_files_cost_themselves_at_most(data: st.DataObject) -> None:
     read(SAMPLES[name][0], raw)
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_odd_json_inside_texts_is_read_as_far_as_it_goes(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(SAMPLES)))
