@@ -29,6 +29,10 @@ class StoreError(Exception):
     """The store cannot be used as asked; the text says what, where, and the way out."""
 
 
+class Unmade(StoreError):
+    """A file with nothing in it yet: a store that another is just making, or never made."""
+
+
 DAMAGE = (
     sqlite3.Error,
     StoreError,
@@ -63,7 +67,7 @@ def reader(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA query_only=ON")
         _harden(connection)
         if not _identify(connection, path):
-            raise StoreError(f"{path}: is empty, and not a store yet: import makes it one")
+            raise Unmade(f"{path}: is empty, and not a store yet: import makes it one")
     except (sqlite3.Error, StoreError) as error:
         if connection is not None:
             connection.close()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from reviewer.db import contracts, registry
-from reviewer.db.connection import DAMAGE, StoreError
+from reviewer.db.connection import DAMAGE, StoreError, Unmade
 from reviewer.desk import overview, reports
 from reviewer.desk.errors import DeskError
 from reviewer.desk.finals import Finals
@@ -39,6 +39,7 @@ class Opened:
         self._finals, self._book = Finals(), Book()
         self._reports = reports.Reports(workspace, self._finals, self._book, embedding_model)
         self._readers = Readers(workspace.store)
+        self._made = False
         self._begun: Runs | None = None
         self._importing: ImportJobs | None = None
         self._judging: Judging | None = None
@@ -97,7 +98,19 @@ class Opened:
         return self._readers.version()
 
     def _has_store(self) -> bool:
-        return self.place.store.exists()
+        """Whether there is anything to ask. A store that an import or a run is just making has
+        nothing to say yet."""
+        if not self.place.store.exists():
+            return False
+        if not self._made:
+            try:
+                with self._readers.lend():
+                    self._made = True
+            except Unmade:
+                return False
+            except (StoreError, sqlite3.Error):
+                pass  # the question says what is wrong
+        return True
 
     def _info(self, connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
         found = overview.suite_infos(self.place, connection, suite_id)

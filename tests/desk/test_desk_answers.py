@@ -1,6 +1,8 @@
 """What the desk answers agrees with the report, with the commands and with itself."""
 
+import contextlib
 import json
+import sqlite3
 import threading
 from typing import Any
 
@@ -216,3 +218,20 @@ def test_every_kind_has_a_schema(desk: Desk) -> None:
     with pytest.raises(DeskError) as told:
         desk.schema("nonsense")
     assert told.value.exit_code == 2
+
+
+def test_a_store_that_is_just_being_made_has_nothing_to_say_yet(door: Door) -> None:
+    """As while the first run or import of a workspace writes its schema."""
+    door.store.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(door.store)) as making:
+        making.execute("PRAGMA journal_mode=WAL")
+    assert door.store.stat().st_size
+    desk = door.desk()
+    try:
+        assert [info.suite_id for info in desk.suites()][:1]
+        assert desk.sources() == []
+        assert desk.candidates(SUITE) == []
+        door.ok("import", door.suite / "traces")
+        assert len(desk.sources()) == 2
+    finally:
+        desk.close()
