@@ -289,7 +289,7 @@ async def test_a_label_takes_two_keys_and_is_durable_before_the_next_item() -> N
         assert "4 of 8 done" in screen_text(app)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_forty_pairs_by_keystrokes_alone() -> None:
     desk = ReviewDesk.ready(pairs=40)
     app = shell(desk)
@@ -662,7 +662,9 @@ def leaks(app: ReviewerApp) -> list[str]:
     return [leak for leak in LEAKS for text in seen if re.search(leak, text)]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [SIZES[0], *(pytest.param(size, marks=pytest.mark.nightly) for size in SIZES[1:])]
+)
 @pytest.mark.parametrize("kind", ["pair", "message"])
 async def test_nothing_rendered_names_candidate_gate_cost_or_judge(
     kind: str, size: tuple[int, int]

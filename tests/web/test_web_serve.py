@@ -274,7 +274,7 @@ async def test_no_program_outlives_a_server_that_dies(page: Served, number: int)
             assert await asyncio.to_thread(gone, programs)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_program_that_does_not_end_is_ended(page: Served) -> None:
     """Nobody waits for it longer than a while."""
     ours = page.address.rstrip("/").rpartition("/")[0]
