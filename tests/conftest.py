@@ -18,6 +18,11 @@ settings.register_profile("night", parent=settings.get_profile("day"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are processors: a third of the time is waiting for other programs."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What the person who runs the tests has set for the workstation is left alone."""
