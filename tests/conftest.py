@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 # A slow machine is not a wrong answer: neither an example nor its making is ever timed.
 settings.register_profile(
-    "day", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "day", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("night", parent=settings.get_profile("day"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
