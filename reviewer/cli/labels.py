@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reviewer.cli.opening import desk_of, workspace_of
-from reviewer.cli.say import fail, note, out, out_json
+from reviewer.cli.say import counted, fail, note, out, out_json
 from reviewer.contract.errors import Problem
 from reviewer.contract.folder import read_bytes
 from reviewer.desk.errors import DeskError
@@ -44,7 +44,7 @@ def _export(arguments: argparse.Namespace) -> int:
             handle.write(data)
     except FileExistsError as error:
         raise DeskError(f"{target} exists: name a new file", exit_code=2) from error
-    note(f"wrote {target}, {_counted(count, noun)}")
+    note(f"wrote {target}, {counted(count, noun)}")
     return 0
 
 
@@ -120,15 +120,11 @@ def _merge(arguments: argparse.Namespace) -> int:
 
 
 def _said(taken: Taken, noun: str) -> str:
-    words = [f"{_counted(taken.added, noun) if noun else taken.added} added"]
+    words = [f"{counted(taken.added, noun) if noun else taken.added} added"]
     words.append(f"{taken.known} already there")
     if taken.refused:
         words.append(f"{taken.refused} refused")
     return ", ".join(words)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _told(problems: Iterable[Problem]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from reviewer.cli.opening import workspace_of
-from reviewer.cli.say import fail, note, out, out_json, table
+from reviewer.cli.say import counted, fail, note, out, out_json, table
 from reviewer.desk import leaks, suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reviewers import reviewer_name
@@ -63,8 +63,8 @@ def _frozen(workspace: Workspace) -> list[str]:
 
 def _say(check: LeakCheck) -> None:
     where = visible_line(check.file)
-    seen = f"{check.texts:,} texts of {check.records:,} records"
-    out(f"{check.suite_id}: {len(check.leaks)} episodes found in {where} ({seen})")
+    seen = f"{counted(check.texts, 'text')} of {counted(check.records, 'record')}"
+    out(f"{check.suite_id}: {counted(len(check.leaks), 'episode')} found in {where} ({seen})")
     if check.leaks:
         table(
             [
@@ -82,13 +82,15 @@ def _say(check: LeakCheck) -> None:
         held = f"candidate {check.candidate_id}" if check.candidate_id else "every candidate"
         out(f"  this holds the release of {held} on {check.suite_id}")
     how = f"near is a Jaccard index of at least {check.threshold:g} of runs of three words"
-    note(f"{check.compared} requests compared: {how}; at it, {check.missed:.2%} may be missed")
+    note(
+        f"{counted(check.compared, 'request')} compared: {how}; at it, {check.missed:.2%} may be missed"
+    )
     if check.short:
-        note(f"{check.short} requests are short: only their exact words can be found")
+        note(f"short, so that only the exact words can be found: {counted(check.short, 'request')}")
     if check.silent:
-        note(f"{check.silent} episodes have no request: not measured")
+        note(f"without a request, not measured: {counted(check.silent, 'episode')}")
     if check.unread:
-        note(f"{check.unread} records could not be read: not measured")
+        note(f"could not be read, not measured: {counted(check.unread, 'record')}")
     if check.uid:
         note(f"kept as {check.uid[:12]}")
 

@@ -111,3 +111,8 @@ def worded(line: str, sides: tuple[str, str] = ("before", "after")) -> str:
     if sign == "~" or rest.startswith(("changed ", "added ", "removed ")):
         return rest
     return f"{sides[0] if sign == '-' else sides[1]}: {rest}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 record`, `2 records`, `12,000 records`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

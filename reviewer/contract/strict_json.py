@@ -96,7 +96,9 @@ def loads(
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
-        raise ContractError(file, "$", f"not JSON: {error.msg} at {where}") from None
+        raise ContractError(
+            file, "$", f"not JSON: {error.msg.removesuffix(' at')} at {where}"
+        ) from None
     if parser.duplicates or parser.refused or _SURROGATE.search(text):
         problems = list(_problems(file, value, parser))
         if problems:

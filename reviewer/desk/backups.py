@@ -112,6 +112,8 @@ def _proved(file: Path, new: Path) -> Head:
             bring_up_to_date(new)
             with closing(reader(new)) as connection:
                 wrong = [f"{c.name}: {c.text}" for c in content(connection) if c.ok is False]
+    except StoreError as error:
+        raise DeskError(str(error), "another backup") from error
     except DAMAGE as error:
         raise DeskError(f"{file}: cannot be read as a store ({error})", "another backup") from error
     if wrong:

@@ -227,7 +227,7 @@ def _looked(
         if seen.texts % 1000 == 0:
             on_text(path, seen.texts)
     if not seen.texts:
-        raise Unreadable("no text in it")
+        raise Unreadable("no record in it could be read" if seen.unread else "no text in it")
     at = clock()
     return [
         LeakCheck(

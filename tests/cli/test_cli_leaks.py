@@ -173,3 +173,9 @@ def test_a_merge_brings_looks_and_what_took_them_back(
     assert (said["leaks"]["added"], said["leaks"]["known"]) == (1, 1)
     assert _looks(door)[0]["withdrawn"] == "the file was never used"
     door.healthy()
+
+
+def test_a_file_cut_off_in_its_only_record_says_so(door: Door) -> None:
+    said = door.run("suite", "leaks", door.file("cut.jsonl", '{"a": "b'), "--suite", SUITE)
+    assert said.code == 20
+    assert "cut.jsonl: no record in it could be read" in said.err + said.out
