@@ -82,9 +82,8 @@ def _say(check: LeakCheck) -> None:
         held = f"candidate {check.candidate_id}" if check.candidate_id else "every candidate"
         out(f"  this holds the release of {held} on {check.suite_id}")
     how = f"near is a Jaccard index of at least {check.threshold:g} of runs of three words"
-    note(
-        f"{counted(check.compared, 'request')} compared: {how}; at it, {check.missed:.2%} may be missed"
-    )
+    compared = counted(check.compared, "request")
+    note(f"{compared} compared: {how}; at it, {check.missed:.2%} may be missed")
     if check.short:
         note(f"short, so that only the exact words can be found: {counted(check.short, 'request')}")
     if check.silent:

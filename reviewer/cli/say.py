@@ -9,18 +9,8 @@ import os
 import sys
 from typing import Any
 
+from reviewer.release.marks import WORDS
 from reviewer.trace.safetext import visible, visible_line
-
-MARKS = {
-    "pass": "pass",
-    "fail": "FAIL",
-    "critical": "critical FAIL",
-    "not_measured": "not measured",
-    "infra": "infra error",
-    "missing": "missing",
-    "quarantined": "quarantined",
-}
-"""The words of the screens for what a gate or an attempt came to."""
 
 _asked = False
 
@@ -44,7 +34,7 @@ def moving() -> bool:
 
 def mark(kind: str) -> str:
     """The word of a mark."""
-    return MARKS.get(kind, kind.replace("_", " "))
+    return WORDS.get(kind, kind.replace("_", " "))
 
 
 def out(text: str = "") -> None:

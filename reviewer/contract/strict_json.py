@@ -95,10 +95,9 @@ def loads(
             parse_float=parser.real,
         )
     except json.JSONDecodeError as error:
+        what = error.msg.removesuffix(" at")
         where = f"line {error.lineno} column {error.colno}"
-        raise ContractError(
-            file, "$", f"not JSON: {error.msg.removesuffix(' at')} at {where}"
-        ) from None
+        raise ContractError(file, "$", f"not JSON: {what} at {where}") from None
     if parser.duplicates or parser.refused or _SURROGATE.search(text):
         problems = list(_problems(file, value, parser))
         if problems:

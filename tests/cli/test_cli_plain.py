@@ -13,7 +13,7 @@ import pytest
 from doors import PROGRAM, SUITE, V7, V8, Door, copied, environment
 from labelers import labeled
 
-from reviewer.cli.say import MARKS
+from reviewer.release.marks import WORDS
 from reviewer.tui.theme import STATES
 
 ATTACK = f"{SUITE}/{V7}/attack-014/1"
@@ -111,7 +111,7 @@ def test_columns_are_for_terminals_that_people_look_at(told: Door) -> None:
 
 
 def test_the_words_are_those_of_the_screens() -> None:
-    assert {name: state.word for name, state in STATES.items() if name in MARKS} == MARKS
+    assert {name: state.word for name, state in STATES.items() if name in WORDS} == WORDS
 
 
 def test_progress_is_lines_where_nothing_may_move(told: Door) -> None:
