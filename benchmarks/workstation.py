@@ -61,9 +61,9 @@ def start_shown(screen: Screen) -> bool:
 
 
 def cursor(screen: Screen) -> str:
-    """Where the cursor of the grid stands: the rows seen, its line, and its row."""
+    """Where the cursor of the grid stands: the rows seen, its line, and its row with its cell."""
     seen = next((found[0] for line in screen if (found := _SEEN.search(line))), "")
-    lines = [f"{n} {line[:24]}" for n, line in enumerate(screen[:28]) if line.startswith("›")]
+    lines = [f"{n} {line}" for n, line in enumerate(screen[:28]) if line.startswith("›")]
     return f"{seen} {lines}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.segment import Segment
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.widget import Widget
 
 from reviewer.tui.app import ReviewerApp
 
@@ -37,12 +38,23 @@ async def settle(pilot: Pilot[None]) -> None:
     assert isinstance(app, ReviewerApp)
     for _ in range(1000):
         await pilot.pause()
-        if app.background.idle():
+        if app.background.idle() and _drawn(app):
             await pilot.pause()
-            if app.background.idle():
+            if app.background.idle() and _drawn(app):
                 return
         await asyncio.sleep(0.005)
     raise AssertionError("the screen never came to rest")
+
+
+def _drawn(app: ReviewerApp) -> bool:
+    """Whether nothing waits to be laid out, painted or told: a pause ends earlier when busy."""
+    screen = app.screen
+    widgets = (screen, *screen.walk_children(Widget))
+    if screen._dirty_widgets or any(
+        widget._layout_required or widget._repaint_required for widget in widgets
+    ):
+        return False
+    return not any(node.message_queue_size or node._next_callbacks for node in (app, *widgets))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
