@@ -77,6 +77,15 @@ def reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def reader_if_made(path: Path) -> sqlite3.Connection | None:
+    """As `reader`; None where there is no store, or one that another thread or process is only
+    making. Raises StoreError."""
+    try:
+        return reader(path) if path.exists() else None
+    except Unmade:
+        return None
+
+
 def writer(path: Path) -> sqlite3.Connection:
     """A connection for `transaction`; settings are read back, since durability rests on them.
 

@@ -9,7 +9,7 @@ from reviewer.contract.errors import ContractError
 from reviewer.contract.folder import candidate_files
 from reviewer.contract.model import Candidate
 from reviewer.db import registry
-from reviewer.db.connection import reader
+from reviewer.db.connection import reader_if_made
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import Runnable, RunOrder
@@ -33,14 +33,12 @@ def check_numbers(order: RunOrder) -> None:
 
 def hold(workspace: Workspace, suite_id: str) -> suites.Held:
     """A private suite that may be run now. Raises DeskError."""
-    if workspace.store.exists():
-        connection = reader(workspace.store)
-        try:
-            held = suites.hold(workspace, connection, suite_id)
-        finally:
+    connection = reader_if_made(workspace.store)
+    try:
+        held = suites.hold(workspace, connection, suite_id)
+    finally:
+        if connection is not None:
             connection.close()
-    else:
-        held = suites.hold(workspace, None, suite_id)
     if held.folder is None or held.suite.probe:
         raise DeskError(f"{suite_id} is a probe: its traces are imported, it cannot be run")
     return held

@@ -34,7 +34,7 @@ from reviewer.contract.values import (
     load_trusted_rubric,
 )
 from reviewer.db import contracts, registry
-from reviewer.db.connection import reader
+from reviewer.db.connection import reader_if_made
 from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import Workspace
 
@@ -83,9 +83,9 @@ def state_of(folder: Path) -> tuple[SuiteState | None, str]:
 
 def judged_under(workspace: Workspace, suite_id: str) -> str | None:
     """The digest under which this store's traces of a suite were judged, None without any."""
-    if not workspace.store.exists():
+    connection = reader_if_made(workspace.store)
+    if connection is None:
         return None
-    connection = reader(workspace.store)
     try:
         row = registry.suite_row(connection, suite_id)
     finally:

@@ -4,17 +4,20 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
+from reviewer.tui.ahead import bring
 from reviewer.tui.ending import SIGNALS, crash_console, ended_by_signals
 from reviewer.tui.filters import AsciiOnly, SafeText, plain_terminal
 from reviewer.tui.keys import bind
 from reviewer.tui.settings import Settings, read
 from reviewer.tui.theme import DEFAULTS
+from reviewer.tui.tidy import Tidy, tidied_in_pauses
 from reviewer.tui.touring import Touring
 
 if TYPE_CHECKING:
@@ -118,6 +121,8 @@ class ReviewerApp(Touring):
         self._watching = watch
         self._stop = threading.Event()
         self._trail: list[DeskScreen] = []
+        self._tidy = Tidy()
+        self._brought = False
         self._offer_tour = tour
         if ascii_only is None:
             glyphs = self.settings.glyphs
@@ -146,7 +151,7 @@ class ReviewerApp(Touring):
             self.first_time()
         if self._watching:
             threading.Thread(target=self._watch, name="watch", daemon=True).start()
-            self.set_interval(1.0, self.live.tick)
+            self.set_interval(1.0, self._tick)
         self.call_after_refresh(self.live.begin, self._orders)
 
     @property
@@ -219,6 +224,18 @@ class ReviewerApp(Touring):
             return
         self.push_screen(ErrorScreen.of(error, again))
 
+    async def on_event(self, event: events.Event) -> None:
+        """As the tour's; the reader's hands are seen to move."""
+        if isinstance(event, events.InputEvent):
+            self._tidy.touched()
+        await super().on_event(event)
+
+    def _tick(self) -> None:
+        self.live.tick()
+        if self._tidy.tick(resting=self.background.idle()) and not self._brought:
+            self._brought = True
+            bring()
+
     # the store ---------------------------------------------------------------------------------
 
     def _watch(self) -> None:
@@ -260,7 +277,7 @@ def run(
     settings = settings or read()
     app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour)
     app.error_console = crash_console()
-    with ended_by_signals(app):
+    with ended_by_signals(app), tidied_in_pauses():
         app.run(mouse=settings.mouse)
     code = app.return_code or 0
     return code if code in (0, *(128 + number for number in SIGNALS)) else BROKEN

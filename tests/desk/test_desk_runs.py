@@ -41,6 +41,16 @@ def desk(door: Door) -> Any:
     found.close()
 
 
+def test_a_run_begins_beside_one_that_is_only_making_the_store(desk: Desk, door: Door) -> None:
+    """Two begun at once: the file is there, and nothing in it yet."""
+    door.store.parent.mkdir(exist_ok=True)
+    door.store.touch(mode=0o600)
+    assert [one.problem for one in desk.runnable(SUITE)] == ["", ""]
+    assert SUITE in [one.suite_id for one in desk.suites()]
+    assert ended(desk.start_run(order(V8))).state == "done"
+    door.healthy()
+
+
 def test_a_run_fills_the_plan_and_gives_the_figures_of_the_articles(desk: Desk, door: Door) -> None:
     assert [(r.candidate_id, r.kind, r.made, r.missing, r.problem)
             for r in desk.runnable(SUITE)] == [

@@ -114,9 +114,11 @@ class ScorecardScreen(ScorecardWays):
         desk = self.shell.desk
 
         def read() -> "tuple[CellLine, Ready] | None":
+            from reviewer.tui.screens.trace_reader import read_whole
+
             for line in attempts():
                 if line.trace_id is not None:
-                    return line, (desk.trace(line.trace_id), desk.notes(line.trace_id))
+                    return line, read_whole(desk, line.trace_id)
             return None
 
         self.ask("enter", read, partial(self._open, gate))
@@ -128,9 +130,9 @@ class ScorecardScreen(ScorecardWays):
         from reviewer.tui.screens.trajectory import TrajectoryScreen
 
         line, ready = found
-        screen = TrajectoryScreen(ready[0].trace_id, line.seq, gate)
+        screen = TrajectoryScreen(ready.trace.trace_id, line.seq, gate)
         screen.ready = ready
-        self.shell.trace_id = ready[0].trace_id
+        self.shell.trace_id = ready.trace.trace_id
         keys, at = self.grid.keys, self.grid.row
         if self.rows.groups:
             at -= sum(key < 0 for key in keys[:at])

@@ -4,7 +4,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -22,18 +22,38 @@ from reviewer.tui.lines import Span
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.valueview import ValueView
 
+if TYPE_CHECKING:
+    from reviewer.desk.protocol import DeskProtocol
+
 WAIT = 0.03
 """Seconds that lines of the list are waited for; what takes longer is drawn when it has come."""
 BLOCK = 32
 """Lines that are read at once."""
+SHORT_LIST = 2 * BLOCK
+"""Events of a trace at most, for their list to be read with it."""
 TALL, TALL_CONTRACT, CONTRACT = 36, 12, 6
 """Rows of the contract at most: on a screen of so many rows, and on a lower one."""
 HELD = 64
 """Blocks of lines that are kept."""
 
 
-Ready = tuple[TraceView, list[NoteView]]
-"""A trace, and what people noted on it."""
+class Ready(NamedTuple):
+    """A trace, what people noted on it, and the list of its events where that is short."""
+
+    trace: TraceView
+    notes: list[NoteView]
+    blocks: tuple[list[EventRow], ...] = ()
+
+
+def read_whole(desk: "DeskProtocol", trace_id: str) -> Ready:
+    """What the first frame of a trace shows. Raises DeskError."""
+    trace, notes = desk.trace(trace_id), desk.notes(trace_id)
+    if trace.events > SHORT_LIST:
+        return Ready(trace, notes)
+    firsts = range(0, trace.events, BLOCK)
+    counts = [min(BLOCK, trace.events - first) for first in firsts]
+    blocks = map(desk.events, [trace_id] * len(counts), firsts, counts)
+    return Ready(trace, notes, tuple(map(list, blocks)))
 
 
 class Regions(Container):
@@ -119,10 +139,13 @@ class TraceReader(DeskScreen):
         desk, asked = self.shell.desk, self.shell.version
 
         def land(found: Ready) -> None:
-            trace, notes = found
+            trace, notes, blocks = found
             self.trace_id = self.shell.trace_id = trace.trace_id
             self.trace, self.notes, self.matches, self.only = trace, notes, [], None
-            self._come.clear()
+            self._come = {
+                (trace.trace_id, number * BLOCK, len(block)): block
+                for number, block in enumerate(blocks)
+            }
             self.grid.set_keys(range(trace.events))
             target = seq if seq is not None else trace.first_finding_seq
             self.grid.go(self.position(target) if target is not None else 0)
@@ -143,7 +166,7 @@ class TraceReader(DeskScreen):
         if ready is not None:
             land(ready)
         else:
-            self.ask("trace", lambda: (desk.trace(trace_id), desk.notes(trace_id)), land)
+            self.ask("trace", lambda: read_whole(desk, trace_id), land)
 
     def arrived(self) -> None:
         """Another trace is on the screen, or this one has changed."""

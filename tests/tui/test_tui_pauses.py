@@ -1,0 +1,107 @@
+"""What the workstation does while nobody types, so that no key waits for it."""
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from fake_desk import FakeDesk
+from tui_probe import settle
+
+from reviewer.tui import ahead, app, tidy
+from reviewer.tui.app import ReviewerApp
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    now = [100.0]
+    monkeypatch.setattr(tidy, "monotonic", lambda: now[0])
+    yield now
+    gc.unfreeze()
+
+
+def _used(smaller: int) -> None:
+    """As many smaller collections as a while of work makes."""
+    for _ in range(smaller):
+        gc.collect(1)
+
+
+def test_garbage_is_looked_for_only_while_nobody_types(clock: list[float]) -> None:
+    with tidy.tidied_in_pauses():
+        one = tidy.Tidy()
+        clock[0] += 0.9
+        assert not one.tick(resting=True)
+        clock[0] += 0.2
+        one.touched()
+        assert not one.tick(resting=True)
+        clock[0] += 1.0
+        before = gc.get_freeze_count()
+        assert one.tick(resting=True)
+        assert gc.get_freeze_count() > before, "what the program is made of is left out from now on"
+        assert not one.tick(resting=True), "there is none yet"
+
+
+def test_no_pause_is_the_first_while_something_is_read(clock: list[float]) -> None:
+    with tidy.tidied_in_pauses():
+        one = tidy.Tidy()
+        clock[0] += 5
+        gc.collect()
+        before = gc.get_freeze_count()
+        assert not one.tick(resting=False)
+        assert gc.get_freeze_count() == before
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="collects a little at a time by itself")
+def test_a_pause_after_much_work_has_a_full_collection_and_no_key_had(clock: list[float]) -> None:
+    with tidy.tidied_in_pauses():
+        one = tidy.Tidy()
+        clock[0] += 5
+        assert one.tick(resting=True)
+        _used(50)
+        assert gc.get_count()[2] >= 50, "none came by itself"
+        one.touched()
+        assert not one.tick(resting=True)
+        clock[0] += 5
+        assert one.tick(resting=False)
+        assert gc.get_count()[2] == 0
+
+
+def test_the_limits_of_before_are_put_back() -> None:
+    before = gc.get_threshold()
+    with tidy.tidied_in_pauses():
+        assert gc.get_threshold()[2] == tidy.AT_MOST
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
+
+
+async def test_the_first_pause_brings_in_what_may_be_asked_for_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    brought: list[bool] = []
+    monkeypatch.setattr(app, "bring", lambda: brought.append(True))
+    monkeypatch.setattr(tidy, "PAUSE", 0.0)
+    shell = ReviewerApp(FakeDesk(), watch=True)
+    try:
+        async with shell.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            for _ in range(40):
+                await pilot.pause(0.1)
+                if brought:
+                    break
+            await pilot.pause(1.2)
+    finally:
+        gc.unfreeze()
+    assert brought == [True]
+
+
+def test_what_is_brought_is_there_and_nothing_large_comes_with_it() -> None:
+    """In a process of its own: others have brought in everything already."""
+    code = (
+        "import sys, reviewer.tui.app; from reviewer.tui.ahead import NEXT, bring;"
+        "bring().join(); print([name for name in NEXT if name not in sys.modules],"
+        " [name for name in ('pydantic', 'numpy', 'httpx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.stderr) == ("[] []", "")
+    assert len(set(ahead.NEXT)) == len(ahead.NEXT)
