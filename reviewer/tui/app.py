@@ -232,7 +232,7 @@ class ReviewerApp(Touring):
 
     def _tick(self) -> None:
         self.live.tick()
-        if self._tidy.tick(resting=self.background.idle()) and not self._brought:
+        if self._tidy.tick() and not self._brought:
             self._brought = True
             bring()
 

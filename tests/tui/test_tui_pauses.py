@@ -30,26 +30,16 @@ def _used(smaller: int) -> None:
 def test_garbage_is_looked_for_only_while_nobody_types(clock: list[float]) -> None:
     with tidy.tidied_in_pauses():
         one = tidy.Tidy()
-        clock[0] += 0.9
-        assert not one.tick(resting=True)
+        clock[0] += 0.4
+        assert not one.tick()
         clock[0] += 0.2
         one.touched()
-        assert not one.tick(resting=True)
+        assert not one.tick()
         clock[0] += 1.0
         before = gc.get_freeze_count()
-        assert one.tick(resting=True)
+        assert one.tick()
         assert gc.get_freeze_count() > before, "what the program is made of is left out from now on"
-        assert not one.tick(resting=True), "there is none yet"
-
-
-def test_no_pause_is_the_first_while_something_is_read(clock: list[float]) -> None:
-    with tidy.tidied_in_pauses():
-        one = tidy.Tidy()
-        clock[0] += 5
-        gc.collect()
-        before = gc.get_freeze_count()
-        assert not one.tick(resting=False)
-        assert gc.get_freeze_count() == before
+        assert not one.tick(), "there is none yet"
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="collects a little at a time by itself")
@@ -57,13 +47,16 @@ def test_a_pause_after_much_work_has_a_full_collection_and_no_key_had(clock: lis
     with tidy.tidied_in_pauses():
         one = tidy.Tidy()
         clock[0] += 5
-        assert one.tick(resting=True)
-        _used(50)
-        assert gc.get_count()[2] >= 50, "none came by itself"
+        assert one.tick()
+        _used(30)
+        assert gc.get_count()[2] >= 30, "none came by itself"
         one.touched()
-        assert not one.tick(resting=True)
+        assert not one.tick()
+        _used(40)
+        assert one.tick(), "it cannot be put off for ever"
+        _used(20)
         clock[0] += 5
-        assert one.tick(resting=False)
+        assert one.tick()
         assert gc.get_count()[2] == 0
 
 
