@@ -3,6 +3,7 @@ again that has not changed."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Container, Sequence
 
 from fake_desk import FakeDesk
@@ -13,6 +14,7 @@ from textual.pilot import Pilot
 from tui_probe import press, screen_text, settle
 
 from reviewer.desk.views import EpisodeRow, Evidence, Scorecard
+from reviewer.tui.app import ReviewerApp
 from reviewer.tui.grid import Grid
 from reviewer.tui.scorecard_reading import FIRST
 
@@ -81,6 +83,34 @@ async def test_rows_stand_before_the_figures_and_are_worked_in() -> None:
         assert "▲ BLOCK" in screen_text(app)
         assert f"episodes {MANY:,} of {MANY:,}" in screen_text(app)
         assert grid.row == MANY - 1, "nothing moves under a reader who is at work"
+
+
+async def test_figures_come_however_steadily_somebody_writes() -> None:
+    """What was written while they were worked out is read after, not in their stead."""
+
+    class Busy(Large):
+        until_then = 0
+
+        def clock(self, suite_id: str, candidate_id: str) -> int:
+            return self.rev
+
+        def scorecard(self, suite_id: str, candidate_id: str) -> Scorecard:
+            self.until_then += 1
+            if self.until_then <= 8:  # there is always more by the time that it is done
+                self.rev += 1
+                app.post_message(ReviewerApp.StoreChanged(self.rev))
+                time.sleep(0.2)
+            return super().scorecard(suite_id, candidate_id)
+
+    desk = Busy()
+    app = shell(desk)
+    async with running(app) as pilot:
+        await until(pilot, lambda: "▲ BLOCK" in screen_text(app))
+        assert desk.until_then < 4
+        await settle(pilot)
+        await until(pilot, lambda: desk.until_then > 8)
+        await settle(pilot)
+        assert "▲ BLOCK" in screen_text(app), "and what came last is shown in the end"
 
 
 async def test_a_reader_who_waits_is_taken_to_the_first_reason_wherever_it_is() -> None:

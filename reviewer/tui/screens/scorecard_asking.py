@@ -59,6 +59,8 @@ class ScorecardAsking(RunActs):
         self._moved_order: list[int] | None = None
         self._warned = False
         self._pending: Callable[[Reading], None] | None = None
+        self._asked: Question | None = None
+        self._stale = False
 
     def lower_regions(self) -> Iterable[Widget]:
         """What stands below the grid."""
@@ -257,6 +259,7 @@ class ScorecardAsking(RunActs):
             then = self._pending  # a new order or candidate is on its way: it stays asked for
         self._pending = then
         desk, question, began = self.shell.desk, self.question(), monotonic()
+        self._asked, self._stale = question, False
 
         def done(reading: Reading) -> None:
             self._pending = None
@@ -267,6 +270,9 @@ class ScorecardAsking(RunActs):
             else:
                 self._clock = reading.clock
             then(reading)
+            if self._stale:
+                self._stale = False
+                self._rest_first()
 
         self.ask("read", lambda: read(desk, question, known), done, self._unreadable)
 
@@ -340,12 +346,17 @@ class ScorecardAsking(RunActs):
         """Read again, unless what was written is about nothing that stands here."""
         if clock is not None and clock == self._clock:
             return
-        wait = self._not_before - monotonic()
-        if self.card is None or wait <= SOON:
+        if self._pending is not None and self._asked == self.question():
+            self._stale = True  # its answer is shown first: whoever writes on would put it off
+        elif self.card is None or self._not_before - monotonic() <= SOON:
             self._read(self._live if self.card else self._first_look)
-        elif not self._resting:
+        else:
+            self._rest_first()
+
+    def _rest_first(self) -> None:
+        if not self._resting:
             self._resting = True
-            self.set_timer(wait, self._rested)
+            self.set_timer(max(0.0, self._not_before - monotonic()), self._rested)
 
     def _rested(self) -> None:
         self._resting = False
