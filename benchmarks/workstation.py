@@ -35,6 +35,8 @@ ENVIRONMENT |= {"PYTHONPATH": str(HERE.parent), "REVIEWER_SETTINGS": os.devnull}
 VERDICTS = ("BLOCK", "REPAIR", "HOLD", "PROMOTE")
 DOWN, PAGE, HOME, END = b"j", b"\x1b[6~", b"g", b"G"
 LARGE_MB = 50
+LONG = 300.0
+"""Seconds after which figures are given up, worked out beside an import on a small machine."""
 
 
 class Asked(NamedTuple):
@@ -151,7 +153,7 @@ def reviewer(workspace: Path, asked: Asked, *words: str) -> Iterator[Terminal]:
 def opened(terminal: Terminal) -> None:
     for sees in (rows_shown, verdict_shown):
         if not sees(terminal.screen):
-            terminal.until(sees)
+            terminal.until(sees, LONG)
     terminal.settle(0.5)
 
 
@@ -304,7 +306,7 @@ def large_trace(folder: Path, asked: Asked) -> None:
             opened(terminal)
             keys = Keys(terminal)
             if episode == "000001":
-                terminal.press(b"<")
+                terminal.press(b">")
                 terminal.settle(0.5)
             type_filter(terminal, f"episode-{episode}")
             terminal.press(b"\r")

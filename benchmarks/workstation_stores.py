@@ -303,7 +303,8 @@ def write_large(path: Path, episode_id: str, candidate: str, megabytes: int) -> 
             text = json.dumps(event)
             size += out.write(text if not events else f", {text}")
             events += 1
-        out.write('], "final_state": "case_opened", "termination": "completed"}\n')
+        out.write('], "final_state": "case_opened", "termination": "completed", ')
+        out.write('"cost_usd": 0.1, "latency_ms": 900000}\n')
     return events
 
 

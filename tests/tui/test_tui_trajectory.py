@@ -19,6 +19,7 @@ from reviewer.tui.event_list import EventSheet, Shown, bar
 from reviewer.tui.lines import width_of
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.search import SearchScreen
+from reviewer.tui.screens.trace_reader import WAIT
 from reviewer.tui.screens.trajectory import TrajectoryScreen
 from reviewer.tui.trajectory_view import clauses
 
@@ -338,6 +339,64 @@ async def test_pages_that_take_long_block_no_key() -> None:
         await settle(pilot)
         assert "4000 " in screen_text(app)
         assert "reading…" not in screen_text(app)
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
+    late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, asked = FakeDesk(events_made=4_000), list[int]()
+    gate, quick = threading.Event(), desk.events
+
+    def counted(trace_id: str, first: int, count: int) -> list[EventRow]:
+        asked.append(first)
+        if late:
+            gate.wait(10)
+        return quick(trace_id, first, count)
+
+    waits: list[float] = []
+
+    class Counted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if timeout == WAIT:
+                waits.append(timeout)
+            return super().wait(timeout)
+
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        app.visit(TrajectoryScreen(ATTACK, 1))
+        await settle(pilot)
+        desk.events = counted  # type: ignore[method-assign]
+        monkeypatch.setattr(threading, "Event", Counted)
+        await pilot.press("G")
+        await pilot.pause(0.2)
+        gate.set()
+        await settle(pilot)
+        assert "4000 " in screen_text(app)
+        assert len(asked) == len(set(asked)) <= 3, asked
+        assert len(waits) <= 3, "a block is waited for once, however many lines it has"
+
+
+async def test_lines_that_cannot_be_read_are_said_to_be_and_the_rest_stands() -> None:
+    desk = FakeDesk(events_made=4_000)
+    quick = desk.events
+
+    def broken(trace_id: str, first: int, count: int) -> list[EventRow]:
+        if first > 100:
+            raise DeskError("the store is damaged", "restore a backup")
+        return quick(trace_id, first, count)
+
+    desk.events = broken  # type: ignore[method-assign]
+    app = shell(desk)
+    async with running(app) as pilot:
+        await settle(pilot)
+        app.visit(TrajectoryScreen(ATTACK, 1))
+        await settle(pilot)
+        await press(pilot, "G")
+        assert "the store is damaged" in screen_text(app)
+        await press(pilot, "g")
+        assert "→ issue_refund" in screen_text(app)
 
 
 def test_columns_are_there_for_what_was_measured() -> None:

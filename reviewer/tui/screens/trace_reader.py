@@ -11,6 +11,7 @@ from textual.containers import Container
 from textual.events import Resize
 from textual.widget import Widget
 
+from reviewer.desk.errors import DeskError
 from reviewer.desk.trace_views import NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
@@ -94,6 +95,8 @@ class TraceReader(DeskScreen):
         self.flat = False
         """Whether the contract is folded away."""
         self._come: dict[tuple[str, int, int], list[EventRow]] = {}
+        self._late: set[tuple[str, int, int]] = set()
+        """Blocks that are being read, and not waited for."""
         self._clauses: list[view.Told] = []
         self._clauses_of = (0, 0)
 
@@ -197,10 +200,13 @@ class TraceReader(DeskScreen):
     def _block(self, keys: Sequence[int]) -> Sequence[EventRow]:
         """Some lines of the list. Events of megabytes take a while, and no key waits for them."""
         place = self.trace_id, keys[0], len(keys)
+        waiting = [waiting_row(key + 1) for key in keys]
         if place in self._come:
             return self._come[place]
+        if place in self._late:  # every line of a frame asks; one of them has waited
+            return waiting
         made: list[EventRow] = []
-        done, late, desk = threading.Event(), False, self.shell.desk
+        done, desk = threading.Event(), self.shell.desk
 
         def work() -> None:
             try:
@@ -210,18 +216,25 @@ class TraceReader(DeskScreen):
                 done.set()
 
         def land(_: None) -> None:
-            if place[0] == self.trace_id:
-                self._come[place] = made
-                if late:
+            if place in self._late:
+                self._late.discard(place)
+                if place[0] == self.trace_id:
+                    self._come[place] = made
                     self.grid.reload()
+
+        def failed(error: DeskError) -> None:
+            self._late.discard(place)
+            self.refused(error)
 
         while len(self._come) >= HELD:
             del self._come[next(iter(self._come))]
-        self.ask(f"rows-{keys[0]}", work, land)
-        if done.wait(WAIT):
+        self._late.add(place)
+        self.ask(f"rows-{keys[0]}", work, land, failed)
+        if done.wait(WAIT) and len(made) == len(keys):
+            self._late.discard(place)
+            self._come[place] = made
             return made
-        late = True
-        return [waiting_row(key + 1) for key in keys]
+        return waiting
 
     @property
     def seq(self) -> int:
@@ -285,6 +298,7 @@ class TraceReader(DeskScreen):
         more = trace.events - (self.trace.events if self.trace else 0)
         self.trace = trace
         self._come.clear()
+        self._late.clear()
         self.arrived()
         if more and self.only is None:
             self.grid.set_keys(range(trace.events), self.grid.row)
