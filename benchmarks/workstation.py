@@ -35,6 +35,8 @@ ENVIRONMENT |= {"PYTHONPATH": str(HERE.parent), "REVIEWER_SETTINGS": os.devnull}
 VERDICTS = ("BLOCK", "REPAIR", "HOLD", "PROMOTE")
 DOWN, PAGE, HOME, END = b"j", b"\x1b[6~", b"g", b"G"
 LARGE_MB = 50
+PATIENT = 120.0
+"""Seconds after which a plain table of so many rows is given up."""
 LONG = 300.0
 """Seconds after which figures are given up, worked out beside an import on a small machine."""
 
@@ -360,13 +362,19 @@ def plain_tables(asked: Asked, sizes: Iterable[int]) -> None:
     for rows in sizes:
         command = [PYTHON, str(HERE / "workstation_peers.py"), "table", str(rows)]
         with Terminal(command, ENVIRONMENT, asked.nice) as terminal:
-            shown = terminal.until(holds("episode-000000"), 300.0) - terminal.started
+            try:
+                shown = terminal.until(holds("episode-000000"), PATIENT) - terminal.started
+            except TimeoutError:
+                firsts.append([f"{rows:,} rows", f"more than {PATIENT:.0f}"])
+                continue
             terminal.settle(1.0)
             firsts.append([f"{rows:,} rows", f"{shown:.1f}"])
             keys = Keys(terminal)
             for number in range(asked.times):
-                keys.time("j", b"\x1b[B", lambda screen: True)
-                keys.time("page down", PAGE, moved(terminal, "\n".join))
+                # from the first row down, and from the last one up
+                keys.time("j", b"\x1b[A" if number % 2 else b"\x1b[B", lambda screen: True)
+                page = b"\x1b[5~" if number % 2 else PAGE
+                keys.time("page down", page, moved(terminal, "\n".join))
                 end = b"\x1b[1;5H" if number % 2 else b"\x1b[1;5F"
                 keys.time("last, first row", end, moved(terminal, "\n".join))
                 if number < 5:
