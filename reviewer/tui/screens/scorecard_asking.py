@@ -270,9 +270,7 @@ class ScorecardAsking(RunActs):
             else:
                 self._clock = reading.clock
             then(reading)
-            if self._stale:
-                self._stale = False
-                self._rest_first()
+            self._go_on()
 
         self.ask("read", lambda: read(desk, question, known), done, self._unreadable)
 
@@ -281,6 +279,14 @@ class ScorecardAsking(RunActs):
         self.refused(error)
         if self.card is None:
             self.shell.problem(error, lambda: self._read(self._first_look))
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Read what was written while the last answer was worked out."""
+        if self._stale:
+            self._stale = False
+            self._rest_first()
 
     def _take(self, reading: Reading) -> bool:
         if reading.card is None:

@@ -200,9 +200,9 @@ class TraceReader(DeskScreen):
     def _block(self, keys: Sequence[int]) -> Sequence[EventRow]:
         """Some lines of the list. Events of megabytes take a while, and no key waits for them."""
         place = self.trace_id, keys[0], len(keys)
-        waiting = [waiting_row(key + 1) for key in keys]
         if place in self._come:
             return self._come[place]
+        waiting = [waiting_row(key + 1) for key in keys]
         if place in self._late:  # every line of a frame asks; one of them has waited
             return waiting
         made: list[EventRow] = []
