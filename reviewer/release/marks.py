@@ -1,4 +1,4 @@
-"""The sign and the word of a verdict, as every rendering writes them: colour only repeats them."""
+"""The sign and the word of a verdict, as every rendering writes them: color only repeats them."""
 
 GLYPHS = {
     "pass": "✓",
@@ -24,13 +24,13 @@ OF_RECOMMENDATION = {
     "repair": "fail",
     "hold": "not_measured",
 }
-"""The mark whose sign and colour a recommendation borrows."""
+"""The mark whose sign and color a recommendation borrows."""
 OF_RESULT = {"PASS": "pass", "FAIL": "fail", "NO EVIDENCE": "not_measured"}
 """The mark of what a gate of the decision set says; a gate that is not asked has none."""
 
 
 class Marked(str):
-    """A text about a verdict; a rendering with colours gives it that of its mark."""
+    """A text about a verdict; a rendering with colors gives it that of its mark."""
 
     mark: str
 

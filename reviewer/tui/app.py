@@ -130,7 +130,7 @@ class ReviewerApp(Touring):
         self._safety: list[LineFilter] = [SafeText(), *([AsciiOnly()] if ascii_only else [])]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our state colours, for any theme the reader picks."""
+        """Our state colors, for any theme the reader picks."""
         return DEFAULTS
 
     def get_line_filters(self) -> Sequence[LineFilter]:

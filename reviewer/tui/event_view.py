@@ -166,7 +166,7 @@ def _measures(detail: EventDetail, trace: TraceView) -> list[Block]:
 
 
 def changed(lines: Sequence[str]) -> list[Block]:
-    """Changes of a state: glyph, word and colour."""
+    """Changes of a state: glyph, word and color."""
     return [Block(line, SIGNS.get(line[:1], "text"), [Span("  ")]) for line in lines]
 
 

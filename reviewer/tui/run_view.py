@@ -18,7 +18,7 @@ STYLES: dict[RunState, str] = {
     "stopped": "not_measured",
     "failed": "fail",
 }
-"""The state whose glyph and colour a run's state borrows."""
+"""The state whose glyph and color a run's state borrows."""
 
 LEGEND: Line = [
     Span(" ✓pass", "pass"),

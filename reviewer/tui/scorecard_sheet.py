@@ -1,4 +1,4 @@
-"""The scorecard's grid: which columns at which width, and a cell as glyph, word and colour."""
+"""The scorecard's grid: which columns at which width, and a cell as glyph, word and color."""
 
 from collections.abc import Sequence
 

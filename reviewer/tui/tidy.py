@@ -6,10 +6,8 @@ traces behind it that takes 50 to 110 ms, about once a second of work, and a key
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
-
-from textual._styles_cache import StylesCache
 
 PAUSE = 0.5
 """Seconds without a key or the mouse, after which nobody is taken to be typing."""
@@ -49,11 +47,14 @@ class Tidy:
 def collect() -> None:
     """Let go of screens that have been left, and of all that hung on them.
 
-    Textual keeps colours by the drawing cache of the widget they were worked out for, and with them
+    Textual keeps colors by the drawing cache of the widget they were worked out for, and with them
     the lines drawn of up to a thousand widgets that are gone: a third of a megabyte for every trace
     that was looked at.
     """
-    StylesCache.get_inner_outer.cache_clear()
+    with suppress(ImportError, AttributeError):  # a Textual that keeps them otherwise
+        from textual._styles_cache import StylesCache
+
+        StylesCache.get_inner_outer.cache_clear()
     gc.collect()
 
 

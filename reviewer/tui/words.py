@@ -62,12 +62,12 @@ def short(digest: str | None) -> str:
 
 
 def mark(kind: Mark | str) -> Span:
-    """The glyph of a mark, in its colour."""
+    """The glyph of a mark, in its color."""
     return Span(STATES[kind].glyph, kind)
 
 
 def mark_word(kind: Mark | str) -> Span:
-    """Glyph and word of a mark, in its colour."""
+    """Glyph and word of a mark, in its color."""
     return Span(f"{STATES[kind].glyph} {STATES[kind].word}", kind)
 
 

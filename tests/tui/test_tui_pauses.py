@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from fake_desk import FakeDesk
-from tui_probe import settle
+from tui_probe import press, settle
 
 from reviewer.tui import ahead, app, tidy
 from reviewer.tui.app import ReviewerApp
@@ -58,6 +58,20 @@ def test_a_pause_after_much_work_has_a_full_collection_and_no_key_had(clock: lis
         clock[0] += 5
         assert one.tick()
         assert gc.get_count()[2] == 0
+
+
+async def test_nothing_drawn_is_held_of_a_screen_that_was_left() -> None:
+    def held() -> int:
+        tidy.collect()
+        return sum(type(each).__name__ == "StylesCache" for each in gc.get_objects())
+
+    shell = ReviewerApp(FakeDesk(), watch=False)
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await press(pilot, "enter", "q")
+        before = held()
+        await press(pilot, *["enter", "q"] * 4)
+        assert held() == before
 
 
 def test_the_limits_of_before_are_put_back() -> None:

@@ -1,6 +1,6 @@
 """How the page looks: two palettes, print, and narrow screens. No font and no image is fetched.
 
-Every colour of text stands at 4.5:1 or more on each background it is drawn on (WCAG 2.2, 1.4.3);
+Every color of text stands at 4.5:1 or more on each background it is drawn on (WCAG 2.2, 1.4.3);
 a test computes it.
 """
 
@@ -40,7 +40,7 @@ BACKGROUNDS = ("page", "panel")
 NOT_TEXT = ("line",)
 """Rules and frames, which say nothing that is not also written."""
 INVERSE = ("page", "critical")
-"""A critical verdict: the colour of the page on that of the verdict."""
+"""A critical verdict: the color of the page on that of the verdict."""
 
 _MARKS = ("pass", "fail", "not_measured", "infra", "missing", "quarantined")
 

@@ -18,7 +18,7 @@ def lines(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """One line, an identifier as code, a verdict in its colour beside sign and word."""
+    """One line, an identifier as code, a verdict in its color beside sign and word."""
     safe = plain(text)
     if isinstance(text, Marked):
         return f'<span class="{text.mark}">{safe}</span>'
