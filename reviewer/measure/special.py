@@ -94,7 +94,12 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """The x with I_x(a, b) = probability, by Newton's method kept inside a shrinking bracket."""
+    """The x with I_x(a, b) = probability: in closed form where a or b is 1 (I_x(a, 1) = x^a), else
+    by Newton's method kept inside a shrinking bracket."""
+    if b == 1.0:
+        return math.pow(probability, 1.0 / a)
+    if a == 1.0:
+        return 1.0 if probability >= 1.0 else -math.expm1(math.log1p(-probability) / b)
     low, high = 0.0, 1.0
     x = a / (a + b)
     for _ in range(200):

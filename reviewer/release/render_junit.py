@@ -4,7 +4,6 @@ Not measured is skipped, never passed. An attempt lost to infrastructure is an e
 keeps to the schema of Jenkins' xUnit plugin (junit-10.xsd), the strictest that consumers use.
 """
 
-import re
 import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +13,6 @@ from reviewer.release.beside import NOTHING, AttemptFact, Beside
 from reviewer.release.words import NOT_MEASURED
 from reviewer.trace.safetext import visible_line
 
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NO_VERDICT = "the verdict is not measured"
 
 
@@ -50,7 +48,7 @@ def render_junit(report: dict[str, Any], beside: Beside = NOTHING) -> bytes:
     if beside.attempts:
         spent = [f.latency_ms or 0.0 for made in beside.attempts.values() for f in made]
         root.set("time", _seconds(sum(spent)))
-    root.set("name", _clean(suite))
+    root.set("name", visible_line(suite))
     ET.indent(root)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
@@ -157,7 +155,7 @@ def _suite(
     element = ET.SubElement(
         root,
         "testsuite",
-        name=_clean(name),
+        name=visible_line(name),
         tests=str(len(cases)),
         failures=count("failure"),
         errors=count("error"),
@@ -169,25 +167,23 @@ def _suite(
     if properties:
         group = ET.SubElement(element, "properties")
         for key, value in properties.items():
-            ET.SubElement(group, "property", name=key, value=_clean(value))
+            ET.SubElement(group, "property", name=key, value=visible_line(value))
     for case in cases:
         child = ET.SubElement(
-            element, "testcase", classname=_clean(f"{suite}.{name}"), name=_clean(case.name)
+            element,
+            "testcase",
+            classname=visible_line(f"{suite}.{name}"),
+            name=visible_line(case.name),
         )
         if case.latency_ms is not None:
             child.set("time", _seconds(case.latency_ms))
         if case.outcome is not None:
-            result = ET.SubElement(child, case.outcome, message=_clean(case.message))
+            result = ET.SubElement(child, case.outcome, message=visible_line(case.message))
             if case.outcome != "skipped":
-                result.set("type", _clean(case.kind))
+                result.set("type", visible_line(case.kind))
             if case.detail:
-                result.text = "\n".join(_clean(line) for line in case.detail)
+                result.text = "\n".join(visible_line(line) for line in case.detail)
 
 
 def _seconds(milliseconds: float) -> str:
     return f"{milliseconds / 1000:.3f}"
-
-
-def _clean(text: str) -> str:
-    """One visible line without the characters that XML 1.0 cannot hold."""
-    return _ILLEGAL.sub("\ufffd", visible_line(text))

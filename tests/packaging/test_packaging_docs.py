@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 from packaging_commands import ran, typed
 
-from reviewer.cli.main import parser
+from reviewer.cli.arguments import parser
 from reviewer.contract.codes import GATE_CODES
 from reviewer.desk.renderings import FORMATS
 from reviewer.release.attest.signers import ROLES

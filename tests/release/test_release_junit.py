@@ -1,5 +1,6 @@
 """junit.xml: held to the schema of Jenkins' xUnit plugin, and read by a consumer of pipelines."""
 
+import sys
 import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
@@ -173,6 +174,12 @@ def test_absent_attempts_are_named_as_what_they_are() -> None:
 def test_names_that_mean_harm_are_text() -> None:
     root = ET.fromstring(render_junit(report(hostile())))
     assert int(root.get("failures", "0")) == len(HOSTILE) + 1
+
+
+def test_every_character_leaves_the_xml_whole() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    root = ET.fromstring(render_junit(named(every)))
+    assert len(root.get("name", "")) > len(every)
 
 
 @given(st.text(max_size=40))

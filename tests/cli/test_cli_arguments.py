@@ -1,18 +1,19 @@
-"""`--export-report` is read without building the commands, and exactly as with them."""
+"""What was typed is read by the commands it names, and exactly as by all of them."""
 
 import argparse
+import importlib
 import sys
 
 import pytest
 
-from reviewer.cli import main as cli
+from reviewer.cli import arguments as cli
 
 EXPORT = ["--export-report", "out", "--suite", "s", "--candidate", "c"]
 
 
 def parsed(argv: list[str]) -> argparse.Namespace | int | str | None:
     try:
-        return cli._parsed(argv)
+        return cli.parsed(argv)
     except SystemExit as left:
         return left.code
 
@@ -40,6 +41,31 @@ def whole(argv: list[str]) -> argparse.Namespace | int | str | None:
         [*EXPORT, "--help"],
         ["--export-report=out"],
         ["suite", "list"],
+        ["suite", "list", "--quiet"],
+        ["--quiet", "suite", "check"],
+        ["suite", "lineage", "s", "other", "--reason", "r"],
+        ["suite", "nonsense"],
+        ["suite"],
+        ["suite", "--help"],
+        ["import", "suite"],
+        ["import", "a.json", "import", "--json"],
+        ["import"],
+        ["import", "--nonsense", "a.json"],
+        ["--json", "quarantine", "show", "f"],
+        ["run", "s", "c", "--attempts", "0"],
+        ["labels", "queue", "--suite", "s"],
+        ["notes", "add", "t", "--seq", "1", "words"],
+        ["costs", "add", "--suite", "s", "--candidate", "c", "--amount", "1"],
+        ["judge", "s", "--timeout", "-1"],
+        ["break-glass", "--key", "k", "--reason", "r"],
+        ["verify", "d", "--candidate-manifest", "m", "--signers", "s"],
+        ["keys", "trust", "p", "f"],
+        ["_index", "--workspace", "w"],
+        ["impor", "a.json"],
+        ["--reviewer", "import"],
+        ["--version"],
+        ["-h"],
+        ["--", "doctor"],
         [],
     ],
 )
@@ -51,11 +77,17 @@ def test_it_means_what_the_whole_command_line_says(
     other = whole(argv)
     assert told == capsys.readouterr()
     if isinstance(one, argparse.Namespace) and isinstance(other, argparse.Namespace):
-        assert {"command": None, **vars(one)} == vars(other)
+        assert vars(one) == vars(other)
     else:
         assert one == other
 
 
 def test_the_words_of_the_process_are_read_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["reviewer", *EXPORT])
-    assert vars(cli._parsed(None)) == vars(cli._parsed(EXPORT))
+    assert vars(cli.parsed(None)) == vars(cli.parsed(EXPORT))
+
+
+def test_every_command_stands_in_one_group() -> None:
+    for group, names in cli.GROUPS.items():
+        module = importlib.import_module(f"reviewer.cli.arguments.{group}")
+        assert tuple(module.COMMANDS) == names
