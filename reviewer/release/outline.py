@@ -23,6 +23,7 @@ from reviewer.release.text_scores import text_lines, text_named
 from reviewer.release.words import (
     NOT_MEASURED,
     Name,
+    failed_by,
     number,
     place,
     verdict,
@@ -243,7 +244,7 @@ def _failures(report: dict[str, Any]) -> Block:
             [
                 Name(t["trace_id"]),
                 _mark(t),
-                Name(", ".join(t["codes"])),
+                Name(failed_by(t["codes"])) if t["codes"] else failed_by(()),
             ]
             for t in failures[:MOST_TRACES]
         ],

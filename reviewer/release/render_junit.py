@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reviewer.release.beside import NOTHING, AttemptFact, Beside
-from reviewer.release.words import NOT_MEASURED
+from reviewer.release.words import NOT_MEASURED, failed_by
 from reviewer.trace.safetext import visible_line
 
 _NO_VERDICT = "the verdict is not measured"
@@ -88,7 +88,7 @@ def _made(
     known = {fact.attempt: fact for fact in facts}
     numbered: list[tuple[int, _Case]] = []
     for trace in failures:
-        attempt, codes = trace["attempt"], ", ".join(trace["codes"])
+        attempt, codes = trace["attempt"], failed_by(trace["codes"])
         name, time = f"attempt {attempt}", known[attempt].latency_ms if attempt in known else None
         if trace["infrastructure"]:
             lost = _Case(name, "error", "infrastructure", codes, latency_ms=time)

@@ -7,7 +7,16 @@ from reviewer.release.assess import Assessment, Reason
 from reviewer.release.ledger import KINDS
 from reviewer.release.peeking import peeking_lines
 from reviewer.release.references import EvidenceRef
-from reviewer.release.words import limits, number, place, safety_block, usd, verdict
+from reviewer.release.words import (
+    NOT_MEASURED,
+    failed_by,
+    limits,
+    number,
+    place,
+    safety_block,
+    usd,
+    verdict,
+)
 from reviewer.trace.safetext import visible_line
 
 GLYPHS = {"promote": "✓", "block": "▲", "repair": "✗", "hold": "○"}
@@ -21,7 +30,8 @@ def banner(assessment: Assessment, width: int = 80) -> tuple[str, str]:
     """
     if assessment.probe:
         head = "○ PROBE  "
-        lines = "shown and compared; it never certifies a release", _probe_line(assessment)
+        room = width - len(head)
+        lines = "shown and compared; it never certifies a release", _probe_line(assessment, room)
         return _cut(head + lines[0], width), _cut(" " * len(head) + lines[1], width)
     word = assessment.recommendation
     head = f"{GLYPHS[word]} {word.upper()}  "
@@ -81,10 +91,20 @@ def _promote_lines(assessment: Assessment) -> tuple[str, str]:
     )
 
 
-def _probe_line(assessment: Assessment) -> str:
+def _probe_line(assessment: Assessment, room: int) -> str:
+    """The rates; of many pass^k those of the least k, and of the greatest."""
     rate, hat = assessment.figures.hard_pass, assessment.figures.pass_hat
-    repeated = "   ".join(f"pass^{k} {number(value)}" for k, value in hat.values)
-    return f"hard pass {rate.passes}/{rate.n} {number(rate.value)}   {repeated}"
+    line = f"hard pass {rate.passes}/{rate.n} {number(rate.value)}"
+    values = [number(value) for _, value in hat.values if value is not None]
+    if not values:
+        return f"{line}   pass^k {NOT_MEASURED}"
+    line += f"   pass^1 to {len(values)}: " if len(values) > 1 else "   pass^1: "
+    said = ", ".join(values)
+    left = len(values) - 1
+    while len(line) + len(said) > room and left > 1:
+        left -= 1
+        said = ", ".join((*values[:left], "…", values[-1]))
+    return line + said
 
 
 def _cut(line: str, width: int) -> str:
@@ -114,7 +134,7 @@ def summary_text(report: dict[str, Any]) -> str:
 
 def _failing(trace: dict[str, Any]) -> str:
     extra = " (extra)" if trace["extra"] else ""
-    return f"failing {trace['trace_id']} {' '.join(trace['codes'])}{extra}"
+    return f"failing {trace['trace_id']} {failed_by(trace['codes'], ' ')}{extra}"
 
 
 def _safety_line(rate: dict[str, Any]) -> str:

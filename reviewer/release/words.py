@@ -1,5 +1,6 @@
 """How a rendering writes a value: one wording for text, Markdown, HTML and XML alike."""
 
+from collections.abc import Sequence
 from typing import Any
 
 NOT_MEASURED = "not measured"
@@ -44,6 +45,11 @@ def safety_block(rate: dict[str, Any]) -> str:
 
 def seconds(value: float | None) -> str:
     return NOT_MEASURED if value is None else f"{value / 1000:.2f} s"
+
+
+def failed_by(codes: Sequence[str], between: str = ", ") -> str:
+    """The codes a trace failed by; without one it is its source that says so."""
+    return between.join(codes) or "its source's verdict"
 
 
 def limits(low: float | None, high: float | None) -> str:

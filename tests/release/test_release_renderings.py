@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import (
+    episode,
     evidence,
     failed,
     suite,
@@ -18,7 +19,7 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.model import LabelPolicy
+from reviewer.contract.model import LabelPolicy, Suite
 from reviewer.release.assess import assess
 from reviewer.release.evidence import Evidence
 from reviewer.release.render_html import render_html
@@ -79,7 +80,37 @@ def test_banner_of_a_promote() -> None:
 def test_banner_of_a_probe() -> None:
     first, second = banner(assess(replace(v8(), suite=suite(probe=True))))
     assert first == "○ PROBE  shown and compared; it never certifies a release"
-    assert second == "         hard pass 9/9 1.000   pass^1 1.000   pass^2 1.000   pass^3 1.000"
+    assert second == "         hard pass 9/9 1.000   pass^1 to 3: 1.000, 1.000, 1.000"
+
+
+@pytest.mark.parametrize(
+    ("attempts", "shown"),
+    [
+        (1, "pass^1: 0.500"),
+        (2, "pass^1 to 2: 0.500, 0.500"),
+        (8, "pass^1 to 8: 0.500, 0.500, 0.500, …, 0.500"),
+        (0, "pass^k not measured"),
+    ],
+)
+def test_banner_of_a_probe_shows_the_least_and_the_greatest_k(attempts: int, shown: str) -> None:
+    rows = tuple(
+        episode(name, attempts, passes, 0, in_plan=1, fail={})
+        for name, passes in (("good", attempts), ("bad", 0))
+    )
+    probe = evidence("c", rows, suite=Suite(suite_id="s", probe=True))
+    line = banner(assess(probe))[1]
+    assert line.endswith(f"   {shown}")
+    assert len(line) <= 80
+
+
+def test_a_trace_that_failed_by_no_code_failed_by_its_source() -> None:
+    rows = (episode("one", 1, 0, 0, in_plan=1, fail={}),)
+    told = failed("c", "one", 1)
+    probe = evidence("c", rows, suite=Suite(suite_id="s", probe=True), failures=(told,))
+    said = report(probe)
+    assert f"failing {told.trace_id} its source's verdict\n" in summary_text(said)
+    assert "| ✗ FAIL | its source's verdict |" in render_markdown(said)
+    assert 'message="its source\'s verdict"' in render_junit(said).decode()
 
 
 def test_reasons_that_do_not_fit_are_counted() -> None:
