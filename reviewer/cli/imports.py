@@ -23,6 +23,7 @@ from reviewer.ingest.files import FileResult, OnProgress
 from reviewer.ingest.importer import Filled, Tally
 from reviewer.ingest.judge import Asked
 from reviewer.ingest.units import STDIN
+from reviewer.release.words import plural
 from reviewer.trace.safetext import visible_line
 
 SHOWN_REFUSALS = 20
@@ -213,9 +214,9 @@ class Bar:
         if result.problem and not result.records:
             note(f"{result.path}: refused: {result.problem}")
             return
-        words = [f"{result.records} records", f"{result.added} added"]
+        words = [plural(result.records, "record"), f"{result.added} added"]
         if result.state == "known":
-            words = [f"nothing added: {result.notes[0]} ({result.records} records)"]
+            words = [f"nothing added: {result.notes[0]} ({plural(result.records, 'record')})"]
         elif result.known:
             words.append(f"{result.known} already there")
         if result.refused:
@@ -247,7 +248,7 @@ def filled_words(filled: Filled) -> str:
     passed = f"{filled.passed} of {filled.measured} passed" if filled.measured else "no verdict"
     return (
         f"{visible_line(filled.suite_id)} · {visible_line(filled.candidate_id)}: "
-        f"{filled.episodes} episodes, {filled.attempts} attempts, "
+        f"{plural(filled.episodes, 'episode')}, {plural(filled.attempts, 'attempt')}, "
         f"{passed}, {cost}"
     )
 

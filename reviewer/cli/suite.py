@@ -9,6 +9,7 @@ from reviewer.contract.folder import suite_problems, suite_state
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.ingest.probes import benchmark_of
+from reviewer.release.words import plural
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,7 +97,7 @@ def _check(arguments: argparse.Namespace) -> int:
             out(str(problem))
         if problems:
             worst = 20
-            note(f"{folder.name}: {len(problems)} problems")
+            note(f"{folder.name}: {plural(len(problems), 'problem')}")
             continue
         state = suite_state(folder)
         judged = suites.judged_under(workspace, folder.name)

@@ -53,7 +53,7 @@ def _suite(report: dict[str, Any]) -> Line:
     when = "frozen before the first run" if suite["frozen_before_first_run"] else "not frozen first"
     mark = "pass" if suite["frozen_before_first_run"] else "not_measured"
     digest = (suite["digest"] or NOT_MEASURED)[:8]
-    return Line(mark, "suite", f"{suite['episodes']} episodes, {when}, sha256 {digest}")
+    return Line(mark, "suite", f"{plural(suite['episodes'], 'episode')}, {when}, sha256 {digest}")
 
 
 def _lineage(report: dict[str, Any]) -> list[Line]:
