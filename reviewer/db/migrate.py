@@ -1,6 +1,7 @@
 """Applying `store/schema/*.sql` in order, through sqlite-utils migrations."""
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from reviewer.db.connection import (
@@ -63,7 +64,8 @@ def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
         text = script.read_text(encoding="utf-8")
 
         def step(db: "Database", sql: str = text) -> None:
-            db.executescript(sql)
+            for statement in _statements(sql):
+                db.execute(statement)
 
         steps(name=script.stem)(step)
     connection.execute("BEGIN IMMEDIATE")
@@ -81,6 +83,19 @@ def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, each of which ends a line: inside a transaction sqlite-utils
+    looks for their ends at every character, and that takes longer than all else here."""
+    held = ""
+    for line in script.splitlines(keepends=True):
+        held += line
+        if line.rstrip().endswith(";") and sqlite3.complete_statement(held):
+            yield held
+            held = ""
+    if held.strip():
+        yield held
 
 
 def _count_firsts(connection: sqlite3.Connection) -> None:
