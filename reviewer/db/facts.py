@@ -308,10 +308,12 @@ def latencies_within(
 
 
 def unknown_codes(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, int]]:
-    """Codes of what is not measured, with the number of traces that count."""
+    """Codes of what is not measured, with the number of traces that count. What infrastructure
+    ended is none of them: another attempt stands in its place, or is asked for."""
     return connection.execute(
         "SELECT f.code, count(DISTINCT f.trace) FROM trace t JOIN finding f ON f.trace = t.id"
         f" WHERE t.candidate=? AND f.severity='not_measured'{_counted(connection, candidate)}"
+        " AND NOT (t.infra = 1 AND t.passed IS NULL)"
         " GROUP BY f.code ORDER BY f.code",
         (candidate,),
     ).fetchall()

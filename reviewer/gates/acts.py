@@ -3,20 +3,20 @@
 Calls and messages of a simulated user are left out here, so that no gate can count them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from msgspec import Raw, Struct
 
 from reviewer.gates.values import parse, text_of
-from reviewer.trace.events import Call, calls
+from reviewer.trace.events import Call, Deeds, calls, deeds
 from reviewer.trace.record import (
     ABSENT,
-    USER_ACTORS,
     Event,
     Status,
     TraceRecord,
     by_agent,
+    is_user,
     kind_of,
 )
 
@@ -30,7 +30,8 @@ class Acts(Struct, gc=False):
 
     `tools` and `statuses` are aligned, one entry a call; `calls` holds the same calls whole, read
     only when a gate asks. `called` holds every tool attempted, `reached` those with a call that was
-    not denied, `timeouts` counts the calls that timed out.
+    not denied, `timeouts` counts the calls that timed out. `strays` are answers of tools whose call
+    the trace does not tell: deeds for what the agent may not do, and no proof of anything.
     """
 
     record: TraceRecord
@@ -40,6 +41,14 @@ class Acts(Struct, gc=False):
     reached: set[str]
     timeouts: int
     whole: list[Call] | None = None
+    strays: Sequence[Call] = ()
+
+    @property
+    def attempted(self) -> Sequence[Call]:
+        """All that was attempted, in the order it stands in."""
+        if not self.strays:
+            return self.calls
+        return sorted((*self.calls, *self.strays), key=lambda call: call.seq)
 
     @property
     def calls(self) -> list[Call]:
@@ -51,12 +60,15 @@ class Acts(Struct, gc=False):
 def acts_of(record: TraceRecord) -> Acts:
     """Read a trace for judging."""
     whole: list[Call] | None = None
+    strays: Sequence[Call] = ()
     tools: list[str]
     statuses: list[Status | None]
     events = record.events
     kinds = {event.kind for event in events}
-    if "tool_result" in kinds:
-        whole = [call for call in calls(events) if call.by_agent]
+    if "tool_result" in kinds or "error" in kinds:
+        found: Deeds = deeds(events)
+        whole = [call for call in found.calls if call.by_agent]
+        strays = [call for call in found.strays if call.by_agent]
         tools = [call.tool for call in whole]
         statuses = [call.status for call in whole]
     else:
@@ -66,7 +78,7 @@ def acts_of(record: TraceRecord) -> Acts:
         if not kinds <= _CALLS or None in named:
             own = [e for e in own if e.tool is not None and e.kind in _CALLS]
         if any([event.actor for event in own]):  # noqa: C419
-            own = [event for event in own if event.actor not in USER_ACTORS]
+            own = [event for event in own if not is_user(event.actor)]
         if own is not events:
             named = [event.tool for event in own]
         tools = cast(list[str], named)
@@ -78,7 +90,8 @@ def acts_of(record: TraceRecord) -> Acts:
     if "denied" in statuses:
         pairs = zip(tools, statuses, strict=True)
         reached = {tool for tool, status in pairs if status != "denied"}
-    return Acts(record, tools, statuses, called, reached, statuses.count("timeout"), whole)
+    timeouts = statuses.count("timeout")
+    return Acts(record, tools, statuses, called, reached, timeouts, whole, strays)
 
 
 def numbered(events: list[Event]) -> Iterator[tuple[int, Event]]:

@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct
 from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.errors import ContractError
 from reviewer.contract.model import Episode
-from reviewer.gates.values import Path, path_of, wording
+from reviewer.contract.wording import wording
+from reviewer.gates.values import Path, path_of
 
 Wanted = tuple[str, Path, Any]
 """A path as the suite wrote it, its steps, and the value wanted there."""

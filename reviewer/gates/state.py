@@ -8,10 +8,11 @@ from typing import Any
 
 from msgspec import UNSET
 
+from reviewer.contract.wording import wording
 from reviewer.gates.acts import Acts, last_message, last_snapshot, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
-from reviewer.gates.values import MISSING, at, clip, parse, same, show, wording
+from reviewer.gates.values import MISSING, at, clip, parse, same, show
 
 
 def check_state(contract: Contract, acts: Acts, found: list[Finding]) -> None:

@@ -103,11 +103,6 @@ def same(wanted: Any, found: Any) -> bool:
     return False
 
 
-def wording(text: str) -> str:
-    """Text as wording is compared: case folded, each run of whitespace one space."""
-    return " ".join(text.casefold().split())
-
-
 def text_of(value: Any) -> str:
     """The words of a message value: a string, or its `content` or `text`, or a list of those."""
     parts: list[str] = []

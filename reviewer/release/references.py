@@ -4,10 +4,11 @@ Failing traces come as `ordered_failures` puts them: by episode in the suite's o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
-from reviewer.gates.model import CRITICAL_GATES
+from reviewer.gates.model import CRITICAL_GATES, GATES
 from reviewer.release.evidence import Evidence, FailedTrace
 from reviewer.release.figures import Figures
 
@@ -100,9 +101,17 @@ def _judged(failures: Iterable[FailedTrace]) -> Iterator[FailedTrace]:
 
 
 def _first(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
+    """The first finding that failed the trace: what is only not measured failed nothing."""
     if trace.evidence:
-        return [trace.evidence[0]]
+        return [next(filter(partial(_fails, trace), trace.evidence), trace.evidence[0])]
     return [("", code, None) for code in trace.codes[:1]]
+
+
+def _fails(trace: FailedTrace, finding: tuple[str, str, int | None]) -> bool:
+    gate, code, _ = finding
+    head = code.partition(":")[0]
+    unknown = head == "no_start_digest" or head.endswith("_not_measured")
+    return not unknown and trace.results[GATES.index(gate)] == "fail"
 
 
 def _references(

@@ -6,18 +6,19 @@ status. Long: a `tool_call` and, later, its `tool_result`.
 
 from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Raw, Struct
 
-from reviewer.trace.record import ABSENT, USER_ACTORS, Event, Status, by_agent
+from reviewer.trace.record import ABSENT, Event, Status, by_agent, is_user
 
 
 class Call(Struct, frozen=True, gc=False):
     """One tool call with what came of it.
 
-    `status` is the call's own, else its result's, else `ok` in the short form, else None (the
-    trace does not say). `result_seq` is the seq of a separate result. `observation` and
-    `latency_ms` (milliseconds) are the call's own, else the result's.
+    `status` is what the call and its result say together (`settled`), else `ok` in the short form,
+    else None (the trace does not say). `result_seq` is the seq of a separate result. `observation`
+    and `latency_ms` (milliseconds) are the call's own, else the result's.
     """
 
     seq: int
@@ -31,13 +32,26 @@ class Call(Struct, frozen=True, gc=False):
     approval: Raw = ABSENT
 
 
+class Deeds(NamedTuple):
+    """The tool calls in order of their events, and `strays`: results and errors that name a tool of
+    whose call the trace does not tell. Something answered, so it was called."""
+
+    calls: list[Call]
+    strays: list[Call]
+
+
 def calls(events: Sequence[Event]) -> list[Call]:
     """The tool calls in order of their events; `events` as `check_events` accepts them."""
+    return deeds(events).calls
+
+
+def deeds(events: Sequence[Event]) -> Deeds:
+    """The tool calls, and what must have been called too; `events` as in `calls`."""
     found: list[Call] = []
     for position, event in enumerate(events, 1):
         kind = event.kind
         tool = event.tool
-        if kind == "tool_result":
+        if kind == "tool_result" or kind == "error":
             return _paired(events)
         if tool is None or (kind is not None and kind != "tool_call"):
             continue
@@ -50,28 +64,66 @@ def calls(events: Sequence[Event]) -> list[Call]:
                 event.arguments,
                 None,
                 event.observation,
-                actor is None or actor not in USER_ACTORS,
+                not is_user(actor),
                 event.latency_ms,
                 event.approval,
             )
         )
-    return found
+    return Deeds(found, [])
 
 
-def _paired(events: Sequence[Event]) -> list[Call]:
+def settled(call: Status | None, result: Status | None) -> Status | None:
+    """The status of a call that says one thing when its result says another: the worse one counts.
+    A result settles what was pending; one that went well leaves of a denial only doubt (None)."""
+    if call is None or call == "pending":
+        return result or call
+    if result is None or result == call:
+        return call
+    if {call, result} == {"ok", "denied"}:
+        return None
+    return max(call, result, key=_WORSE.index)
+
+
+_WORSE: tuple[Status, ...] = ("ok", "pending", "error", "denied", "timeout")
+
+
+def _paired(events: Sequence[Event]) -> Deeds:
     made: list[tuple[int, Event]] = []
     results: dict[int, tuple[int, Event]] = {}  # place in `made` -> seq and event of its result
     unpaired = _Unpaired()
+    alone: list[tuple[int, Event]] = []
     for position, event in enumerate(events, 1):
         seq = event.seq or position
         if event.kind == "tool_result":
             place = unpaired.claim(event)
             if place is not None:
                 results[place] = (seq, event)
+            elif event.tool is not None:
+                alone.append((seq, event))
+        elif event.kind == "error" and event.tool is not None:
+            alone.append((seq, event))
         elif event.tool is not None and event.kind in (None, "tool_call"):
             unpaired.add(len(made), event)
             made.append((seq, event))
-    return [_call(seq, event, results.get(place)) for place, (seq, event) in enumerate(made)]
+    return Deeds(
+        [_call(seq, event, results.get(place)) for place, (seq, event) in enumerate(made)],
+        _strays(made, alone),
+    )
+
+
+def _strays(made: list[tuple[int, Event]], alone: list[tuple[int, Event]]) -> list[Call]:
+    """Of what found no call, that which cannot be a second answer to one: of a tool that is never
+    called, or to a call id that no call has."""
+    if not alone:
+        return []
+    tools = {call.tool for _, call in made}
+    ids = {call.call_id for _, call in made}
+    return [
+        _call(seq, event, None)
+        for seq, event in alone
+        if event.tool not in tools
+        or (event.kind == "tool_result" and event.call_id is not None and event.call_id not in ids)
+    ]
 
 
 def _call(seq: int, event: Event, result: tuple[int, Event] | None) -> Call:
@@ -79,7 +131,7 @@ def _call(seq: int, event: Event, result: tuple[int, Event] | None) -> Call:
     result_seq = None
     if result is not None:
         result_seq, answer = result
-        status = status or answer.status
+        status = settled(status, answer.status)
         observation = answer.observation if observation == ABSENT else observation
         latency_ms = answer.latency_ms if latency_ms is None else latency_ms
     if status is None and event.kind is None:

@@ -18,8 +18,12 @@ NonNegative = Annotated[float, Meta(ge=0)]
 Ordinal = Annotated[int, Meta(ge=1)]
 Identifier = Annotated[str, Meta(min_length=1, max_length=512)]
 
-# Who acted. Anything that is not a simulated user answers for the agent.
+# Who acted, in any spelling (`plain_actor`). Anything that is not a simulated user answers for the
+# agent.
 USER_ACTORS = frozenset({"user", "simulated_user", "user_simulator", "user_sim", "user sim"})
+_LONGEST = 64
+_PARTING = dict.fromkeys(map(ord, " _-.\t"))
+_PLAIN_USERS = frozenset(actor.translate(_PARTING) for actor in USER_ACTORS)
 
 
 class Event(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -82,9 +86,19 @@ def kind_of(event: Event) -> EventKind:
     return "message"
 
 
+def plain_actor(actor: str) -> str:
+    """An actor's name without the accidents of spelling: `Simulated-User` is `simulateduser`."""
+    return actor[:_LONGEST].casefold().translate(_PARTING)
+
+
+def is_user(actor: str | None) -> bool:
+    """Whether that name is a simulated user's."""
+    return actor is not None and (actor in USER_ACTORS or plain_actor(actor) in _PLAIN_USERS)
+
+
 def by_agent(event: Event) -> bool:
     """Whether the agent answers for this event (a simulated user's acts are not the agent's)."""
-    return event.actor is None or event.actor not in USER_ACTORS
+    return not is_user(event.actor)
 
 
 class SourceRef(Struct, frozen=True, kw_only=True):

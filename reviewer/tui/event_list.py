@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from reviewer.desk.trace_views import NoteView
 from reviewer.desk.views import EventRow
-from reviewer.trace.record import USER_ACTORS
+from reviewer.trace.record import is_user
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.columns import Column
@@ -55,7 +55,7 @@ def who(actor: str | None) -> tuple[str, str]:
     name = visible_line(actor or "")
     if actor == "user":
         return "@", "user"
-    if actor in USER_ACTORS:
+    if is_user(actor):
         return "@", "user sim"
     return ("#", name) if actor in ("system", "environment") else ("»", f"sub-agent {name}")
 

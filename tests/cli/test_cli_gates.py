@@ -169,3 +169,24 @@ def test_an_attempt_lost_to_infrastructure_is_no_pass_and_holds(door: Door) -> N
     assert (code, report["recommendation"]) == (10, "hold")
     assert report["slots"]["infrastructure"] == 1
     assert report["hard_pass_rate"]["n"] == 8
+
+
+def test_an_attempt_that_makes_good_for_infrastructure_leaves_nothing_open(door: Door) -> None:
+    records = all_slots()
+    rerun = {**records[8], "attempt": 4, "latency_ms": 1500.5}
+    records[8]["termination"] = "infrastructure_error"
+    code, report = recommendation(door, [*records, rerun])
+    assert (code, report["recommendation"]) == (0, "promote"), report["needs"]
+    slots = report["slots"]
+    assert (slots["valid"], slots["infrastructure"]) == (9, 0)
+    assert not [one for one in report["not_measured"] if "terminated" in str(one)]
+
+
+def test_a_reason_stands_on_what_failed_not_on_what_is_not_measured(door: Door) -> None:
+    records = all_slots()
+    records[4] = {**records[4], "start_state_digest": None, "final_state": "lost"}
+    _, report = recommendation(door, records)
+    told = [ref["code"] for reason in report["reason_details"] for ref in reason["evidence"]]
+    assert set(told) == {"wrong_final_state"}
+    (trace,) = report["failures"]
+    assert trace["codes"][0] == "no_start_digest"

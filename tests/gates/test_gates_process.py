@@ -166,3 +166,25 @@ def test_each_unverified_write_is_found_where_it_stands() -> None:
     assert verdict.codes() == ["write_not_verified"]
     assert seqs(verdict, "write_not_verified") == [3, 5]
     assert verdict.results[GATES.index("process")] == "fail"
+
+
+@pytest.mark.parametrize("status", ["error", "timeout", "denied", "pending"])
+def test_a_proof_whose_result_says_otherwise_is_none(status: str) -> None:
+    read = {"kind": "tool_call", "tool": "read", "status": "ok", "call_id": "1"}
+    answer = {"kind": "tool_result", "call_id": "1", "status": status}
+    wanted = episode(writes=WRITES)
+    assert codes(wanted, trace("write", read, answer)) == [
+        "write_not_verified",
+        "no_final_state_evidence",
+    ]
+    assert codes(wanted, trace("write", read, {**answer, "status": "ok"})) == []
+    asked = {**read, "status": "pending"}
+    assert codes(wanted, trace("write", asked, {**answer, "status": "ok"})) == []
+
+
+def test_a_denied_write_whose_result_went_well_wants_its_proof() -> None:
+    write = {"kind": "tool_call", "tool": "write", "status": "denied", "call_id": "1"}
+    answer = {"kind": "tool_result", "call_id": "1", "status": "ok"}
+    wanted = episode(writes=WRITES)
+    assert "write_not_verified" not in codes(wanted, trace("read", write))
+    assert codes(wanted, trace("read", write, answer)) == ["write_not_verified"]

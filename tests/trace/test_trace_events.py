@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.trace.events import Call, calls
+from reviewer.trace.events import Call, calls, deeds
 from reviewer.trace.record import Event
 
 
@@ -96,10 +97,55 @@ def test_different_ids_or_tools_are_never_a_pair() -> None:
     assert seen(found) == [(1, "a", None, None)]
 
 
-def test_own_status_wins_over_the_result() -> None:
-    found = made(call("a", status="pending"), result(tool="a", status="ok"), {"tool": "b"})
-    assert seen(found) == [(1, "a", "pending", 2), (3, "b", "ok", None)]
+@pytest.mark.parametrize(
+    ("own", "told", "counts"),
+    [
+        ("pending", "ok", "ok"),
+        ("pending", "denied", "denied"),
+        ("pending", None, "pending"),
+        (None, "error", "error"),
+        (None, None, None),
+        ("ok", None, "ok"),
+        ("ok", "ok", "ok"),
+        ("ok", "error", "error"),
+        ("ok", "timeout", "timeout"),
+        ("ok", "pending", "pending"),
+        ("error", "ok", "error"),
+        ("timeout", "error", "timeout"),
+        ("denied", "error", "denied"),
+        ("denied", "ok", None),
+        ("ok", "denied", None),
+    ],
+)
+def test_of_a_call_and_its_result_the_worse_status_counts(
+    own: str | None, told: str | None, counts: str | None
+) -> None:
+    first = call("a", **({} if own is None else {"status": own}))
+    answer = result(tool="a", **({} if told is None else {"status": told}))
+    assert seen(made(first, answer)) == [(1, "a", counts, 2)]
+
+
+def test_a_result_says_what_became_of_the_short_form() -> None:
     assert seen(made({"tool": "b"}, result(tool="b", status="timeout"))) == [(1, "b", "timeout", 2)]
+
+
+def strays(*events: dict[str, Any]) -> list[tuple[int, str, str | None]]:
+    found = deeds(msgspec.json.decode(json.dumps(events), type=list[Event])).strays
+    return [(one.seq, one.tool, one.status) for one in found]
+
+
+def test_an_answer_without_its_call_is_a_stray() -> None:
+    assert strays(call("a"), result(tool="b", status="ok")) == [(2, "b", "ok")]
+    assert strays(call("a", call_id="1"), result(tool="a", call_id="9")) == [(2, "a", None)]
+    assert strays(call("a"), {"kind": "error", "tool": "nuke"}) == [(2, "nuke", None)]
+
+
+def test_a_second_or_an_early_answer_is_none() -> None:
+    assert strays(call("a"), result(tool="a"), result(tool="a")) == []
+    assert strays(call("a", call_id="1"), result(call_id="1"), result(call_id="1")) == []
+    assert strays(result(tool="a", call_id="1"), call("a", call_id="1")) == []
+    assert strays(call("a"), {"kind": "error", "tool": "a"}, {"kind": "error"}) == []
+    assert strays(call("a"), result(call_id="9")) == []
 
 
 EVENTS = st.lists(

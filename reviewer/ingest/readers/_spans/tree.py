@@ -14,7 +14,7 @@ from reviewer.ingest.readers._spans.kinds import (
 from reviewer.ingest.readers._spans.tools import ToolUse, tool_use
 from reviewer.ingest.readers._spans.usage import usage_of
 from reviewer.ingest.readers._spans.value import Span
-from reviewer.trace.record import USER_ACTORS
+from reviewer.trace.record import USER_ACTORS, is_user
 
 AGENT = "agent"
 
@@ -66,7 +66,7 @@ class Tree:
         """Whether it is work of a judge or of a simulated user, not of the agent."""
         return any(
             self.kinds[id(one)] == "judge"
-            or (self.kinds[id(one)] == "agent" and agent_name(one).casefold() in USER_ACTORS)
+            or (self.kinds[id(one)] == "agent" and is_user(agent_name(one)))
             for one in (span, *self.above(span))
         )
 
