@@ -226,9 +226,8 @@ class Bar:
         )
         for filled in result.filled:
             note(f"  {filled_words(filled)}")
-        if result.state != "known":
-            for text in result.notes:
-                note(f"  note: {text}")
+        for text in result.notes[1:] if result.state == "known" else result.notes:
+            note(f"  note: {text}")
         for flagged in result.flagged[:SHOWN_REFUSALS]:
             note(f"  record {flagged.record}: {', '.join(flagged.reasons)}")
             note("    its payload was not stored; its slot fails redaction, and that blocks")

@@ -290,6 +290,17 @@ def register_candidate(
     return row
 
 
+def unbound(connection: sqlite3.Connection, source: int) -> list[tuple[str, str]]:
+    """(suite id, candidate id) of private suites' candidates that came with this file and are not
+    known by a digest."""
+    return connection.execute(
+        "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
+        " WHERE c.digest IS NULL AND s.probe = 0 AND EXISTS"
+        " (SELECT 1 FROM trace t WHERE t.candidate = c.id AND t.source = ?) ORDER BY 1, 2",
+        (source,),
+    ).fetchall()
+
+
 def declare(connection: sqlite3.Connection, candidate: int, attempts: int) -> bool:
     """Note how many attempts per episode a candidate is to make, inside the caller's transaction.
 

@@ -168,10 +168,30 @@ class FileImport:
             return None
         self.close()
         note = "this very file was imported before"
+        bound = tuple(
+            f"{self.judge.redactor.masked(name)} is known by its manifest now"
+            for name in self._bound(source.id)
+        )
         return FileResult(
             self.shown, source.reader, self.sha256, "known", source.records, 0,
-            source.added + source.known, 0, (note,), (),
+            source.added + source.known, 0, (note, *bound), (),
         )  # fmt: skip
+
+    def _bound(self, source: int) -> list[str]:
+        """Candidates of the file that had no manifest when it was imported, and have one now."""
+        context, named = self.context, []
+        for suite_id, candidate_id in registry.unbound(context.connection, source):
+            manifest = context.manifests(suite_id, candidate_id)
+            suite = registry.suite_row(context.connection, suite_id)
+            if manifest is None or suite is None:
+                continue
+            with transaction(context.connection, context.store):
+                registry.register_candidate(
+                    context.connection, suite, candidate_id,
+                    manifest.candidate, manifest.raw, context.now(),
+                )  # fmt: skip
+            named.append(candidate_id)
+        return named
 
     def judged(self) -> Groups:
         """What the file holds, judged; nothing is written yet. Raises Unreadable behind what could

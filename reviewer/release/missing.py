@@ -35,7 +35,12 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
         found += _invalid(shown)
     if evidence.candidate is None or not evidence.candidate.digest:
         what = f"candidate manifest of {evidence.candidate_id}"
-        found.append(gap(what, "unknown digest", "candidate known by digest", what))
+        told = gap(what, "unknown digest", "candidate known by digest", what)
+        if not evidence.suite.probe:
+            where = f"candidates/{evidence.candidate_id}.json"
+            need = f"{what} ({where} in the suite's folder, then its traces imported again)"
+            told = structs.replace(told, need=need)
+        found.append(told)
     return found + _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
 
 

@@ -190,3 +190,19 @@ def test_a_reason_stands_on_what_failed_not_on_what_is_not_measured(door: Door) 
     assert set(told) == {"wrong_final_state"}
     (trace,) = report["failures"]
     assert trace["codes"][0] == "no_start_digest"
+
+
+def test_a_manifest_that_comes_later_is_bound_when_the_file_is_imported_again(door: Door) -> None:
+    manifest = door.suite / "candidates" / f"{V8}.json"
+    held = manifest.read_bytes()
+    manifest.unlink()
+    code, report = recommendation(door, all_slots())
+    assert (code, report["recommendation"]) == (10, "hold")
+    assert report["candidate"]["digest"] is None
+    assert "imported again" in str(report["needs"])
+    manifest.write_bytes(held)
+    assert f"{V8} is known by its manifest now" in door.take("t.jsonl", all_slots()).err
+    code, report = recommendation(door, all_slots())
+    assert (code, report["recommendation"]) == (0, "promote"), report["needs"]
+    assert "by its manifest" not in door.take("t.jsonl", all_slots()).err
+    door.healthy()

@@ -115,7 +115,8 @@ def one_less(**more: int) -> Evidence:
         (
             replace(v8(), candidate=None, manifest=None),
             "evidence missing: candidate manifest of refund-agent-v8",
-            "candidate manifest of refund-agent-v8",
+            "candidate manifest of refund-agent-v8 (candidates/refund-agent-v8.json in the suite's "
+            "folder, then its traces imported again)",
         ),
         (
             replace(v8(), frozen_seq=None, frozen_at=None),
@@ -249,7 +250,8 @@ def test_reasons_keep_the_articles_order_then_ours() -> None:
 def test_what_is_missing_is_told_even_when_it_blocks() -> None:
     judged = assess(replace(v7_first_attempts(), candidate=None))
     assert judged.recommendation == "block"
-    assert judged.needs[1:] == ("candidate manifest of refund-agent-v7",)
+    (needed,) = judged.needs[1:]
+    assert needed.startswith("candidate manifest of refund-agent-v7 (")
 
 
 def test_a_probe_never_certifies() -> None:
