@@ -1,5 +1,7 @@
 """The gates and the codes they may state, as a contract may name them in `critical`."""
 
+from reviewer.contract.near import NEAR, likeness
+
 GATE_CODES: dict[str, tuple[str, ...]] = {
     "completeness": (
         "unknown_episode:",
@@ -47,3 +49,16 @@ def known_check(text: str) -> bool:
     if f"{head}:" in _CODES:
         return True
     return text in _CODES or (not colon and text in GATE_CODES)
+
+
+def near_check(text: str) -> str | None:
+    """The gate or code that an unknown `text` most likely meant; None when none is like it.
+
+    What follows a colon is kept where the code takes it.
+    """
+    written, _, rest = text.partition(":")
+    known = sorted({*GATE_CODES, *(code.rstrip(":") for code in _CODES)})
+    best = max(known, key=lambda word: likeness(written, word))
+    if likeness(written, best) < NEAR:
+        return None
+    return f"{best}:{rest}" if rest and f"{best}:" in _CODES else best

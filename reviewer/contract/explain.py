@@ -1,19 +1,16 @@
 """From pydantic's errors to problems a person can act on, with the near word for a typo."""
 
-import difflib
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from reviewer.contract.errors import Problem, json_path, shown
+from reviewer.contract.near import NEAR, likeness
 
 Location = tuple[str | int, ...]
 
-_NEAR = 0.75
 _SIBLING_BONUS = 0.02
-_PLAIN = re.compile(r"[^a-z0-9]")
 
 
 class ShapeFault(NamedTuple):
@@ -57,10 +54,10 @@ def nearest(where: Location, words: Sequence[Location]) -> str | None:
         parent = parent[:-1]  # the last name was a free one, such as that of a simulated tool
     best, rank = None, (0.0, 0)
     for word in words:
-        score = max(_likeness(written, form) for form in _forms(word))
+        score = max(likeness(written, form) for form in _forms(word))
         sibling = word[:-1] == parent
         here = (score + _SIBLING_BONUS * sibling, -len(word))
-        if score >= _NEAR and here > rank:
+        if score >= NEAR and here > rank:
             best, rank = str(word[-1]) if sibling else ".".join(map(str, word)), here
     return best
 
@@ -102,11 +99,6 @@ def _forms(word: Location) -> list[str]:
         return [leaf]
     part = str(word[-2])
     return [leaf, part + leaf, leaf + part]
-
-
-def _likeness(written: str, form: str) -> float:
-    a, b = _PLAIN.sub("", written[:100].lower()), _PLAIN.sub("", form.lower())
-    return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() if a and b else 0.0
 
 
 def _members(

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 from reviewer.contract.errors import shown
 from reviewer.contract.names import MAX_ID, MAX_NAME, id_problem, name_problem
+from reviewer.contract.wording import wording_problem
 
 T = TypeVar("T", bound=Hashable)
 
@@ -51,6 +52,12 @@ Text = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[Name], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})]
 Ids = Annotated[list[Id], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})]
 Texts = Annotated[list[Text], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})]
+Wording = Annotated[
+    Text, AfterValidator(_passes(wording_problem)), Field(json_schema_extra={"pattern": r"\S"})
+]
+Wordings = Annotated[
+    list[Wording], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})
+]
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]

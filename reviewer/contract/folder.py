@@ -134,19 +134,21 @@ def read_suite(folder: Path) -> LoadedSuite:
 
 
 def suite_problems(folder: Path) -> list[Problem]:
-    """Everything wrong with a suite folder: edits since the freeze and faults of content."""
+    """Everything wrong with a suite folder: edits since the freeze, faults of content, and faults
+    of the candidates' manifests beside it."""
     from reviewer.contract.check import check_suite
 
+    candidates = read_candidates(folder)[1]
     try:
         state = suite_state(folder)
     except ContractError as error:
-        return list(error.problems)
+        return [*error.problems, *candidates]
     problems: list[Problem] = []
     if state.edits:
         problems += SuiteBroken(_name(folder), state.edits).problems
     files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
     problems += _inside(folder, check_suite(files, state.digest).problems)
-    return problems
+    return problems + candidates
 
 
 def locked_files(folder: Path) -> dict[str, bytes]:

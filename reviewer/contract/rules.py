@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from reviewer.contract.codes import known_check
+from reviewer.contract.codes import known_check, near_check
 from reviewer.contract.errors import json_path, shown
 from reviewer.contract.model import RED_TEAM, Budget, Episode, Expected, Policy, Tools
+from reviewer.contract.wording import wording
 
 Found = Iterator[tuple[str, str]]
 
@@ -25,6 +26,8 @@ def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str,
         *_tools(episode.tools),
         *_writes(episode),
         *_expected(episode),
+        *_message(episode.expected),
+        *_steps(episode),
         *_critical(episode),
         *_simulator(episode),
     ]
@@ -127,10 +130,6 @@ def _expected(episode: Episode) -> Found:
             yield path, f"arguments are expected of `{shown(tool)}`, which {why}"
     if expected.trajectory_match is not None and not expected.trajectory:
         yield "$.expected.trajectory_match", "there is no trajectory to match"
-    both = set(expected.message_contains) & set(expected.message_excludes)
-    for text in sorted(both):
-        reason = f"`{shown(text)}` is both wanted and refused in the message"
-        yield "$.expected.message_excludes", reason
     strict = expected.trajectory_match == "strict" or episode.tools.order == "exact"
     length = len(expected.trajectory)
     if strict and length and episode.optimal_steps not in (None, length):
@@ -138,10 +137,52 @@ def _expected(episode: Episode) -> Found:
         yield "$.optimal_steps", reason
 
 
+def _message(expected: Expected) -> Found:
+    for i, refused in enumerate(expected.message_excludes):
+        for j, wanted in enumerate(expected.message_contains):
+            if wording(refused) in wording(wanted):
+                where = json_path(("expected", "message_contains", j))
+                reason = (
+                    f"`{shown(refused)}` is refused in the message, but {where} wants "
+                    f"`{shown(wanted)}`, which says it: no message could pass"
+                )
+                yield json_path(("expected", "message_excludes", i)), reason
+                break
+
+
+def _steps(episode: Episode) -> Found:
+    most, wanted = episode.budget.max_steps, _least_calls(episode)
+    needed = sum(wanted.values())
+    if most is not None and needed > most:
+        parts = ", ".join(f"{count} by {where}" for where, count in wanted.items() if count)
+        calls = f"{needed} call{'s' if needed != 1 else ''}"
+        yield "$.budget.max_steps", f"is {most}, but at least {calls} must be made: {parts}"
+
+
+def _least_calls(episode: Episode) -> dict[str, int]:
+    """The calls that no passing attempt can leave out, by the member that wants them."""
+    expected = episode.expected
+    whole = expected.trajectory_match not in (None, "subset")
+    made = [call.tool for call in expected.trajectory] if whole else []
+    more = set(episode.tools.required).difference(made)
+    called = more.union(made)
+    # A contract with writes wants one proof in any case, and one of each write that is called.
+    proofs = [{tool for write in episode.writes for tool in write.verified_by}]
+    proofs += [set(write.verified_by) for write in episode.writes if write.tool in called]
+    unproven = bool(episode.writes) and any(called.isdisjoint(tools) for tools in proofs)
+    return {
+        "$.expected.trajectory": len(made),
+        "$.tools.required": len(more),
+        "$.writes": int(unproven),
+    }
+
+
 def _critical(episode: Episode) -> Found:
     for i, check in enumerate(episode.critical):
         if not known_check(check):
-            reason = f"`{shown(check)}` is no gate and no code of a gate"
+            near = near_check(check)
+            hint = f" (did you mean `{shown(near)}`?)" if near else ""
+            reason = f"`{shown(check)}` is no gate and no code of a gate{hint}"
             yield json_path(("critical", i)), reason
 
 

@@ -20,7 +20,7 @@ from reviewer.contract.fields import (
     Rate,
     Shape,
     Text,
-    Texts,
+    Wordings,
     once,
 )
 from reviewer.contract.model import Category, Mode, Order, Stopping, TrajectoryMatch
@@ -73,18 +73,29 @@ class ExpectedCallShape(Shape):
     arguments: dict[str, Any] | None = None
 
 
+def _names_one(arguments: dict[str, Any]) -> dict[str, Any]:
+    if not arguments:
+        raise ValueError("names no argument to compare: name one with its value, or take it out")
+    return arguments
+
+
+Arguments = Annotated[
+    dict[str, Any], AfterValidator(_names_one), Field(json_schema_extra={"minProperties": 1})
+]
+
+
 class ExpectedShape(Shape):
     """How the attempt must end. `state` maps paths of the final state to values;
     `message_reference` is a good final message, compared with and never required."""
 
     final_state: Any = None
     state: dict[Text, Any] = {}
-    message_contains: Texts = []
-    message_excludes: Texts = []
+    message_contains: Wordings = []
+    message_excludes: Wordings = []
     message_reference: Text | None = None
     trajectory: list[ExpectedCallShape] = []
     trajectory_match: TrajectoryMatch | None = None
-    arguments: dict[Name, dict[str, Any]] = {}
+    arguments: dict[Name, Arguments] = {}
 
 
 class BudgetShape(Shape):

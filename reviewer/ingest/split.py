@@ -2,13 +2,14 @@
 
 Three shapes, told apart by content: JSON lines, one JSON array of records, one (or several
 concatenated) pretty-printed objects. A cut looks only at strings and brackets; whether a piece is
-valid JSON is for its reader to say, so one bad record costs that record.
+valid JSON is for its reader to say, so one bad record costs that record. What is wrong between
+records (a comma too many, or none) costs one refusal, told behind them.
 """
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 from reviewer.ingest.extent import MAX_DEPTH, deep, extent
 
@@ -172,34 +173,75 @@ class Cutter:
 _BETWEEN = re.compile(rb"[ \t\r\n,]*+")
 
 
+class _Between:
+    """What stands between values: blanks, one array's brackets, and its commas.
+
+    Records are cut whatever is wrong there; `fault` keeps the first thing that is, so that a file
+    that is no JSON is never taken for whole.
+    """
+
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
+        self.array: Literal["", "open", "closed"] = ""
+        self.values = 0
+        self.fault = ""
+
+    def next(self) -> bytes:
+        """The first byte of the next value, left standing; empty at the end of the file."""
+        cutter, commas = self.cutter, 0
+        while True:
+            end = _end_of(_BETWEEN, cutter)
+            commas += cutter.buffer.count(b",", cutter.at, end)
+            cutter.at = end
+            byte = cutter.buffer[end : end + 1]
+            if not byte:
+                if not cutter.more():
+                    self._judge(commas, 0, "a comma outside an array", self.array != "open")
+                    return b""
+            elif byte == b"[" and not self.array and not self.values:
+                self._judge(commas, 0, "a comma outside an array")
+                self.array, commas = "open", 0
+                cutter.at += 1
+            elif byte == b"]" and self.array == "open":
+                self._judge(commas, 0, "a comma with no record behind it ends the array")
+                self.array, commas = "closed", 0
+                cutter.at += 1
+            else:
+                self._value(commas)
+                return byte
+
+    def _value(self, commas: int) -> None:
+        self.values += 1
+        if self.array == "closed":
+            self._judge(1, 0, f"record {self.values} stands behind the end of the array")
+        elif self.array == "":
+            self._judge(commas, 0, "a comma outside an array")
+        elif self.values == 1 or commas > 1:
+            self._judge(commas, min(self.values - 1, 1), "a comma with no record before it")
+        else:
+            self._judge(commas, 1, f"no comma before record {self.values}")
+
+    def _judge(self, commas: int, wanted: int, fault: str, told: bool = True) -> None:
+        if told and commas != wanted and not self.fault:
+            self.fault = f"json: {fault} (near byte {self.cutter.place})"
+
+
 def _values(handle: BinaryIO) -> Iterator[Piece]:
     cutter = Cutter(handle)
-    number, in_array = 0, False
-    while True:
-        # Between values: blanks and commas, the array's own brackets.
-        cutter.at = _end_of(_BETWEEN, cutter)
-        if cutter.at == len(cutter.buffer):
-            if not cutter.more():
-                if in_array:
-                    problem = "json: the file ends inside its array"
-                    yield Piece(number + 1, b"", problem, cutter.place)
-                return
-            continue
-        byte = cutter.buffer[cutter.at : cutter.at + 1]
-        if byte == b"[" and not in_array and number == 0:
-            in_array, cutter.at = True, cutter.at + 1
-            continue
-        if byte == b"]" and in_array:
-            in_array, cutter.at = False, cutter.at + 1
-            continue
-        number += 1
+    between = _Between(cutter)
+    cut = False
+    while not cut and (byte := between.next()):
         start = cutter.place
         raw, problem = bracketed(cutter) if byte in b"{[" else scalar(cutter)
         if problem.startswith("json: nested"):
-            raise Unreadable(f"record {number}: {problem[6:]} (byte {start})")
-        yield Piece(number, raw, problem, cutter.place)
-        if problem.startswith("json: truncated"):
-            return
+            raise Unreadable(f"record {between.values}: {problem[6:]} (byte {start})")
+        yield Piece(between.values, raw, problem, cutter.place)
+        cut = problem.startswith("json: truncated")
+    # What is wrong between records is told behind them, so that their numbers stay their places.
+    unclosed = between.array == "open" and not cut
+    ending = "json: the file ends inside its array" if unclosed else ""
+    for number, fault in enumerate(filter(None, (between.fault, ending)), between.values + 1):
+        yield Piece(number, b"", fault, cutter.place)
 
 
 def _end_of(pattern: "re.Pattern[bytes]", cutter: Cutter) -> int:

@@ -10,14 +10,19 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from reviewer.tui.lines import Line, Span, cut, fit, pad, width_of
+from reviewer.tui.lines import Line, Span, cut, fit, middle, pad, width_of
 
 GUTTER = 8
 """Columns left of the axis, with it."""
 WIDEST = 14
-"""The most columns between two points: few candidates stay close enough to compare."""
+"""The most columns between two points, unless their names need more: few candidates stay close
+enough to compare."""
+NAMED = 24
+"""The most columns between two points whatever their names are."""
 
 ROUND = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8)
+LEGIBLE = 8
+"""The least columns from point to point at which every point's name is drawn, cut to fit."""
 APART = 3
 """The least columns from point to point at which the limits of each are drawn."""
 
@@ -52,23 +57,30 @@ def row_of(value: float, top: float, height: int) -> int:
     return height - 1 - round(share * (height - 1))
 
 
-def slot_of(count: int, width: int) -> int:
-    """The columns that each of `count` points has, of `width` in all."""
-    return max(1, min(WIDEST, width // max(1, count)))
+def widest_of(names: Sequence[str]) -> int:
+    """The most columns between two points of these names: what the longest takes in `[ ]`."""
+    return min(NAMED, max([WIDEST, *(width_of([Span(f"[{name}] ")]) for name in names)]))
 
 
-def columns_of(count: int, width: int) -> list[int]:
+def slot_of(count: int, width: int, widest: int = WIDEST) -> int:
+    """The columns that each of `count` points has, of `width` in all, `widest` at the most."""
+    return max(1, min(widest, width // max(1, count)))
+
+
+def columns_of(count: int, width: int, widest: int = WIDEST) -> list[int]:
     """The column of each of `count` points, evenly spaced from the left; `count` ≤ `width`."""
-    slot = slot_of(count, width)
+    slot = slot_of(count, width, widest)
     return [slot * index + slot // 2 for index in range(count)]
 
 
-def reached(line: Line, count: int, width: int, action: Callable[[int], str]) -> list[Span]:
+def reached(
+    line: Line, count: int, width: int, action: Callable[[int], str], widest: int = WIDEST
+) -> list[Span]:
     """The same line of a plot of `count` points, where a click on the columns of a point does what
     `action` says of its number."""
     body = max(1, width - GUTTER)
     hidden = max(0, count - body)
-    slot, shown = slot_of(count - hidden, body), count - hidden
+    slot, shown = slot_of(count - hidden, body, widest), count - hidden
     spans: list[Span] = []
     column = 0
     for span in line:
@@ -97,6 +109,7 @@ def draw(
     target: float | None = None,
     words: str = "",
     cursor: int | None = None,
+    widest: int = WIDEST,
 ) -> list[list[Span]]:
     """`height` rows of exactly `width` columns, the axis at the left. `words` stand on the target
     line where it is free. Of more marks than columns the last are drawn, as `columns_of` says; of
@@ -109,7 +122,8 @@ def draw(
     if target is not None:
         cells[row_of(target, scale.top, height)] = [("─", "key")] * body
     cursor = None if cursor is None else cursor - hidden
-    for index, (mark, column) in enumerate(zip(marks, columns_of(len(marks), body), strict=True)):
+    columns = columns_of(len(marks), body, widest)
+    for index, (mark, column) in enumerate(zip(marks, columns, strict=True)):
         here = index == cursor
         bare = mark._replace(low=None, high=None)
         _stand(
@@ -195,14 +209,24 @@ def axis(width: int) -> list[Span]:
 
 
 def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
-    """A name under each point where there is room, the one with the cursor in `[ ]` and first."""
+    """A name under each point, the one with the cursor in `[ ]`: cut to the columns of its point,
+    or, where points stand too close for that, only where there is room, the cursor's first."""
     body = max(1, width - GUTTER)
     first = max(0, len(names) - body)
-    columns = columns_of(len(names) - first, body)
+    widest = widest_of(names)
+    columns = columns_of(len(names) - first, body, widest)
+    slot = slot_of(len(names) - first, body, widest)
+    room = slot - 1 if slot >= LEGIBLE else min(body, WIDEST)
+
+    def drawn(index: int) -> str:
+        if index != cursor:
+            return middle(names[index], room)
+        return cut(f"[{middle(names[index], max(1, room - 2))}]", room)
+
     cells: list[str] = [" "] * body
     order = sorted(range(first, len(names)), key=lambda index: (index != cursor, -index))
     for index in order:
-        text = cut(f"[{names[index]}]" if index == cursor else names[index], min(body, WIDEST))
+        text = drawn(index)
         size = width_of([Span(text)])
         at = max(0, min(columns[index - first] - (size - 1) // 2, body - size))
         if not text.isascii() and size != len(text):
@@ -210,17 +234,17 @@ def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
         if all(cell == " " for cell in cells[max(0, at - 1) : at + size + 1]):
             cells[at : at + size] = text
     line = "".join(cells)
-    here = cut(f"[{names[cursor]}]", min(body, WIDEST)) if names else ""
+    here = drawn(cursor) if names else ""
     before, found, after = line.partition(here) if here else (line, "", "")
     return [Span(" " * GUTTER), Span(before), Span(found, "strong"), Span(after)]
 
 
-def glyphs_under(marks: Sequence[Span], width: int, label: str) -> list[Span]:
+def glyphs_under(marks: Sequence[Span], width: int, label: str, widest: int = WIDEST) -> list[Span]:
     """A glyph under each point."""
     body = max(1, width - GUTTER)
     marks = marks[-body:]
     row = [(" ", "text")] * body
-    for mark, column in zip(marks, columns_of(len(marks), body), strict=True):
+    for mark, column in zip(marks, columns_of(len(marks), body, widest), strict=True):
         row[column] = mark.text, mark.style
     return [Span(pad(label, GUTTER - 1, right=True) + " ", "dim"), *_joined(row)]
 

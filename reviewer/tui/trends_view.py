@@ -124,6 +124,8 @@ def panel(
         plot.Mark(p.value, p.low, p.high, HELD.get(p.held, "strong") if compares else "strong")
         for p in one.points
     ]
+    names = short_names([each.candidate_id for each in found.candidates])
+    widest = plot.widest_of(names)
     rows = plot.draw(
         marks,
         scale_of(one),
@@ -132,19 +134,19 @@ def panel(
         target=target.value if target is not None else None,
         words=f"{target.text} ({SOURCES[target.source]})" if target is not None else "",
         cursor=cursor,
+        widest=widest,
     )
     if marks and all(mark.value is None for mark in marks):
         words = f"○ not measured: {visible_line(one.points[cursor].why)}"
         middle_row = rows[len(rows) // 2]
         rows[len(rows) // 2] = [*middle_row[:2], Span(f" {words}", "not_measured")]
-    names = short_names([each.candidate_id for each in found.candidates])
     many = plot.crowded(len(marks), width) and any(point.high is not None for point in one.points)
     limits = f"{one.limits}{' at the cursor' if many else ''}"
     lines: list[Line] = [
         *rows,
         plot.axis(width),
         plot.names_under(names, width, cursor),
-        plot.glyphs_under([mark(point) for point in one.points], width, "target"),
+        plot.glyphs_under([mark(point) for point in one.points], width, "target", widest),
     ]
 
     def to(point: int) -> str:
@@ -152,7 +154,7 @@ def panel(
 
     return [
         rule(width, title, [Span(limits, "dim")], heavy=heavy),
-        *(plot.reached(line, len(marks), width, to) for line in lines),
+        *(plot.reached(line, len(marks), width, to, widest) for line in lines),
     ]
 
 

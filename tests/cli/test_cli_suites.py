@@ -57,6 +57,31 @@ def test_check_is_content_with_the_shipped_suite(door: Door) -> None:
     assert sums.returncode == 0, sums
 
 
+FAULTY: dict[str, tuple[bytes, bytes, str]] = {
+    "unknown key": (b'"model":', b'"modle":', "unknown key `modle` (did you mean `model`?)"),
+    "other id": (b'"candidate_id": "', b'"candidate_id": "x-', "$.candidate_id: `x-"),
+    "member twice": (b'"model":', b'"model": "m",\n  "model":', "$.model: member `model` twice"),
+    "bad digest": (b'"sha256": "', b'"sha256": "z', "sha256: "),
+    "no JSON": (b"{", b"[", "not JSON"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_check_names_what_is_wrong_with_a_candidate(door: Door, fault: str) -> None:
+    old, new, words = FAULTY[fault]
+    path = door.suite / "candidates" / f"{V8}.json"
+    before = path.read_bytes()
+    assert old in before
+    path.write_bytes(before.replace(old, new, 1))
+    said = door.run("suite", "check", SUITE)
+    assert said.code == 20, said
+    assert words in said.out
+    assert all(f"{SUITE}/candidates/{V8}.json: $" in line for line in said.out.splitlines())
+    assert "1 problem" in said.err
+    path.write_bytes(before)
+    door.ok("suite", "check", SUITE)
+
+
 def test_check_names_an_edited_file_with_both_digests(door: Door) -> None:
     before, after = edit(door)
     said = door.run("suite", "check", SUITE)

@@ -177,8 +177,56 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ),
     (
         {"expected": {"message_contains": ["a"], "message_excludes": ["a"]}},
-        "$.expected.message_excludes",
-        "both wanted",
+        "$.expected.message_excludes[0]",
+        "$.expected.message_contains[0] wants `a`",
+    ),
+    (
+        {
+            "expected": {
+                "message_contains": ["sorry", "we cannot  REFUND it"],
+                "message_excludes": ["gladly", "Cannot\nrefund"],
+            }
+        },
+        "$.expected.message_excludes[1]",
+        "$.expected.message_contains[1] wants `we cannot  REFUND it`",
+    ),
+    ({"expected": {"message_contains": [" "]}}, "$.expected.message_contains[0]", "is blank"),
+    (
+        {"expected": {"message_contains": ["a", "\u200b\u2060\t\ufeff"]}},
+        "$.expected.message_contains[1]",
+        "is blank",
+    ),
+    (
+        {"expected": {"message_excludes": ["\u00a0\n"]}},
+        "$.expected.message_excludes[0]",
+        "is blank",
+    ),
+    ({"expected": {"arguments": {"look": {}}}}, "$.expected.arguments.look", "no argument"),
+    (
+        {"tools": {"required": ["a", "b", "c"]}, "writes": [], "budget": {"max_steps": 2}},
+        "$.budget.max_steps",
+        "is 2, but at least 3 calls must be made: 3 by $.tools.required",
+    ),
+    (
+        {
+            "tools": {"required": ["a", "b"]},
+            "writes": [],
+            "expected": {
+                "trajectory": [{"tool": "a"}, {"tool": "a"}],
+                "trajectory_match": "superset",
+            },
+            "budget": {"max_steps": 2},
+        },
+        "$.budget.max_steps",
+        "3 calls must be made: 2 by $.expected.trajectory, 1 by $.tools.required",
+    ),
+    (
+        {
+            "tools": {"required": ["write"]},
+            "budget": {"max_steps": 1},
+        },
+        "$.budget.max_steps",
+        "2 calls must be made: 1 by $.tools.required, 1 by $.writes",
     ),
     (
         {
@@ -254,6 +302,66 @@ def test_refused_episodes(changes: dict[str, Any], path: str, word: str) -> None
 
 
 @pytest.mark.parametrize(
+    "changes",
+    [
+        {"tools": {"required": ["a", "b"]}, "writes": [], "budget": {"max_steps": 2}},
+        {
+            "tools": {"required": ["write", "verify"]},
+            "expected": {
+                "trajectory": [{"tool": "write"}, {"tool": "verify"}],
+                "trajectory_match": "strict",
+            },
+            "budget": {"max_steps": 2},
+        },
+        {
+            "tools": {"required": ["a"]},
+            "writes": [],
+            "expected": {
+                "trajectory": [{"tool": "a"}, {"tool": "b"}],
+                "trajectory_match": "subset",
+            },
+            "budget": {"max_steps": 1},
+        },
+        {
+            "expected": {
+                "message_contains": ["no refund", "$"],
+                "message_excludes": ["no refund at all", "refunds"],
+            }
+        },
+    ],
+)
+def test_contracts_that_can_just_be_met_are_accepted(changes: dict[str, Any]) -> None:
+    assert problems(one(**changes)) == []
+
+
+@pytest.mark.parametrize("part", ["message_contains", "message_excludes"])
+def test_a_blank_wording_is_refused_where_the_defaults_say_it(part: str) -> None:
+    found = only(files(head=suite(defaults={"expected": {part: [" "]}})))
+    assert found.startswith(f"suite.json: $.defaults.expected.{part}[0]: is blank")
+
+
+@pytest.mark.parametrize(
+    ("check", "near"),
+    [
+        ("proces", "process"),
+        ("write_not_verifed", "write_not_verified"),
+        ("mising:verify", "missing:verify"),
+        ("Final-State-Not-Measured", "final_state_not_measured"),
+        ("wrong_final_state:x", "wrong_final_state"),
+    ],
+)
+def test_an_unknown_critical_check_is_answered_with_the_near_one(check: str, near: str) -> None:
+    assert only(one(critical=[check])) == (
+        f"episodes/e-1.json: $.critical[0]: `{check}` is no gate and no code of a gate "
+        f"(did you mean `{near}`?)"
+    )
+
+
+def test_a_critical_check_like_no_other_gets_no_suggestion() -> None:
+    assert only(one(critical=["zzz"])).endswith("no gate and no code of a gate")
+
+
+@pytest.mark.parametrize(
     ("policy", "path", "word"),
     [
         ({"pass_hat": {"k": 4}}, "$.policy.pass_hat.k", "plans 3"),
@@ -285,7 +393,8 @@ def test_refused_policies(policy: dict[str, Any], path: str, word: str) -> None:
 def test_limits_on_the_edge_are_accepted() -> None:
     policy = {"attempts": 1, "pass_hat": {"k": 1, "min": 1.0}, "hard_pass_rate": 0}
     budget = {"max_steps": 0, "max_cost_usd": 0, "max_timeouts": 0}
-    content = files(episode(budget=budget), head=suite(policy=policy))
+    idle = episode(budget=budget, tools={"allowed": []}, writes=[])
+    content = files(idle, head=suite(policy=policy))
     assert problems(content) == []
 
 

@@ -169,6 +169,33 @@ def test_an_array_cut_short_gives_what_was_whole(door: Door, cut: int) -> None:
     assert "t.json" in door.ok("quarantine").out or complete == 0
 
 
+ODD: dict[str, tuple[bytes, bytes, bytes, str]] = {
+    "comma behind the last": (b"[", b",", b",]", "a comma with no record behind it"),
+    "comma before the first": (b"[,", b",", b"]", "a comma with no record before it"),
+    "two commas": (b"[", b", ,", b"]", "a comma with no record before it"),
+    "no comma": (b"[", b"\n", b"]", "no comma before record 2"),
+    "a comma behind the array": (b"[", b",", b"],", "a comma outside an array"),
+    "a record behind the array": (b"[", b",", b"]{}", "behind the end of the array"),
+    "a comma and no end": (b"[,", b",", b"", "a comma with no record before it"),
+    "commas and no array": (b"", b"\n,\n", b"", "a comma outside an array"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_what_is_wrong_between_records_costs_a_refusal_and_no_record(
+    door: Door, name: str, indent: int | None
+) -> None:
+    start, between, end, words = ODD[name]
+    records = [json.dumps(record, indent=indent).encode() for record in three()]
+    said = door.take("t.json", start + b"\n" + between.join(records) + end)
+    assert said.code == 20, said
+    if name != "commas and no array" or indent is not None:  # each on a line of its own
+        assert door.one("SELECT count(*) FROM trace") == 3
+        assert words in door.ok("quarantine").out
+    door.healthy()
+
+
 @pytest.mark.parametrize(
     "kind", ["missing", "folder", "empty folder", "fifo", "device", "long", "nul"]
 )

@@ -109,7 +109,25 @@ def test_names_never_leave_the_width_nor_hide_the_one_with_the_cursor(
     cursor = data.draw(st.integers(max(0, len(names) - (width - GUTTER)), len(names) - 1))
     line = plot.names_under(names, width, cursor)
     assert width_of(line) == width
-    assert "[" + names[cursor][: min(width - GUTTER, plot.WIDEST) - 3].rstrip() in plain([line])
+    here = next(span.text for span in line if span.style == "strong")
+    start, cut_off, end = here.removeprefix("[").removesuffix("]").partition("…")
+    assert f"[{names[cursor]}]" == here if not cut_off else names[cursor].startswith(start)
+    assert names[cursor].endswith(end)
+
+
+@given(st.integers(1, 30), st.integers(20, 200), st.data())
+def test_every_point_with_room_for_a_name_has_one(
+    count: int, width: int, data: st.DataObject
+) -> None:
+    names = [f"{'a' * data.draw(st.integers(0, 40))}-v{number}" for number in range(count)]
+    if plot.slot_of(count, width - GUTTER, plot.widest_of(names)) < plot.LEGIBLE:
+        return
+    cursor = data.draw(st.integers(0, count - 1))
+    words = plain([plot.names_under(names, width, cursor)]).split()
+    assert len(words) == count
+    for number, (word, name) in enumerate(zip(words, names, strict=True)):
+        assert (word.startswith("[") and word.endswith("]")) == (number == cursor)
+        assert word.strip("[]").endswith(name[-1])
 
 
 def test_the_target_line_says_its_words_where_nothing_stands() -> None:

@@ -75,6 +75,22 @@ async def test_one_key_leads_there_and_esc_back() -> None:
             assert "[trEnds]" not in screen_text(app).splitlines()[0]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("keys", [("g",), ("G",)])
+async def test_every_candidate_of_four_is_named_under_its_point(
+    size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
+    desk = many(2)
+    desk.names = (V7, V8, "checkout-agent-v9", "cand-d")
+    app = shell(desk)
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        await press(pilot, "E", *keys)
+        names = next(line for line in screen_text(app).splitlines() if "cand-d" in line)
+        left = [word.strip("[]") for word in names.split("│")[0].split()]
+        assert left == [V7, V8, "checkout-agent-v9", "cand-d"]
+
+
 async def test_moving_says_the_numbers_of_the_point() -> None:
     app = shell(many(3))
     async with running(app) as pilot:
