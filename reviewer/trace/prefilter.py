@@ -26,13 +26,15 @@ DEPTH = 8
 
 _HEX = r"[0-9a-fA-F]"
 _ESCAPE = rf"\\[bfnrt]|\\u{_HEX}{{4}}"
-_SPACE = r"(?:[ \t\r\n]|\\+[nrt])*"
+_BREAK = r"\\+(?:[nrt]|u000[9aAdD])"
+_SPACE = rf"(?:[ \t\r\n]|{_BREAK})*"
 
 # A space or dash between digits: raw, UTF-8, or escaped (`fold.plain_separators`).
 _SEPARATOR = (
     r"(?:[ -]|\xc2\xa0|\xe2\x80[\x80-\x8a\x90-\x95\xaf]|\xe2\x81\x9f|\xe2\x88\x92|\xe3\x80\x80"
     r"|\\+u(?:00[aA]0|200[0-9aA]|201[0-5]|202[fF]|205[fF]|2212|3000))"
 )
+_WIDE = rf"(?:{_SEPARATOR}|[.\t\r\n]|{_BREAK}){{1,2}}"
 _DOT = rf"(?:{_SEPARATOR}|\.)"
 # No word before or behind, and no further digits beyond a dot or dash.
 _LEFT = rf"(?:^[.\-]?|[^0-9A-Za-z_.\-]|[^0-9][.\-]|\\u{_HEX}{{4}}[.\-]|{_ESCAPE})"
@@ -48,7 +50,14 @@ _VALUES = {
         rf"{_LOCAL}(?:@|%40){_LABEL}+\.{_LABEL}"
         rf"|(?:#0*(?:64|[xX]0*40)|commat);{_LABEL}"
     ),
-    "card": (rf"{_LEFT}(?:4|5[0-8]|2[2-7]|3[04-9]|6)(?:{_SEPARATOR}?[0-9]){{11,18}}{_RIGHT}"),
+    "card": (
+        rf"(?:{_LEFT}|(?i:visa|mastercard|amex|discover|maestro|card))"
+        rf"(?:4|5[0-8]|2[2-7]|3[04-9]|6)(?:{_SEPARATOR}?[0-9]){{11,18}}{_RIGHT}"
+        rf"|{_LEFT}[2-6][0-9]{{3}}(?:{_WIDE}[0-9]{{4}}){{3}}"
+        # a number that a reader makes a whole one
+        rf"|(?:^|[:,\[ \t\r\n]|{_BREAK})-?"
+        r"(?:[2-6][0-9]{12,}\.[0-9]|[0-9][0-9.]{9,}[eE]\+?[0-9]|[0-9]{13,}(?:\.[0-9]*)?[eE])"
+    ),
     "iban": rf"{_NO_WORD}[A-Z]{{2}}[0-9]{{2}}(?:{_SEPARATOR}?[0-9A-Z]){{11}}",
     "phone": (
         rf"\+(?:(?:{_DOT}|[()]){{0,2}}[0-9]){{8}}"
@@ -65,6 +74,9 @@ _VALUES = {
             r"PRIVATE KEY-",
             r"(?i:bearer) +[A-Za-z0-9._~+/=\\-]{20}",
             r""":\\*/\\*/[^\x00- "/?#@<>]*:[^\x00- "/?#@<>]*@""",
+            r"""(?i:(?:api|secret)[_-]?key|access[_-]?token|client[_-]?secret)\\*["']? ?[=:] ?"""
+            r"""\\*["']?[A-Za-z0-9_+/=\\-]{16}""",
+            r"""(?i:authorization)\\*["']? ?[=:] ?\\*["']?(?i:basic) +[A-Za-z0-9+/\\]{4}""",
             r"""(?i:password|passwd|passphrase|pwd)\\*["']?(?:=|: ?)\\*["']?"""
             r"""[^\x00- "'&,;<>(){}\[\]$%*]{4}""",
         )

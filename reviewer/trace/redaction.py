@@ -33,7 +33,7 @@ class Redactor:
         }
         self._search = prefilter.compiled(self.rules).search
         self._exact = Walker(names, detectors, lambda value: False)
-        self._stepping = Walker(names, detectors, self._clean)
+        self._stepping = Walker(names, detectors, self._clean, self._exact)
 
     def suspect(self, line: bytes) -> bool:
         """Whether these raw bytes need the slow path: they may hold an identifier, a repeated

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reviewer.trace.fold import fold_key
+from reviewer.trace.strictjson import Repeated
 
 DETECTORS = ("email", "card", "iban", "phone", "secret", "ssn")
 """Every value detector, in the order in which they claim text."""
@@ -86,12 +87,33 @@ def is_placeholder(text: str) -> bool:
     return not text or _PLACEHOLDER.fullmatch(text) is not None
 
 
+_SCHEMA_TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
+_SCHEMA_WORDS = frozenset(
+    (
+        *("type", "title", "description", "format", "pattern", "nullable", "deprecated"),
+        *("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "uniqueItems"),
+        *("items", "properties", "required", "additionalProperties", "readOnly", "writeOnly"),
+    )
+)
+
+
+def _describes(value: dict[object, object]) -> bool:
+    """Whether this is the JSON Schema of a member, as prompts list the arguments of a tool.
+
+    Not where it may show one (`default`, `enum`, `examples`).
+    """
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in _SCHEMA_TYPES and _SCHEMA_WORDS.issuperset(value)
+
+
 def carries_value(value: object) -> bool:
     """Whether a sensitive member really holds something."""
     if value is None:
         return False
     if isinstance(value, str):
         return not is_placeholder(value)
-    if isinstance(value, (dict, list, tuple)):
+    if isinstance(value, dict):
+        return bool(value) and (isinstance(value, Repeated) or not _describes(value))
+    if isinstance(value, (list, tuple)):
         return bool(value)
     return True

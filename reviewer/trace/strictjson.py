@@ -78,6 +78,19 @@ def parse_text(text: str) -> Any:
     return _parsed(text, _DECODER)
 
 
+def read_value(text: str, start: int) -> tuple[Any, int]:
+    """The value that starts at this character, and where it ends; what follows is not looked at.
+
+    As deep as it may be, and with lone surrogates. Raises json.JSONDecodeError, RecursionError.
+    """
+    try:
+        return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than Python agrees to read as one integer
+        return _CAREFUL_DECODER.raw_decode(text, start)
+
+
 def _parsed(text: str, decoder: json.JSONDecoder) -> Any:
 
     def refuse(reason: Reason, at: int, detail: str) -> NotJson:
@@ -85,7 +98,7 @@ def _parsed(text: str, decoder: json.JSONDecoder) -> Any:
 
     if not text.strip():
         raise NotJson("empty", 0, "nothing there")
-    too_deep = _first_too_deep(text)
+    too_deep = first_too_deep(text)
     if too_deep is not None:
         raise refuse("too_deep", too_deep, f"nested more than {MAX_DEPTH} deep")
     try:
@@ -122,7 +135,8 @@ def may_overflow(raw: bytes) -> bool:
     return _OVERFLOW.search(raw) is not None
 
 
-def _first_too_deep(text: str) -> int | None:
+def first_too_deep(text: str) -> int | None:
+    """Where JSON text opens an array or object within MAX_DEPTH others, if anywhere."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return None
     depth = 0

@@ -1,21 +1,23 @@
 """The exact redaction rule applied to a parsed value: find every identifier, or mask it.
 
-Values are walked by member name and by text; strings that hold JSON are opened, up to NESTED times.
-Containers more than DEEPEST deep are not looked into but count as one hit, so no value, however
-hostile, exhausts the stack.
+Values are walked by member name and by text; JSON within a string (`embedded`) is opened, up to
+NESTED times. Containers more than DEEPEST deep are not looked into but count as one hit, so no
+value, however hostile, exhausts the stack.
 """
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reviewer.trace.detectors import SHORTEST, is_card, spans
+from reviewer.trace.embedded import Embedded, embedded
 from reviewer.trace.fold import fold_key
 from reviewer.trace.paths import item, member
 from reviewer.trace.rules import carries_value
-from reviewer.trace.strictjson import MAX_DEPTH, NotJson, members, parse_text
+from reviewer.trace.strictjson import MAX_DEPTH, has_repeats, members
 
 NESTED = 3
 DEEPEST = 2 * MAX_DEPTH
@@ -40,7 +42,9 @@ class _Name(NamedTuple):
 
 class Walker:
     """`names` maps folded sensitive names to kinds; `clean(value)` may vouch for a part, which is
-    then not walked: it must never vouch for one with a hit.
+    then not walked: it must never vouch for one with a hit. It may overlook repeated members:
+    opened text that has some is given to `exact`, a walker for which nobody vouches (default:
+    this one).
     """
 
     def __init__(
@@ -48,10 +52,12 @@ class Walker:
         names: dict[str, str],
         detectors: tuple[str, ...],
         clean: Callable[[object], bool],
+        exact: "Walker | None" = None,
     ) -> None:
         self._names = names
         self._detectors = detectors
         self.clean = clean
+        self._exact = self if exact is None else exact
         self._cached_name = lru_cache(maxsize=2048)(self._read_name)
 
     def findings(
@@ -64,7 +70,7 @@ class Walker:
         elif isinstance(value, (dict, list, tuple)):
             if self.clean(value):
                 return
-            if depth > DEEPEST:
+            if depth > DEEPEST and nested == NESTED:  # opened text was measured before
                 yield Hit(path, "too_deep", "nested values")
             elif isinstance(value, dict):
                 for name, inner in members(value):
@@ -72,7 +78,7 @@ class Walker:
             else:
                 for index, inner in enumerate(value):
                     yield from self.findings(inner, item(path, index), depth + 1, nested)
-        elif self._is_card_integer(value):
+        elif self._is_card_number(value):
             yield Hit(path, "card", _form(str(value)))
 
     def member_findings(
@@ -91,12 +97,12 @@ class Walker:
     def mask(self, value: Any, depth: int = 0, nested: int = NESTED) -> Any:
         """The value without its hits; parts without any are shared with the original."""
         if not isinstance(value, (str, dict, list, tuple)):
-            return "[REDACTED:card]" if self._is_card_integer(value) else value
+            return "[REDACTED:card]" if self._is_card_number(value) else value
         if self.clean(value):
             return value
         if isinstance(value, str):
             return self._mask_text(value, depth, nested)
-        if depth > DEEPEST:
+        if depth > DEEPEST and nested == NESTED:
             return "[REDACTED:too_deep]"
         if isinstance(value, dict):
             return self._mask_object(value, depth, nested)
@@ -116,20 +122,46 @@ class Walker:
         return _Name(self._mask_spans(name), hits, self._names.get(fold_key(name)))
 
     def _text_findings(self, text: str, path: str, depth: int, nested: int) -> Iterator[Hit]:
-        inner = _opened(text) if nested else None
-        if inner is not None:
-            hits = list(self.findings(inner, path, depth + 1, nested - 1))
-            if hits:
-                yield from hits
-                return
-        for kind, span in {span.kind: span for span in spans(text, self._detectors)}.items():
-            yield Hit(path, kind, _form(text[span.start : span.end]))
+        opened = self._opened(text, path, depth, nested)
+        hits = {(hit.path, hit.kind, hit.by_key): hit for _, found in opened for hit in found}
+        starts = [part.start for part, _ in opened]
+        for span in spans(text, self._detectors):
+            before = bisect_right(starts, span.start) - 1
+            if before < 0 or span.end > opened[before][0].end:  # else the opened value tells more
+                hits[path, span.kind, False] = Hit(
+                    path, span.kind, _form(text[span.start : span.end])
+                )
+        yield from hits.values()
 
     def _mask_text(self, text: str, depth: int, nested: int) -> str:
-        inner = _opened(text) if nested else None
-        if inner is not None and any(self.findings(inner, "", depth + 1, nested - 1)):
-            text = json.dumps(self.mask(inner, depth + 1, nested - 1), ensure_ascii=False)
-        return self._mask_spans(text)
+        for _ in range(3):  # a mask may close what stood open
+            parts: list[str] = []
+            done = 0
+            for part, _hits in self._opened(text, "", depth, nested):
+                parts += (
+                    text[done : part.start],
+                    _written(self.mask(part.value, depth + 1, nested - 1)),
+                )
+                done = part.end
+            masked = self._mask_spans("".join((*parts, text[done:])))
+            if masked == text:
+                return text
+            text = masked
+        return "[REDACTED]" if any(self._text_findings(text, "", depth, nested)) else text
+
+    def _opened(
+        self, text: str, path: str, depth: int, nested: int
+    ) -> list[tuple[Embedded, list[Hit]]]:
+        """The values in a text that have hits, and those."""
+        if not nested:
+            return []
+        found = []
+        for part in embedded(text):
+            walker = self._exact if has_repeats(part.value) else self
+            hits = list(walker.findings(part.value, path, depth + 1, nested - 1))
+            if hits:
+                found.append((part, hits))
+        return found
 
     def _mask_spans(self, text: str) -> str:
         for _ in range(3):  # a mask may join what stood apart
@@ -159,23 +191,22 @@ class Walker:
                 masked[unique] = self.mask(inner, depth + 1, nested)
         return masked
 
-    def _is_card_integer(self, value: object) -> bool:
-        return (
-            isinstance(value, int)
-            and 10**12 <= abs(value) < 10**19
-            and "card" in self._detectors
-            and is_card(str(abs(value)))
-        )
+    def _is_card_number(self, value: object) -> bool:
+        if not isinstance(value, (int, float)) or not 10**12 <= abs(value) < 10**19:
+            return False
+        digits = str(abs(value)).removesuffix(".0")
+        # A round float is an amount; one beyond 2**53 no longer tells its digits.
+        told = isinstance(value, int) or (digits.isdigit() and not digits.endswith("0000"))
+        return told and "card" in self._detectors and is_card(digits)
 
 
-def _opened(text: str) -> Any:
-    """The object or array a string holds as JSON, else None."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
+def _written(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
     try:
-        return parse_text(text)
-    except NotJson:
-        return None
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: only an escape can be stored
+        return json.dumps(value)
+    return text
 
 
 def _form(value: object) -> str:

@@ -216,6 +216,35 @@ def test_a_sensitive_member_is_an_identifier_whatever_its_value(door: Door) -> N
     nowhere(door, said, "A-77-XK")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(json.dumps({"customer_name": "Jane Roe"})),
+        '{"customer_name":"Jane Roe","customer_name":""}',
+        '\ufeff{"customer_name":"Jane Roe"}',
+        'result:\n```json\n{"customer_name":"Jane Roe"}\n```',
+        '{"a": 1}\n{"customer_name":"Jane Roe"}',
+    ],
+)
+def test_a_sensitive_member_in_a_text_is_found_however_the_text_holds_it(
+    door: Door, text: str
+) -> None:
+    record = passing()
+    record["events"][1]["observation"] = text
+    said = door.take("t.json", record)
+    assert door.codes(TRACE) == ["unredacted:observation.customer_name"]
+    nowhere(door, said, "Jane Roe")
+
+
+def test_numbers_with_a_sign_places_and_repositories_are_no_identifiers(door: Door) -> None:
+    record = passing()
+    record["events"][0]["arguments"]["note"] = (
+        "+1.2345678 and +12345678.90 USD at +37.7749-122.4194, from ssh://git@github.com/a/b"
+    )
+    assert door.take("t.json", record).code == 0
+    assert door.one("SELECT passed FROM traces") == 1
+
+
 def test_placeholders_are_no_identifiers(door: Door) -> None:
     record = passing()
     record["events"][0]["arguments"]["customer_name"] = "[REDACTED]"

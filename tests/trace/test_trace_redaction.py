@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_spelling import IDENTIFIERS, spelled, texts, values
 
+from reviewer.trace import strictjson
+from reviewer.trace.embedded import embedded
 from reviewer.trace.redaction import Redactor, Rules
 
 REDACTOR = Redactor()
@@ -44,6 +46,11 @@ def test_every_identifier_is_found_and_masked_within_a_sentence(text: str) -> No
         ("6011-0009-9013-9424", "card"),
         ("please pay DE89 3704 0044 0532 0130 00 TODAY", "iban"),
         ("DB_PASSWORD=s3cr3t!", "secret"),
+        ("call +14155550132", "phone"),
+        ("+49.30 901820", "phone"),
+        ("+4930-1234567/", "phone"),
+        ("from +37.7749-122.4194 call +442079460958", "phone"),
+        ("legit@github.com/a", "email"),
         ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN\n-----END PRIVATE KEY-----", "secret"),
     ],
 )
@@ -78,6 +85,17 @@ def test_disguises(text: str, kind: str) -> None:
             "bearer of news",
         ),
         *("https://example.com/a:b@c", "+00:00", "4155550132", "555-0132", "142-555-0132"),
+        *("+1.2345678", "+12345678.90 USD", "lat +48.856613, lon +2.352222", "+1.23456789e10"),
+        *("+37.7749-122.4194", "+37.774929-122.419416-12.5/", "+401213.1-0750015.1/"),
+        *("+4012-07500/", "+37.7749 -122.4194", "+48.8566131 2.3522220", "+48.85+002.35/"),
+        *("ssh://git@github.com/a/b", "ssh://git@github.com:22/a/b"),
+        *("4111.1111.1111.1112", "1.4111.1111.1111.1111", "4111.1111.1111.1111.1"),
+        *("4111\n1111\n1111\n1111\n1111", "1111\n4111\n1111\n1111\n1111"),
+        *("4111  1111  1111  1111  2222", "4111\t1111\t1111\n1111", "4111111111111111-a4b2"),
+        *("Authorization: Basic information", "basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+        *("api_key=get_the_key_from_vault2(x)", "api_key=settings_production_v2.KEY"),
+        *("access_token=/var/run/secrets/token1234", "api_key=your_key_goes_here"),
+        *("api_key=[REDACTED:secret]", "{'password': 'redacted'}", "{'password': None}"),
     ],
 )
 def test_what_only_looks_like_one_is_left_alone(text: str) -> None:
@@ -138,6 +156,28 @@ def test_only_a_value_makes_a_sensitive_name_a_hit(value: Any, is_hit: bool) -> 
     assert bool(kinds({"email": value})) is is_hit
     if is_hit:
         assert REDACTOR.mask({"email": value}) == {"email": "[REDACTED:email]"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_hit"),
+    [
+        ({"type": "string", "description": "YYYY-MM-DD", "format": "date"}, False),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 1}, False),
+        ({"type": "string", "default": "Jane"}, True),
+        ({"type": "string", "enum": ["Jane"]}, True),
+        ({"type": "mobile", "description": "Jane"}, True),
+        ({"type": ["string"]}, True),
+        ({"description": "Jane"}, True),
+        ({"type": "string", "number": 1}, True),
+    ],
+)
+def test_the_schema_of_a_member_is_no_value_of_it(schema: dict[str, Any], is_hit: bool) -> None:
+    tool = {"name": "find", "parameters": {"properties": {"birth_date": schema}}}
+    for value in (tool, f"Your tools: [{json.dumps(tool)}]"):
+        assert bool(kinds(value)) is is_hit
+        assert (REDACTOR.mask(value) == value) is not is_hit
+    assert kinds({"email": {"type": "string", "description": "as jane@b.example"}}) == ["email"]
+    assert kinds('{"email": {"type": "x", "type": "string"}}') == ["email"]
 
 
 def test_well_redacted_records_stay_on_the_fast_path() -> None:
@@ -223,6 +263,143 @@ def test_free_text_is_masked_also_within_json() -> None:
         "email": "[REDACTED:email]",
         "n": 1,
     }
+
+
+JANE = '{"customer_name": "Jane Roe"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(JANE),
+        json.dumps(json.dumps(JANE)),
+        " \ufeff" + json.dumps(JANE),
+        "\ufeff" + JANE,
+        '{"customer_name":"Jane Roe","customer_name":""}',
+        json.dumps('[{"a": [{"customer_name":"Jane Roe","customer_name":""}]}]'),
+        f"Here it is:\n```json\n{json.dumps(json.loads(JANE), indent=2)}\n```\n",
+        f'{{"n": 1}}\n{JANE}\n{{"n": 2}}\n',
+        f"result: {JANE}",
+        f"result: {json.dumps(JANE)}",
+        f"result: {json.dumps([[JANE]])}",
+        f'a 5" screen, [INFO] [2024-01-01] {JANE}',
+        f'{{"items": [{JANE}, {{"cut": "of',
+        f'{{"long": "{"x" * 2000}"}} {JANE}',
+        f'{{"long": "{"x" * 2000}", "note": {JANE}, "a": 1}}',
+        f"{'[' * 70}{JANE}{']' * 70}",
+        '{"customer_name": "Jane Roe", "half": "\\ud800"}',
+        f'{{"n": {"9" * 5000}, "note": {JANE}}}',
+    ],
+)
+def test_json_in_a_text_is_opened_however_it_stands_there(text: str) -> None:
+    record = {"events": [{"observation": text}]}
+    (hit,) = REDACTOR.findings({"observation": text})
+    assert hit.path.startswith("observation")
+    assert (hit.kind, hit.masked, hit.by_key) == ("customer_name", "xxxx xxx", True)
+    assert [found.kind for found, _ in REDACTOR.findings_in_record(record)] == ["customer_name"]
+    assert REDACTOR.suspect(json.dumps(record).encode())
+    masked = REDACTOR.mask(text)
+    assert "Jane" not in masked
+    assert masked.encode()
+    assert REDACTOR.findings(masked) == []
+
+
+def test_depth_within_depth_hides_nothing_and_exhausts_no_stack() -> None:
+    inner: Any = JANE
+    for opening in range(3):
+        for _ in range(31):
+            inner = {"a": [inner]}
+        if opening < 2:
+            inner = json.dumps(inner)
+    assert kinds(inner) == ["customer_name"]
+    assert REDACTOR.suspect(json.dumps(inner).encode())
+    masked = REDACTOR.mask(inner)
+    assert "Jane" not in json.dumps(masked)
+    assert kinds(masked) == []
+
+
+def test_beside_what_is_opened_the_text_itself_is_read() -> None:
+    text = f"ask a@b.example: {JANE} (415) 555-0132"
+    assert [(hit.path, hit.kind) for hit in REDACTOR.findings({"note": text})] == [
+        *(("note.customer_name", "customer_name"), ("note", "email"), ("note", "phone"))
+    ]
+    assert REDACTOR.mask(text) == (
+        'ask [REDACTED:email]: {"customer_name": "[REDACTED:customer_name]"} [REDACTED:phone]'
+    )
+
+
+def test_a_mask_touches_nothing_but_what_was_found() -> None:
+    text = f'[1,2] {{"a":1}}\n{JANE}\n{{"b":  [ 2]}}'
+    masked = '{"customer_name": "[REDACTED:customer_name]"}'
+    assert REDACTOR.mask(text) == text.replace(JANE, masked)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *("[", "[1x", '["', '{"a":', '["a\\', '"{\\"', "[" * 900 + "]" * 900),
+        *("[" + 300 * "0,", '{"a":"' + 600 * "x" + '","b":', '["' + 600 * "x" + "\\"),
+    ],
+)
+def test_what_is_almost_json_costs_linear_time(broken: str) -> None:
+    characters = 0
+    read_value = strictjson.read_value
+
+    def counted(text: str, start: int) -> tuple[Any, int]:
+        nonlocal characters
+        try:
+            value, end = read_value(text, start)
+        except json.JSONDecodeError as error:
+            characters += 1 + error.pos  # it counted the lines up to there
+            raise
+        except RecursionError:
+            characters += 1000
+            raise
+        characters += end - start
+        return value, end
+
+    def cost(length: int) -> int:
+        nonlocal characters
+        characters = 0
+        embedded(broken * (length // len(broken)))
+        return characters
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reviewer.trace.embedded.read_value", counted)
+        assert 0 < cost(80_000) < 2.5 * cost(40_000)
+
+
+@pytest.mark.parametrize("number", [4111111111111111, 4111111111111111.0, -4111111111111111.0])
+def test_a_card_as_a_number(number: float) -> None:
+    assert kinds([number]) == ["card"]
+    assert REDACTOR.mask([number]) == ["[REDACTED:card]"]
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        *(
+            "4111111111111111.0",
+            "4111111111111111.00",
+            "4.111111111111111e15",
+            "-4.111111111111111E+15",
+        ),
+        *("41111111111111110e-1", "411111111111111.10e1", "0.4111111111111111e16"),
+    ],
+)
+def test_a_card_as_a_number_in_any_spelling_is_suspect(spelled: str) -> None:
+    for text in (spelled, f'{{"a":{spelled}}}', f"[1,{spelled}]", f'{{"a":\n{spelled}\n}}'):
+        assert kinds(json.loads(text)) == ["card"]
+        assert REDACTOR.suspect(text.encode())
+        assert REDACTOR.suspect(json.dumps(text).encode()) or not kinds(text)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [4300000000000.0, 1700000000000.0, 1732147200123456.0, 0.4111111111111111, 4111111111111111e3],
+)
+def test_amounts_and_times_are_no_cards(number: float) -> None:
+    assert kinds(number) == []
 
 
 def test_hostile_depth_is_one_hit_and_no_crash() -> None:

@@ -48,6 +48,17 @@ IDENTIFIERS = (
     "password=hunter2",
     'password: "hunter2"',
     "passwd='swordfish'",
+    "+1.4155550132",
+    "4111.1111.1111.1111",
+    "4111\t1111\t1111\t1111",
+    "4111\r\n1111\r\n1111\r\n1111",
+    "4111  1111  1111  1111",
+    "VISA4111111111111111",
+    "4111111111111111-Visa",
+    "Authorization: Basic QWxhZGRpbjpvcGVuL3Nlc2FtZQ==",
+    "api_key=abcdefgh/0123456",
+    "client-secret: 'abcdefghijklmno7'",
+    "{'password': 'correcthorse'}",
 )
 NEIGHBOURS = (
     *(
@@ -194,13 +205,40 @@ def texts(draw: st.DrawFn) -> str:
     return "".join(parts)
 
 
+WRAPPINGS = (
+    "{}",
+    "\ufeff{}",
+    "result: {}",
+    "```json\n{}\n```",
+    '{{"a": 1}}\n{}\n{{"b": 2}}',
+    "[INFO] [2024-01-01] {} (see [1])",
+    '{{"items": [{}, {{"cut": "of',
+    '{{"email": {}, "email": ""}}',
+    '[{{"note": {}, "note": 0}}]',
+)
+"""How JSON stands in a text."""
+
+
 def values(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Any]:
     """JSON values with identifiers, sensitive names and JSON within strings."""
     text = texts() if text is None else text
     leaves = st.one_of(
         text,
         st.sampled_from(PLACEHOLDERS),
-        st.sampled_from((None, True, False, 0, 1, -4111111111111111, 4111111111111111, 0.5, 17e11)),
+        st.sampled_from(
+            (
+                None,
+                True,
+                False,
+                0,
+                1,
+                -4111111111111111,
+                4111111111111111,
+                4111111111111111.0,
+                0.5,
+                17e11,
+            )
+        ),
         st.text(max_size=8),
     )
     keys = st.one_of(st.sampled_from(KEYS), text, st.text(max_size=4))
@@ -210,7 +248,13 @@ def values(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Any]
             st.lists(inner, max_size=2),
             st.dictionaries(keys, inner, max_size=2),
             st.builds(
-                json.dumps, inner, indent=st.sampled_from((None, 1)), ensure_ascii=st.booleans()
+                lambda wrapping, value, indent, ascii_only: wrapping.format(
+                    json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+                ),
+                st.sampled_from(WRAPPINGS),
+                inner,
+                st.sampled_from((None, 1)),
+                st.booleans(),
             ),
         )
 
