@@ -20,6 +20,15 @@ from reviewer.tui.screens.label import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.wrap import Block
 
 
+class Pane(LineBox):
+    """Lines that are made for its size, which it has only after the screen was laid out."""
+
+    def on_resize(self) -> None:
+        screen = self.screen
+        assert isinstance(screen, LabelMessageScreen)
+        screen.call_later(screen.redraw)
+
+
 class LabelMessageScreen(LabelScreen):
     """A digit answers the criterion with the cursor and goes to the next one without an answer."""
 
@@ -65,7 +74,7 @@ class LabelMessageScreen(LabelScreen):
 
     def work(self) -> Iterable[Widget]:
         yield working(Passage(id="request"))
-        yield working(Horizontal(Passage(id="message"), LineBox(id="criteria"), id="sides"))
+        yield working(Horizontal(Passage(id="message"), Pane(id="criteria"), id="sides"))
         yield working(LineBox(id="answers"))
 
     def _passage(self, name: str) -> Passage:
@@ -75,7 +84,6 @@ class LabelMessageScreen(LabelScreen):
         self.set_class(event.size.height >= 32, "-tall")
         self._deepen()
         super().on_resize(event)
-        self.call_after_refresh(self.redraw)  # the pane has its new size only then
 
     # what is shown -----------------------------------------------------------------------------
 
@@ -89,7 +97,6 @@ class LabelMessageScreen(LabelScreen):
         )
         title = [Span("final message", "strong")]
         self._passage("message").show(view.blocks(item.message), title, view.alike(item.message))
-        self.call_after_refresh(self.redraw)
 
     def draw_marks(self, item: LabelItem) -> None:
         pane, width = self.query_one("#criteria", LineBox), self.columns
