@@ -55,7 +55,9 @@ class Session(AppService):
         """Pass on one message of the page; what is none is dropped."""
         match _parsed(text):
             case ["stdin", str(typed)]:
-                await self.send_bytes(typed.encode("utf-8", "replace"))
+                # Half of a surrogate pair is no key; replaced by a question mark it would be one.
+                if keys := typed.encode("utf-8", "ignore"):
+                    await self.send_bytes(keys)
             case ["resize", {"width": int(width), "height": int(height)}]:
                 await self.set_terminal_size(cells(width), cells(height))
             case ["ping", str(sent)]:

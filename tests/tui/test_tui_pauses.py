@@ -16,6 +16,7 @@ from reviewer.tui.app import ReviewerApp
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     now = [100.0]
+    gc.collect()  # tests before this one have made some garbage
     monkeypatch.setattr(tidy, "monotonic", lambda: now[0])
     yield now
     gc.unfreeze()

@@ -209,15 +209,18 @@ async def test_no_other_site_drives_it(page: Served, origin: str | None, host: s
 async def drawn(socket: aiohttp.ClientWebSocketResponse, words: bytes) -> bytes:
     """All that was drawn until these words were."""
     found = b""
-    async with asyncio.timeout(PATIENCE):
-        while words not in found:
-            message = await socket.receive()
-            assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), (
-                message,
-                found,
-            )
-            if message.type == aiohttp.WSMsgType.BINARY:
-                found += message.data
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while words not in found:
+                message = await socket.receive()
+                assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), (
+                    message,
+                    found,
+                )
+                if message.type == aiohttp.WSMsgType.BINARY:
+                    found += message.data
+    except TimeoutError:
+        pytest.fail(f"{words!r} was never drawn; what was: {found[-4000:]!r}")
     return found
 
 
