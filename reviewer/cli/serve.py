@@ -1,6 +1,7 @@
 """`reviewer serve`: the workstation in a browser on this machine."""
 
 import argparse
+import asyncio
 import contextlib
 import socket
 import sys
@@ -45,10 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
         door = Door(guard, _command(arguments, workspace))
         if not loopback:
             note(f"--host {arguments.host} {EXPOSES}")
-        with contextlib.suppress(KeyboardInterrupt):  # which ends it, whenever it comes
+        # Made before anybody is told where it is: one interrupted in the making complains of it.
+        loop = asyncio.new_event_loop()
+        with contextlib.closing(loop), contextlib.suppress(KeyboardInterrupt):  # whenever it comes
             _said(arguments, f"http://{shown}:{port}/{guard.token}/", workspace)
             with contextlib.redirect_stdout(sys.stderr):  # what a page's program says is no data
-                web.run_app(door.application(), sock=listening, print=None, access_log=None)
+                web.run_app(
+                    door.application(), sock=listening, print=None, access_log=None, loop=loop
+                )
     if not arguments.quiet:
         note("served no longer; what was written stands")
     return 0
