@@ -106,14 +106,16 @@ def _describes(value: dict[object, object]) -> bool:
     return isinstance(kind, str) and kind in _SCHEMA_TYPES and _SCHEMA_WORDS.issuperset(value)
 
 
-def carries_value(value: object) -> bool:
-    """Whether a sensitive member really holds something."""
+def carries_value(value: object, in_text: bool = False) -> bool:
+    """Whether a sensitive member really holds something. Within a text (a prompt) it may be the
+    schema of a member; the record's own members are no schemas."""
     if value is None:
         return False
     if isinstance(value, str):
         return not is_placeholder(value)
     if isinstance(value, dict):
-        return bool(value) and (isinstance(value, Repeated) or not _describes(value))
+        described = in_text and not isinstance(value, Repeated) and _describes(value)
+        return bool(value) and not described
     if isinstance(value, (list, tuple)):
         return bool(value)
     return True

@@ -89,7 +89,7 @@ class Walker:
         place = member(path, known.shown)
         for kind, form in known.hits:
             yield Hit(place, kind, form)
-        if known.kind is not None and carries_value(value):
+        if known.kind is not None and carries_value(value, nested < NESTED):
             yield Hit(place, known.kind, _form(value), by_key=True)
         else:
             yield from self.findings(value, place, depth + 1, nested)
@@ -185,7 +185,7 @@ class Walker:
                 copies += 1
                 unique = f"{known.shown}#{copies}"
             kind = known.kind or self._name(unique).kind
-            if kind is not None and carries_value(inner):
+            if kind is not None and carries_value(inner, nested < NESTED):
                 masked[unique] = f"[REDACTED:{kind}]"
             else:
                 masked[unique] = self.mask(inner, depth + 1, nested)

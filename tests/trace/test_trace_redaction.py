@@ -171,12 +171,16 @@ def test_only_a_value_makes_a_sensitive_name_a_hit(value: Any, is_hit: bool) -> 
         ({"type": "string", "number": 1}, True),
     ],
 )
-def test_the_schema_of_a_member_is_no_value_of_it(schema: dict[str, Any], is_hit: bool) -> None:
+def test_in_a_text_the_schema_of_a_member_is_no_value_of_it(
+    schema: dict[str, Any], is_hit: bool
+) -> None:
     tool = {"name": "find", "parameters": {"properties": {"birth_date": schema}}}
-    for value in (tool, f"Your tools: [{json.dumps(tool)}]"):
-        assert bool(kinds(value)) is is_hit
-        assert (REDACTOR.mask(value) == value) is not is_hit
-    assert kinds({"email": {"type": "string", "description": "as jane@b.example"}}) == ["email"]
+    text = f"Your tools: [{json.dumps(tool)}]"
+    assert bool(kinds(text)) is is_hit
+    assert (REDACTOR.mask(text) == text) is not is_hit
+    assert kinds(tool), "a record's own member holds what it holds"
+    assert REDACTOR.mask(tool) != tool
+    assert kinds('{"email": {"type": "string", "description": "as jane@b.example"}}') == ["email"]
     assert kinds('{"email": {"type": "x", "type": "string"}}') == ["email"]
 
 
