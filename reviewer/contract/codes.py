@@ -10,6 +10,8 @@ GATE_CODES: dict[str, tuple[str, ...]] = {
         "not_finite:",
         "start_state_mismatch",
         "no_start_digest",
+        "unread:",
+        "contradiction:",
     ),
     "state": (
         "wrong_final_state",

@@ -56,7 +56,9 @@ def clauses(contract: Contract, record: TraceRecord, verdict: Verdict) -> list[C
         # This trace was not judged by its whole contract: only a gate that passed may claim more.
         why = "not scored by this contract"
         if speaking:
-            why = f"not scored: {speaking[0].detail or speaking[0].code}"
+            unread = [finding for finding in speaking if finding.code.startswith("unread:")]
+            said = (unread or speaking)[0]
+            why = f"not scored: {said.detail or said.code}"
         told += [Clause(gate, "not_measured", why, None) for gate in silent]
         judged = {gate for gate in GATES if results[gate] == "pass"}
     acts = acts_of(record)

@@ -12,6 +12,18 @@ FINDING_ORDER = ("completeness", "state", "process", "authority", "redaction", "
 
 CRITICAL_GATES = frozenset({"authority", "redaction"})
 
+ACT_GATES = frozenset({"authority", "process", "state"})
+"""Gates that judge what the agent did: none of them passes while a part of the record is unread."""
+
+_UNMEASURED = frozenset({"no_start_digest", "unread", "contradiction"})
+
+
+def unmeasured_code(code: str) -> bool:
+    """Whether a finding of this code says that evidence lacks, and fails nothing by itself."""
+    head = code.partition(":")[0]
+    return head in _UNMEASURED or head.endswith("_not_measured")
+
+
 Gate = Literal["completeness", "state", "authority", "redaction", "process", "timeout", "budget"]
 Result = Literal["pass", "fail", "not_measured"]
 Severity = Literal["critical", "fail", "not_measured", "note"]

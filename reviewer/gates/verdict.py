@@ -1,6 +1,6 @@
 """Judging a trace: contract × record → Verdict. Pure, and total over any decoded record."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reviewer.contract.canonical import same_digest
 from reviewer.gates.acts import Acts, acts_of
@@ -15,6 +15,7 @@ from reviewer.gates.limits import (
     termination_of,
 )
 from reviewer.gates.model import (
+    ACT_GATES,
     CRITICAL_GATES,
     FINDING_ORDER,
     GATES,
@@ -25,7 +26,7 @@ from reviewer.gates.model import (
 from reviewer.gates.process import check_process
 from reviewer.gates.state import check_state
 from reviewer.gates.values import clip
-from reviewer.trace.record import TraceRecord
+from reviewer.trace.record import TraceRecord, Unread
 
 CODE_ORDER: dict[str, tuple[str, ...]] = {
     "completeness": (
@@ -35,6 +36,8 @@ CODE_ORDER: dict[str, tuple[str, ...]] = {
         "not_finite",
         "start_state_mismatch",
         "no_start_digest",
+        "unread",
+        "contradiction",
         "thumbs_down",
         "feedback_unknown",
     ),
@@ -89,7 +92,9 @@ def score(
     when none fails and some are not measured. The caller picks the contract: a record of an episode
     the suite does not have gets `unknown_episode`. An attempt that the harness ended
     (`INFRASTRUCTURE_ENDS`) is judged on authority and redaction only: it counts as infrastructure
-    unless one of those fails, which makes it a critical failure like any other. `acts` (from
+    unless one of those fails, which makes it a critical failure like any other. Parts of the source
+    that no reader understood may be acts: authority, process and state then fail by what was read,
+    or are not measured. `acts` (from
     `acts_of` on this very record) spares a second reading where the caller also diagnoses.
     """
     acts = acts_of(record) if acts is None else acts
@@ -107,11 +112,15 @@ def score(
     check_timeout(contract, acts, found)
     check_budget(contract, acts, found)
     check_feedback(record, found)
+    hidden: frozenset[str] = frozenset()
+    if record.unread:
+        found.extend(_unread(record.unread))
+        hidden = ACT_GATES
     if not found:
         return Verdict(_ALL_PASS, (), True, False, len(acts.tools), acts.timeouts)
     if contract.critical:
         found = [_escalated(finding, contract.critical) for finding in found]
-    return _verdict(found, steps=len(acts.tools), timeouts=acts.timeouts)
+    return _verdict(found, steps=len(acts.tools), timeouts=acts.timeouts, hidden=hidden)
 
 
 def redaction_only(hits: Hits) -> Verdict:
@@ -158,13 +167,23 @@ def _ended_by_harness(acts: Acts, found: list[Finding]) -> Verdict:
     text = f"the attempt was ended by {name}: neither pass nor fail"
     broken: frozenset[str] = frozenset(finding.gate for finding in found)
     found.append(Finding("timeout", f"terminated:{name}", "not_measured", None, text))
+    # What nobody could read may be a critical act, and another attempt does not make that good.
+    unread = acts.record.unread or ()
+    found.extend(_unread(unread))
     return _verdict(
         found,
         measured=broken,
         steps=len(acts.tools),
         timeouts=acts.timeouts,
-        infrastructure=not broken,
+        infrastructure=not broken and not unread,
     )
+
+
+def _unread(parts: Sequence[Unread]) -> Iterator[Finding]:
+    for part in parts:
+        path = clip(part.path)
+        text = f"{path} may be an act of the agent, and no reader understood it"
+        yield Finding("completeness", f"unread:{path}", "not_measured", part.seq, text)
 
 
 def _escalated(finding: Finding, critical: frozenset[str]) -> Finding:
@@ -188,8 +207,10 @@ def _verdict(
     steps: int = 0,
     timeouts: int = 0,
     infrastructure: bool = False,
+    hidden: frozenset[str] = frozenset(),
 ) -> Verdict:
-    """Put findings in printed order and fold them; gates outside `measured` are not measured."""
+    """Put findings in printed order and fold them. Gates outside `measured` are not measured, nor
+    are those in `hidden`, unless they fail by what was read."""
     found.sort(key=_place)
     worst: dict[str, Result] = {}
     critical = False
@@ -199,6 +220,8 @@ def _verdict(
             critical |= finding.severity == "critical" or finding.gate in CRITICAL_GATES
         elif finding.severity == "not_measured":
             worst.setdefault(finding.gate, "not_measured")
+    for gate in hidden:
+        worst.setdefault(gate, "not_measured")
     other: Result = "pass" if measured is None else "not_measured"
     results = tuple(worst.get(gate, other) for gate in GATES)
     passed: bool | None = "fail" not in results

@@ -16,11 +16,19 @@ import msgspec
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.reader import Foreign, Rejected
 from reviewer.trace.record import SourceVerdict
+from reviewer.trace.strictjson import has_repeats
 
 Status = Literal["ok", "error", "timeout", "denied", "pending"]
 IDENTIFIER = 512
+UNNAMED = "unnamed"
+MOST_UNREAD = 64
+"""Paths that are kept of what was not read in one record; one leaves it not measured."""
 EXACT = 1 << 63
 """Whole numbers from here on are kept as what a double makes of them."""
+UNREAD = (
+    "parts that may be acts were not understood (unread:<path> in the findings): authority, "
+    "process and state are not measured"
+)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,6 +44,7 @@ class Draft:
         self.notes: list[str] = []
         self.source: dict[str, Any] = {"format": format_name}
         self.clocks: set[str] = set()
+        self._unread: dict[str, int | None] = {}
         self.replaces: tuple[int, int] | None = None
         """As `Foreign.replaces`."""
         self._asides: list[str] = []
@@ -54,6 +63,16 @@ class Draft:
         if text not in self._asides:
             self._asides.append(text)
 
+    def unread(self, path: str, seq: int | None = None) -> None:
+        """Say that the part at `path` of the source's record may be an act and was not understood:
+        authority, process and state of this attempt are then not measured. `seq` is the event it
+        belongs to, by default the one before it (the first, where none was read yet). The path
+        holds member names and places, never values."""
+        if seq is None:
+            seq = len(self.events) or None
+        if len(self._unread) < MOST_UNREAD:
+            self._unread.setdefault(path[:IDENTIFIER] or "record", seq)
+
     def message(self, actor: str, text: Any, **more: Any) -> dict[str, Any]:
         """Something said: `actor` is `user`, `simulated_user`, `agent`, `system` or a name. Text
         may be a string, a list of content parts, or any JSON."""
@@ -68,7 +87,9 @@ class Draft:
         **more: Any,
     ) -> dict[str, Any]:
         """A tool call. Arguments may be an object or a JSON text of one; anything else is kept
-        under `unparsed`, with a note."""
+        under `unparsed`. Such a call is not understood, nor is one without a name (`unread`)."""
+        if name_of(tool) == UNNAMED:
+            self.unread(f"calls[{self.calls()}].name", len(self.events) + 1)
         event = {
             "kind": "tool_call",
             "actor": actor,
@@ -111,6 +132,8 @@ class Draft:
                 event["call_id"] = own[:IDENTIFIER]
             if not loose:
                 self.note("a tool result answers no call that stands before it")
+                if name_of(tool) == UNNAMED:
+                    self.unread(f"results[{len(self.events)}].call", len(self.events) + 1)
         if status is not None:
             event["status"] = status
         return self._add(event, more)
@@ -135,12 +158,15 @@ class Draft:
         return self._add({"kind": "state_snapshot", "state": state}, more)
 
     def arguments(self, arguments: Any) -> dict[str, Any]:
-        """Arguments as an object."""
+        """Arguments of the next call as an object."""
         if arguments is None or arguments == "":
             return {}
         value = parse_text(arguments) if isinstance(arguments, str) else arguments
         if isinstance(value, dict):
+            if has_repeats(value):
+                self.unread(f"calls[{self.calls()}].arguments", len(self.events) + 1)
             return value
+        self.unread(f"calls[{self.calls()}].arguments", len(self.events) + 1)
         self.note("arguments of a call are not a JSON object: kept as text")
         return {"unparsed": arguments}
 
@@ -214,6 +240,13 @@ class Draft:
         }
         if usage:
             record["usage"] = usage
+        if self._unread:
+            last = len(self.events)
+            record["unread"] = [
+                {"path": path, "seq": min(seq, last) if seq and last else None}
+                for path, seq in self._unread.items()
+            ]
+            self.aside(UNREAD)
         kept = {name: value for name, value in record.items() if value is not None}
         kept.update(final_state=final_state, cost_usd=record["cost_usd"])
         kept.update(latency_ms=record["latency_ms"])
@@ -274,7 +307,7 @@ def _cleaned(value: Any) -> Any:
 
 def name_of(tool: Any) -> str:
     """A tool's name as an identifier; `unnamed` when there is none."""
-    return tool[:IDENTIFIER] if isinstance(tool, str) and tool else "unnamed"
+    return tool[:IDENTIFIER] if isinstance(tool, str) and tool.strip() else UNNAMED
 
 
 def words(content: Any) -> Any:

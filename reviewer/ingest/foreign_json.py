@@ -1,7 +1,8 @@
 """JSON as other tools write it: read with forgiveness, and every forgiveness noted.
 
 Bare NaN and infinities, and numbers beyond a double, become null, lone surrogates U+FFFD, a byte
-order mark is passed over. Depth is bounded before anything is parsed.
+order mark is passed over. Depth is bounded before anything is parsed. An object in which a name
+is repeated is a `Repeated`: the member that lost may have been a call.
 """
 
 import json
@@ -12,16 +13,20 @@ import msgspec
 import re2
 
 from reviewer.ingest.extent import MAX_DEPTH
+from reviewer.trace.strictjson import Repeated
 
 NAN = "NaN or Infinity in the file was read as null"
 HUGE = "a number in the file that no double holds was read as null"
 SURROGATE = "a lone surrogate in the file was replaced"
 NOT_UTF8 = "bytes that are not UTF-8 were replaced"
+REPEATED = "a name is repeated in an object of the file: the last one was read"
 _decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([{\[])|[}\]]', re.DOTALL)
 _LATIN1 = re2.Options()
 _LATIN1.encoding = re2.Options.Encoding.LATIN1
 _MOST_DIGITS = 300
+_SPELLED = re2.compile(rb'"[ \t\r\n]+:|\\u00(?:22|3[aA])', _LATIN1)
 _MANY_DIGITS = re2.compile(rb"[0-9]{300}", _LATIN1)
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -35,13 +40,22 @@ def parse(raw: bytes, notes: set[str] | None = None) -> Any:
     try:
         # An integer of hundreds of digits would break whoever reckons with it.
         if _MANY_DIGITS.search(raw) is None:
-            return _decode(raw)
+            value = _decode(raw)
+            if _all_there(raw, value):
+                return value
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     except RecursionError:
         raise NotJson(f"nested deeper than {MAX_DEPTH}") from None
     told = set() if notes is None else notes
     return _forgiving(raw, told)
+
+
+def _all_there(raw: bytes, value: Any) -> bool:
+    """Whether no name was repeated, so that the decoder dropped none. Written again, the value has
+    as many `":` as before (the ends of names, and the same texts), unless some are spelled in
+    another way: the careful parser then says."""
+    return _SPELLED.search(raw) is None and raw.count(b'":') == _encode(value).count(b'":')
 
 
 def _forgiving(raw: bytes, notes: set[str]) -> Any:
@@ -56,12 +70,23 @@ def _forgiving(raw: bytes, notes: set[str]) -> Any:
     def constant(_: str) -> None:
         notes.add(NAN)
 
+    def together(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) == len(pairs):
+            return value
+        notes.add(REPEATED)
+        kept = Repeated(value)
+        last = {name: place for place, (name, _) in enumerate(pairs)}
+        kept.shadowed = tuple(pair for place, pair in enumerate(pairs) if last[pair[0]] != place)
+        return kept
+
     try:
         value = json.loads(
             text,
             parse_constant=constant,
             parse_float=_finite(notes),
             parse_int=_held(notes),
+            object_pairs_hook=together,
             strict=False,
         )
     except (ValueError, RecursionError) as error:
@@ -111,7 +136,12 @@ def _mended(value: Any, notes: set[str]) -> Any:
     if isinstance(value, list):
         return [_mended(one, notes) for one in value]
     if isinstance(value, dict):
-        return {_mended(name, notes): _mended(one, notes) for name, one in value.items()}
+        mended = {_mended(name, notes): _mended(one, notes) for name, one in value.items()}
+        if not isinstance(value, Repeated):
+            return mended
+        kept = Repeated(mended)
+        kept.shadowed = tuple((name, _mended(one, notes)) for name, one in value.shadowed)
+        return kept
     return value
 
 

@@ -88,13 +88,16 @@ def judge_probe(
     else:
         contract_free["redaction"] = "pass"
     own = score(_NO_CONTRACT, record)
+    unread = [finding for finding in own.findings if finding.code.startswith("unread:")]
+    if unread:
+        contract_free["completeness"] = "not_measured"
     timeouts = [finding for finding in own.findings if finding.gate == "timeout"]
     contract_free["timeout"] = own.results[GATES.index("timeout")]
     if record.termination is None:
         contract_free["timeout"] = "not_measured"
     verdict = Verdict(
         results=tuple(contract_free[gate] for gate in GATES),
-        findings=(*findings, *timeouts),
+        findings=(*unread, *findings, *timeouts),
         passed=None if own.infrastructure or source is None else source.passed,
         critical=False,
         steps=own.steps,

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from reviewer.gates.model import CRITICAL_GATES, GATES
+from reviewer.gates.model import CRITICAL_GATES, GATES, unmeasured_code
 from reviewer.release.evidence import Evidence, FailedTrace
 from reviewer.release.figures import Figures
 
@@ -109,9 +109,7 @@ def _first(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
 
 def _fails(trace: FailedTrace, finding: tuple[str, str, int | None]) -> bool:
     gate, code, _ = finding
-    head = code.partition(":")[0]
-    unknown = head == "no_start_digest" or head.endswith("_not_measured")
-    return not unknown and trace.results[GATES.index(gate)] == "fail"
+    return not unmeasured_code(code) and trace.results[GATES.index(gate)] == "fail"
 
 
 def _references(

@@ -62,6 +62,33 @@ _ORDINAL = _nullable(
     )
 )
 _AMOUNT = _nullable(Rule(_is_amount, "a number from 0", {"type": "number", "minimum": 0}))
+
+
+def _is_unread(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and {"path"} <= value.keys() <= {"path", "seq"}
+        and _IDENTIFIER.accepts(value["path"])
+        and _ORDINAL.accepts(value.get("seq"))
+    )
+
+
+_UNREAD = _nullable(
+    Rule(
+        lambda value: isinstance(value, list) and all(map(_is_unread, value)),
+        "a list of {path, seq}",
+        {
+            "type": "array",
+            "description": "Parts of the source that may be acts and that no reader could read.",
+            "items": {
+                "type": "object",
+                "required": ["path"],
+                "additionalProperties": False,
+                "properties": {"path": _IDENTIFIER.schema, "seq": _ORDINAL.schema},
+            },
+        },
+    )
+)
 _OBJECT = _nullable(Rule(lambda value: isinstance(value, dict), "an object", {"type": "object"}))
 
 RECORD: Mapping[str, Rule] = {
@@ -83,6 +110,7 @@ RECORD: Mapping[str, Rule] = {
     "termination": _TEXT,
     "start_state_digest": _TEXT,
     "source": _ANYTHING,
+    "unread": _UNREAD,
 }
 
 EVENT: Mapping[str, Rule] = {

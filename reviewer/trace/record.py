@@ -50,6 +50,16 @@ class Event(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     actor: str | None = None
 
 
+class Unread(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A part of the source that may be an act of the agent and that its reader could not read.
+
+    `path` is the place in the source's own record, `seq` the event it belongs to, as far as known.
+    """
+
+    path: Identifier
+    seq: Ordinal | None = None
+
+
 class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One attempt of one candidate on one episode, as a harness wrote it.
 
@@ -70,6 +80,7 @@ class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     termination: str | None = None
     start_state_digest: str | None = None
     source: Raw = ABSENT
+    unread: list[Unread] | None = None
     schema: Literal["reviewer/trace@1"] | None = None
 
 
