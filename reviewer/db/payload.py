@@ -136,8 +136,15 @@ def raw_record(
 
 def large_head(connection: sqlite3.Connection, trace: int) -> TraceRecord | None:
     """The head of a chunked trace: everything but its events; None when it is not chunked."""
+    raw = large_head_bytes(connection, trace)
+    return None if raw is None else _decoded(_record, raw, f"the head of trace {trace}")
+
+
+def large_head_bytes(connection: sqlite3.Connection, trace: int) -> bytes | None:
+    """The head of a chunked trace as it is stored, for who reads a part of it: a decoded head does
+    not encode again, as members that were absent have no bytes. None when it is not chunked."""
     heads = _chunks(connection, trace, "n=0")
-    return _decoded(_record, heads[0], f"the head of trace {trace}") if heads else None
+    return heads[0] if heads else None
 
 
 class ChunkPlace(NamedTuple):

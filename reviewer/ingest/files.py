@@ -136,6 +136,7 @@ class FileImport:
         self.judge = Judge(self.order, around.packer)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
+        self.source.reader = reader.name
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
@@ -359,7 +360,7 @@ class FileImport:
             notes.setdefault(self.judge.redactor.masked(text), 1)
 
     def _groups(self, done: int) -> Groups:
-        with foreseen(Misdirected):
+        with foreseen(self.judge.reader.name, Misdirected):
             yield from self._judged(done)
 
     def _judged(self, done: int) -> Groups:

@@ -27,8 +27,9 @@ def gather(units: Iterable[Unit], stored: Stored | None = None) -> Joins:
                 joins.run_at(unit.path)
             continue
         try:
-            with foreseen():
+            with foreseen(unit.reader.name):
                 source = Source(unit.path, "", unit.companions)
+                source.reader = unit.reader.name
                 for instance_id, joined in unit.reader.results(source):
                     joins.add(instance_id, joined)
                     spoken = True
@@ -53,7 +54,9 @@ def in_order(units: Iterable[Unit]) -> list[Unit]:
 
 def _ran_at(unit: Unit) -> float:
     reader = unit.reader
-    return asked(lambda: reader.ran_at(unit.path), inf) if knows_times(reader) else 0.0
+    if not knows_times(reader):
+        return 0.0
+    return asked(lambda: reader.ran_at(unit.path), inf, reader.name)
 
 
 class Claim(NamedTuple):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from reviewer.ingest.faults import show
 from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.joins import Joins
 from reviewer.ingest.opening import opened, start_of
@@ -29,6 +30,8 @@ class Source:
         self.path = path
         self.candidate = candidate
         """What --candidate says; a reader names the candidate itself when this is empty."""
+        self.reader = ""
+        """The name of the reader at work, for what is told of its faults."""
         self.companions = companions
         self.joins = joins or Joins()
         self.notes: set[str] = set()
@@ -122,4 +125,5 @@ class Source:
         except RecursionError:
             return Broken(("json:nested too deep",), name)
         except _SHAPE as error:
+            show(error, self.reader)
             return Broken((f"shape:{type(error).__name__}",), name)

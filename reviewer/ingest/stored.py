@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db import payload
+from reviewer.db.connection import StoreError
 from reviewer.ingest.joined import OF_ATTEMPT, RUNS_OWN, Joined, plain_name
 from reviewer.ingest.reader import gives_results
 from reviewer.ingest.readers import foreign_readers
+from reviewer.ingest.split import Unreadable
 from reviewer.trace.record import SourceVerdict
 
 MOST_PACKS = 8
@@ -99,15 +101,33 @@ class _Row(NamedTuple):
     detail: str | None
 
 
-class _Record(msgspec.Struct):
+class _Record(NamedTuple):
     """As much of a stored record as is needed here."""
 
-    source: dict[str, Any] = {}
+    source: dict[str, Any]
+    final_state: Any
+    termination: str | None
+
+
+class _Wire(msgspec.Struct):
+    """As it is stored. A record that a harness wrote may hold anything at all as its source."""
+
+    source: Any = None
     final_state: Any = None
     termination: str | None = None
 
 
-_record = msgspec.json.Decoder(_Record)
+_wire = msgspec.json.Decoder(_Wire)
+
+
+def _decoded(raw: bytes, trace: int) -> _Record:
+    """Raises StoreError: it was valid when it was written."""
+    try:
+        held = _wire.decode(raw)
+    except msgspec.DecodeError as error:
+        raise StoreError(f"trace {trace} is not a stored trace: the file is damaged") from error
+    source = held.source if isinstance(held.source, dict) else {}
+    return _Record(source, held.final_state, held.termination)
 
 
 class Stored:
@@ -167,15 +187,19 @@ class Stored:
     def _asked(self, query: str, **values: str) -> Iterator[tuple[_Row, _Record]]:
         rows = self._connection.execute(query, {"suite": self._suite, **values}).fetchall()
         for row in map(_Row._make, rows):
-            record = self._read(row)
+            try:
+                record = self._read(row)
+            except StoreError as error:  # the file at hand is sound: it can be imported later
+                raise Unreadable(f"what it may be joined to cannot be read: {error}") from error
             if record is not None:
                 yield row, record
 
     def _read(self, row: _Row) -> _Record | None:
         if row.pack is None or row.offset is None or row.length is None:
-            head = payload.large_head(self._connection, row.id)
-            return None if head is None else _record.decode(msgspec.json.encode(head))
-        return _record.decode(self._frame(row.pack)[row.offset : row.offset + row.length])
+            head = payload.large_head_bytes(self._connection, row.id)
+            return None if head is None else _decoded(head, row.id)
+        raw = self._frame(row.pack)[row.offset : row.offset + row.length]
+        return _decoded(raw, row.id)
 
     def _frame_of(self, pack: int) -> bytes:
         return payload.frame_bytes(self._connection, pack)

@@ -66,7 +66,7 @@ def _import(
     context: Context, unit: Unit, around: Around, progress: OnProgress, waiting: "_Waiting"
 ) -> None:
     try:
-        with foreseen(*_UNREAD, StoreError):
+        with foreseen(unit.reader.name if unit.reader else "", *_UNREAD, StoreError):
             one = FileImport(context, unit, around)
         with closing(one):
             if (known := one.known()) is not None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.ingest import not_runs
+from reviewer.ingest import not_runs, unsupported
 from reviewer.ingest.faults import asked, foreseen
 from reviewer.ingest.head import Head
 from reviewer.ingest.opening import refused
@@ -25,6 +25,11 @@ _TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 MOST_FILES = 2_000_000
 STDIN = "(standard input)"
 """The name of a file that holds what was piped in; where that file is says nothing."""
+
+
+_NOTHING = (
+    "no trace in it: no reader takes any of its {} files; docs/formats.md says which are read"
+)
 
 
 class Unit(NamedTuple):
@@ -51,17 +56,24 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Found:
     claimed: dict[Path, Unit] = {}
     passed = 0
     for path in paths:
+        before = passed
+        any_of_it = False
         for file, inside in files_of(path):
             if isinstance(file, Unit):
                 claimed.setdefault(file.path, file)
+                any_of_it = True
                 continue
             if file in claimed:
+                any_of_it = True
                 continue
             unit = claim(file, wanted, inside=inside)
             if unit is None:
                 passed += 1
             else:
                 claimed[file] = unit
+                any_of_it = True
+        if not any_of_it and passed > before:
+            claimed[path] = Unit(path, None, (), _NOTHING.format(passed - before))
     taken = {_key(other) for unit in claimed.values() for other in unit.companions}
     return Found([unit for unit in claimed.values() if _key(unit.path) not in taken], passed)
 
@@ -81,9 +93,10 @@ def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None
             return Unit(path, None, (), problem) if looks else None
         with foreseen():
             reader = _reader(head, wanted, inside)
-            others = reader.companions(path) if by_document(reader) else ()
         if reader is None:
             return None
+        with foreseen(reader.name):
+            others = reader.companions(path) if by_document(reader) else ()
         return Unit(path, reader, tuple(others), "", STDIN if path.name == STDIN else "")
     except Unreadable as error:
         return Unit(path, None, (), str(error))
@@ -100,6 +113,8 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             raise Unreadable(f"--format {wanted} is not one of: auto, {names}") from None
         return reader if not inside or reader.sniff(head) else None
     if inside and not head.start.lstrip()[:4].startswith(_OPENERS):
+        if reason := unsupported.reason(head, inside):
+            raise Unreadable(reason)
         return native_reader() if head.path.suffix.lower() in _TEXTS else None
     if head.has("episode_id", "events"):  # our own, and the only format that may be in a hurry
         return native_reader()
@@ -108,8 +123,10 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             return None
         raise Unreadable(reason)
     for reader in foreign_readers():
-        if asked(partial(reader.sniff, head), False):
+        if asked(partial(reader.sniff, head), False, reader.name):
             return reader
+    if reason := unsupported.reason(head, inside):
+        raise Unreadable(reason)
     if not inside or _like_ours(head):
         return native_reader()
     return None

@@ -19,7 +19,7 @@ import atheris
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
-os.environ["REVIEWER_DEBUG"] = "1"
+os.environ["REVIEWER_DEBUG"] = "raise"
 
 with atheris.instrument_imports(
     include=["reviewer.ingest", "reviewer.trace"], enable_loader_override=False

@@ -149,7 +149,7 @@ def heads(path: Path) -> None:
 def unsoftened() -> Iterator[None]:
     """Faults of readers come through as they are."""
     before = os.environ.get("REVIEWER_DEBUG")
-    os.environ["REVIEWER_DEBUG"] = "1"
+    os.environ["REVIEWER_DEBUG"] = "raise"
     try:
         yield
     finally:

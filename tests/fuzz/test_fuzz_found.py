@@ -73,7 +73,7 @@ def test_a_member_of_a_run_whose_name_is_no_utf8_costs_that_run(door: Door) -> N
     assert simulation in raw
     spoilt = raw.replace(simulation, simulation + b'{"\xc0": 1},', 1)
     said = door.take("mock_single.json", spoilt)
-    assert "fault of its reader" not in said.both
+    assert "a fault of" not in said.both
     assert door.one("SELECT count(*) FROM trace") == raw.count(b'"reward_info"')
 
 
@@ -111,5 +111,5 @@ def test_a_rate_of_four_hundred_digits_costs_nothing_else(door: Door, number: in
     path.write_text(re.sub(r'"accuracy": ?[0-9.]+', f'"accuracy": {number}', path.read_text()))
     assert str(number) in path.read_text()
     said = door.ok("import", door.root / "run")
-    assert "fault of its reader" not in said.both
+    assert "a fault of" not in said.both
     assert door.one("SELECT count(*) FROM trace") > 0

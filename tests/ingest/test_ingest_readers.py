@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+import pytest
 from doors import PROGRAM, Door, environment
 
 READER = '''
@@ -95,3 +96,71 @@ def test_an_odd_record_costs_that_record(door: Door, tmp_path: Path) -> None:
     assert done.returncode == 20
     assert "shape:TypeError in record 2" in done.stderr
     assert door.one("SELECT count(*) FROM traces") == 2
+
+
+FAULTY = """
+import json
+from reviewer.ingest.reader import Foreign
+
+class Base:
+    version, probe = "1", True
+    def sniff(self, head): return head.text.startswith(b"{\\"faulty\\"")
+    def suite_id(self, path): return "faulty"
+    def candidate_id(self, path): return path.stem
+
+class ByRecord(Base):
+    name = "faulty-records"
+    def read(self, raw, candidate_id): return json.loads(raw)["not there"]
+
+class ByDocument(Base):
+    name = "faulty-document"
+    def companions(self, path): return ()
+    def traces(self, source):
+        yield from [][3]
+
+class Companions(ByDocument):
+    name = "faulty-companions"
+    def companions(self, path): raise ZeroDivisionError("secret\\x1b[31m")
+
+class InAttempt(ByDocument):
+    name = "faulty-attempt"
+    def traces(self, source):
+        yield source.attempt(lambda: {}["x"], "record 1")
+
+class Results(ByDocument):
+    name = "faulty-results"
+    def traces(self, source): yield from self.results(source)
+    def results(self, source): raise AssertionError
+    def attempt(self, source, instance_id, joined): raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(("name", "kind", "error"), [
+    ("faulty-records", "ByRecord", "KeyError"),
+    ("faulty-document", "ByDocument", "IndexError"),
+    ("faulty-companions", "Companions", "ZeroDivisionError"),
+    ("faulty-attempt", "InAttempt", "KeyError"),
+    ("faulty-results", "Results", "AssertionError"),
+])  # fmt: skip
+def test_a_fault_names_its_reader_and_shows_where_when_asked(
+    door: Door, tmp_path: Path, name: str, kind: str, error: str
+) -> None:
+    environ = installed(tmp_path, f"one = faulty:{kind}")
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    path = door.file("x.jsonl", '{"faulty": 1}\n')
+    good = door.file("y.json", '[{"role": "user", "content": "hi"}]')
+    quiet = subprocess.run([*PROGRAM, "--workspace", str(door.root), "import", str(path)],
+                           env=environ, capture_output=True, text=True, check=False)  # fmt: skip
+    assert quiet.returncode == 20
+    assert "Traceback" not in quiet.stderr
+    if kind != "InAttempt":
+        assert f"a fault of the reader {name}: {error}; REVIEWER_DEBUG=1" in quiet.stderr
+    loud = subprocess.run([*PROGRAM, "--workspace", str(door.root), "import", str(path), str(good)],
+                          env={**environ, "REVIEWER_DEBUG": "1"},
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert loud.returncode == 20
+    assert f"a fault of the reader {name}: {error}" in loud.stderr
+    assert "Traceback (most recent call last)" in loud.stderr
+    assert "faulty.py" in loud.stderr
+    assert "\x1b" not in loud.stderr
+    assert door.one("SELECT count(*) FROM trace") == 1  # the other file is not held up

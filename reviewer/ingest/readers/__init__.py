@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
+from reviewer.ingest.faults import show
 from reviewer.ingest.reader import DocumentReader, Reader, RecordReader
 
 OURS = (
@@ -94,6 +95,7 @@ def _installed() -> tuple[Reader, ...]:
         try:
             reader = entry.load()()
         except Exception as error:  # a stranger's package must not stop an import
+            show(error, entry.name)
             _problems.append(f"reader {entry.name}: {type(error).__name__} while loading it")
             continue
         if isinstance(reader, (RecordReader, DocumentReader)):

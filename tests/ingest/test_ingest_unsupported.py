@@ -1,0 +1,112 @@
+"""Traces of tools without a reader are refused by the tool's name, also below a folder."""
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from doors import Door
+
+CLAUDE = {
+    "parentUuid": None, "isSidechain": False, "cwd": "/p", "sessionId": "1af7fc5e", "type": "user",
+    "version": "1.0.98", "message": {"role": "user", "content": "secret words"}, "uuid": "e2ab",
+    "timestamp": "2025-09-03T00:47:19.293Z",
+}  # fmt: skip
+QUEUED = {"type": "queue-operation", "operation": "enqueue", "sessionId": "9a7b", "content": "x"}
+CODEX = {"timestamp": "2026-11-22T21:42:56Z", "type": "session_meta", "payload": {"id": "T"}}
+ADK = {"id": "s", "appName": "shop", "userId": "u", "state": {}, "events": []}
+MLFLOW = {"info": {"trace_id": "tr-1", "trace_metadata": {}, "state": "OK"}, "data": {"spans": []}}
+RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "refund"}}
+ACP = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {}}
+KNOWN: list[tuple[str, Any, str]] = [
+    ("a.jsonl", [CLAUDE, CLAUDE], "Claude Code session"),
+    ("b.jsonl", [QUEUED, {"type": "mode", "sessionId": "9a7b"}, CLAUDE], "Claude Code session"),
+    ("c.jsonl", [{"type": "system", "subtype": "init", "session_id": "9"}], "Claude Code stream"),
+    ("rollout.jsonl", [CODEX], "Codex CLI session"),
+    ("exec.jsonl", [{"type": "thread.started", "thread_id": "0"}, {"type": "turn.started"}],
+     "Codex CLI's exec --json"),
+    ("g.jsonl", [{"sessionId": "4", "projectHash": "7", "startTime": "t", "kind": "main"}],
+     "Gemini CLI session"),
+    ("adk.json", json.dumps(ADK, indent=2), "Google ADK session"),
+    ("set.json", json.dumps({"eval_set_id": "l", "eval_cases": []}), "Google ADK eval set"),
+    ("state.json", json.dumps({"$schemaVersion": "1.21", "original_input": []}, indent=1),
+     "OpenAI Agents SDK run state"),
+    ("ls.jsonl", [{"id": "0", "name": "x", "start_time": "t", "run_type": "chain", "inputs": {}}],
+     "LangSmith runs"),
+    ("mlflow.json", json.dumps(MLFLOW, indent=4), "MLflow trace"),
+    ("weave.jsonl", [{"project_id": "p", "id": "0", "trace_id": "0", "inputs": {},
+                      "op_name": "weave:///p/op/x:1"}], "Weave calls"),
+    ("bt.jsonl", [{"id": "c", "metrics": {}, "span_attributes": {"type": "task"}}], "Braintrust"),
+    ("mcp.jsonl", [{"timestamp": "t", "direction": "client->server", "message": RPC}], "MCP"),
+    ("bare.jsonl", [RPC], "MCP traffic"),
+    ("acp.jsonl", [{"direction": "client->agent", "message": ACP}], "ACP traffic"),
+    ("ag.json", json.dumps({"messages": [{"source": "u", "models_usage": None, "type": "T",
+                                          "content": "x"}], "stop_reason": "end"}), "AutoGen"),
+    ("oc.json", json.dumps({"info": {"id": "ses_1", "projectID": "g", "directory": "/"},
+                            "messages": [{"info": {"role": "user"}, "parts": []}]}), "OpenCode"),
+    ("m.json", json.dumps({"message": {"role": "user", "content": [{"text": "x"}]}, "message_id": 0,
+                           "redact_message": None}), "Strands session"),
+    ("gpt.json", json.dumps([{"title": "t", "mapping": {}, "current_node": "n"}]), "ChatGPT"),
+    ("aider.md", "# aider chat started at 2025-01-01 10:00:00\n\n#### hi\n", "Aider"),
+    ("helm.json", json.dumps({"adapter_spec": {}, "request_states": []}), "HELM"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "said"), KNOWN)
+def test_a_tool_without_a_reader_is_named_in_one_line(
+    door: Door, name: str, content: Any, said: str
+) -> None:
+    told = door.take(name, content)
+    assert told.code == 20
+    [line] = told.err.strip().splitlines()
+    assert said in line
+    assert "no reader" in line
+    assert "missing:" not in line
+    assert "secret words" not in line
+    assert door.one("SELECT count(*) FROM trace") == 0
+
+
+@pytest.mark.parametrize(("name", "content", "said"), KNOWN)
+def test_below_a_folder_it_is_refused_too(door: Door, name: str, content: Any, said: str) -> None:
+    door.file("runs/notes.txt", "nothing")
+    door.file(f"runs/{name}", content)
+    told = door.run("import", door.root / "runs")
+    assert told.code == 20
+    assert said in told.err
+
+
+def test_what_stands_beside_any_run_is_passed_over_below_a_folder(door: Door) -> None:
+    door.file("runs/metrics.json", json.dumps({"resourceMetrics": []}))
+    with closing(sqlite3.connect(door.root / "runs" / "shop.db")) as base:
+        base.execute("CREATE TABLE a (b)")
+        base.commit()
+    door.file("runs/chat.json", json.dumps([{"role": "user", "content": "hi"}]))
+    told = door.ok("import", door.root / "runs")
+    assert "2 other files" in told.err
+    for name, said in (("metrics.json", "OTLP metrics"), ("shop.db", "SQLite")):
+        named = door.run("import", door.root / "runs" / name)
+        assert named.code == 20
+        assert said in named.err
+
+
+@pytest.mark.parametrize("files", [
+    {"a.txt": "x", "b/c.png": "y"},
+    {"settings.json": '{"theme": "dark"}', "sub/more.yaml": "a: 1"},
+])  # fmt: skip
+def test_a_folder_that_yields_nothing_is_refused(door: Door, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        door.file(f"runs/{name}", text)
+    told = door.run("import", door.root / "runs")
+    assert told.code == 20
+    assert "no trace in it" in told.err
+    assert "2 files" in told.err
+
+
+def test_a_folder_of_folders_is_empty_and_one_that_is_known_is_not(door: Door) -> None:
+    (door.root / "runs" / "deep" / "deeper").mkdir(parents=True)
+    assert door.run("import", door.root / "runs").code == 20
+    door.file("runs/deep/chat.json", json.dumps([{"role": "user", "content": "hi"}]))
+    door.ok("import", door.root / "runs")
+    door.ok("import", door.root / "runs")  # known, which is no fault
+    door.ok("import", door.root / "runs", door.root / "runs" / "deep")
