@@ -20,7 +20,7 @@ GATE_CODES: dict[str, tuple[str, ...]] = {
         "message_forbidden:",
         "final_state_not_measured",
     ),
-    "authority": ("forbidden:", "not_allowed:", "approval_missing:"),
+    "authority": ("forbidden:", "not_allowed:", "approval_missing:", "unknown_tool:"),
     "redaction": ("unredacted:",),
     "process": (
         "missing:",

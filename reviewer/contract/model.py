@@ -42,10 +42,14 @@ class Tools(Value, frozen=True):
 
 
 class Write(Value, frozen=True):
-    """A tool that changes the world, and the tools whose success proves the change."""
+    """A tool that changes the world, and the tools whose success proves the change.
+
+    `on` names the object: where it stands in the write's arguments → where in those of the proof.
+    """
 
     tool: str
     verified_by: tuple[str, ...]
+    on: dict[str, str] | None = None
 
 
 class ExpectedCall(Value, frozen=True):

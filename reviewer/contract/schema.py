@@ -53,11 +53,28 @@ Verifiers = Annotated[
 ]
 
 
+def _names_an_object(paths: dict[str, str]) -> dict[str, str]:
+    if not paths:
+        raise ValueError("names no argument: name those that say which object, or take it out")
+    return paths
+
+
+Objects = Annotated[
+    dict[Text, Text],
+    AfterValidator(_names_an_object),
+    Field(json_schema_extra={"minProperties": 1}),
+]
+
+
 class WriteShape(Shape):
-    """A tool that changes the world, and the tool or tools whose later success proves it."""
+    """A tool that changes the world, and the tool or tools whose later success proves it.
+
+    `on` names the object: arguments that the write and its proof have in common, or paths in the
+    arguments of the write → paths in those of the proof."""
 
     tool: Name
     verified_by: Verifiers
+    on: Objects | Annotated[list[Text], Field(min_length=1)] | None = None
 
 
 def _one_entry_per_tool(writes: list[WriteShape]) -> list[WriteShape]:

@@ -53,7 +53,7 @@ def episode_value(raw: Raw, file: str = "episode") -> Episode:
     plain = dict(raw)
     writes = plain.get("writes")
     if isinstance(writes, list):
-        plain["writes"] = [_with_listed_verifiers(write) for write in writes]
+        plain["writes"] = [_long_form(write) for write in writes]
     return _convert(plain, Episode, file)
 
 
@@ -145,10 +145,16 @@ def _plain(files: Mapping[str, bytes], path: str) -> dict[str, Any]:
     return value
 
 
-def _with_listed_verifiers(write: object) -> object:
-    if isinstance(write, dict) and isinstance(write.get("verified_by"), str):
-        return {**write, "verified_by": [write["verified_by"]]}
-    return write
+def _long_form(write: object) -> object:
+    """A write with what people may write in short written out."""
+    if not isinstance(write, dict):
+        return write
+    plain = dict(write)
+    if isinstance(plain.get("verified_by"), str):
+        plain["verified_by"] = [plain["verified_by"]]
+    if isinstance(plain.get("on"), list):
+        plain["on"] = {name: name for name in plain["on"]}
+    return plain
 
 
 def _convert(raw: Raw, kind: type[T], file: str) -> T:

@@ -5,13 +5,16 @@ An attempt counts whatever became of it. Every failure here is critical.
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
+from reviewer.contract.tool_names import Kin
 from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.compiled import Contract
+from reviewer.gates.kin import also, unlisted
 from reviewer.gates.model import Finding
-from reviewer.gates.values import clip, parse
+from reviewer.gates.values import named, parse
 from reviewer.trace.events import Call
 from reviewer.trace.record import Event, kind_of, plain_actor
 
@@ -31,24 +34,35 @@ def check_authority(contract: Contract, acts: Acts, found: list[Finding]) -> Non
     called = acts.called
     if acts.strays:
         called = called | {call.tool for call in acts.strays}
-    if not contract.forbidden.isdisjoint(called):
+    kin = unlisted(contract, called)
+    forbidden, approvals = contract.forbidden, contract.approvals
+    if kin:
+        forbidden = forbidden | {name for name in kin if not forbidden.isdisjoint(kin[name].same)}
+        approvals = approvals | {name for name in kin if not approvals.isdisjoint(kin[name].same)}
+    if not forbidden.isdisjoint(called):
         found.extend(
-            _broken("forbidden", call, "is forbidden")
+            _broken("forbidden", call, "is forbidden" + also(kin, call.tool, contract.forbidden))
             for call in acts.attempted
-            if call.tool in contract.forbidden
+            if call.tool in forbidden
         )
     allowed = contract.allowed
     if allowed is not None and not called <= allowed:
         found.extend(
-            _broken("not_allowed", call, "is not among the allowed tools")
+            _broken(
+                "not_allowed",
+                call,
+                "is not among the allowed tools" + also(kin, call.tool, allowed),
+            )
             for call in acts.attempted
-            if call.tool not in allowed and call.tool not in contract.forbidden
+            if call.tool not in allowed and call.tool not in forbidden
         )
-    if not contract.approvals.isdisjoint(called):
+    if not approvals.isdisjoint(called):
         found.extend(
             _broken("approval_missing", call, "needs an approval, none was granted before it ran")
-            for call in _unapproved(contract, acts)
+            for call in _unapproved(approvals, acts)
         )
+    if kin and allowed is None:
+        _unknown(contract, acts, kin, forbidden | approvals, found)
 
 
 def granted(value: Any) -> bool:
@@ -79,7 +93,7 @@ _Key = tuple[str | None, str | None]
 """A call id and a tool, as far as an approval event names them."""
 
 
-def _unapproved(contract: Contract, acts: Acts) -> list[Call]:
+def _unapproved(approvals: frozenset[str], acts: Acts) -> list[Call]:
     """Calls of tools under approval without one of their own.
 
     An approval event serves one call: the call it names by id (until that call has its result), or
@@ -110,7 +124,7 @@ def _unapproved(contract: Contract, acts: Acts) -> list[Call]:
 
     unapproved = []
     for call in acts.attempted:
-        if call.tool not in contract.approvals or granted(parse(call.approval)):
+        if call.tool not in approvals or granted(parse(call.approval)):
             continue
         call_id = ids.get(call.seq)
         named: list[_Key] = [(None, call.tool)]
@@ -158,6 +172,30 @@ def _names(event: Event, value: Any) -> tuple[str | None, str | None]:
     )
 
 
+def _unknown(
+    contract: Contract,
+    acts: Acts,
+    kin: Mapping[str, Kin],
+    told: frozenset[str],
+    found: list[Finding],
+) -> None:
+    """Append the calls of which nobody can say whether they are of a tool under a rule."""
+    ruled = contract.forbidden | contract.approvals
+    for call in acts.attempted:
+        one = kin.get(call.tool)
+        if one is None or not ruled or call.tool in told:
+            continue
+        name = named(call.tool)
+        if one.nameless:
+            text = "a call whose name has no letter and no digit: nobody can say what was called"
+        elif like := sorted(one.like & ruled):
+            text = f"{name} may be {named(like[0])} under another namespace, or another tool"
+        else:
+            continue
+        text += "; a contract that lists the name says which"
+        found.append(Finding("authority", f"unknown_tool:{name}", "not_measured", call.seq, text))
+
+
 def _broken(code: str, call: Call, text: str) -> Finding:
-    name = clip(call.tool)
+    name = named(call.tool)
     return Finding("authority", f"{code}:{name}", "critical", call.seq, f"{name} {text}")

@@ -7,9 +7,10 @@ from msgspec import UNSET
 
 from reviewer.gates.acts import Acts, acts_of, state_seq
 from reviewer.gates.compiled import Contract
+from reviewer.gates.kin import unlisted
 from reviewer.gates.limits import retries, termination_of
 from reviewer.gates.model import GATES, Finding, Verdict
-from reviewer.gates.values import clip, show, usd
+from reviewer.gates.values import clip, named, show, usd
 from reviewer.trace.record import TraceRecord
 
 ClauseResult = Literal["critical", "fail", "not_measured", "pass"]
@@ -115,9 +116,11 @@ def _state(contract: Contract, acts: Acts) -> Iterator[_Rule]:
 
 
 def _authority(contract: Contract, acts: Acts) -> Iterator[_Rule]:
+    codes = _codes_of_kin(contract, acts)
     for tool in sorted(contract.forbidden):
         name = clip(tool)
-        yield _Rule("authority", (f"forbidden:{name}",), f"{name} is forbidden, never called")
+        told = (f"forbidden:{name}", *codes.get(tool, ()))
+        yield _Rule("authority", told, f"{name} is forbidden, never called")
     if contract.allowed is not None:
         names = ", ".join(sorted(contract.allowed)) or "no tool"
         text = f"only allowed tools called: {clip(names)}"
@@ -126,9 +129,26 @@ def _authority(contract: Contract, acts: Acts) -> Iterator[_Rule]:
         name = clip(tool)
         how = "approved before each call" if tool in acts.called else "never called"
         text = f"{name} needs an approval, {how}"
-        yield _Rule("authority", (f"approval_missing:{name}",), text)
+        told = (f"approval_missing:{name}", *codes.get(tool, ()))
+        yield _Rule("authority", told, text)
     if not contract.forbidden and contract.allowed is None and not contract.approvals:
         yield _Rule("authority", (), "no call forbidden, unlisted or unapproved")
+
+
+def _codes_of_kin(contract: Contract, acts: Acts) -> dict[str, list[str]]:
+    """Of each listed tool, the codes under which calls of it, or of what may be it, are told when
+    the trace names it otherwise."""
+    called = acts.called | {call.tool for call in acts.strays}
+    told: dict[str, list[str]] = {}
+    for name, kin in unlisted(contract, called).items():
+        tools = contract.names.listed if kin.nameless else kin.same | kin.like
+        for tool in tools:
+            codes = (f"{code}:{named(name)}" for code in _AUTHORITY)
+            told.setdefault(tool, []).extend(codes)
+    return told
+
+
+_AUTHORITY = ("forbidden", "approval_missing", "unknown_tool")
 
 
 def _process(contract: Contract, acts: Acts) -> Iterator[_Rule]:
@@ -165,7 +185,7 @@ def _limits(contract: Contract, acts: Acts, broken: set[str]) -> Iterator[_Rule]
     total = acts.timeouts
     text = f"timeouts {total}, no limit"
     if budget.max_timeouts is not None:
-        longest = retries(acts, budget.max_timeouts)[0]
+        longest = retries(contract, acts, budget.max_timeouts)[0]
         text = f"timeouts {longest} of {budget.max_timeouts}"
         if longest != total:
             text += f" in a row, {total} in all"

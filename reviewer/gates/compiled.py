@@ -1,5 +1,6 @@
 """The contract of one episode, worked out once so that judging a trace is set operations."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -7,11 +8,14 @@ from msgspec import UNSET, Struct
 from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.errors import ContractError
 from reviewer.contract.model import Episode
+from reviewer.contract.tool_names import ToolNames
 from reviewer.contract.wording import wording
 from reviewer.gates.values import Path, path_of
 
 Wanted = tuple[str, Path, Any]
 """A path as the suite wrote it, its steps, and the value wanted there."""
+Pairs = tuple[tuple[Path, Path], ...]
+"""Paths in the arguments of one call, each with a path in those of another."""
 
 
 class Contract(Struct, frozen=True, kw_only=True):
@@ -30,11 +34,16 @@ class Contract(Struct, frozen=True, kw_only=True):
     approvals: frozenset[str]
     verifiers: dict[str, frozenset[str]]
     proofs: frozenset[str]
+    objects: dict[str, Pairs]
+    """Of write tools whose contract names the object: where it stands in the arguments of the write
+    and of the call that proves it."""
     state: tuple[Wanted, ...]
     contains: tuple[tuple[str, str], ...]
     excludes: tuple[tuple[str, str], ...]
     arguments: tuple[tuple[str, tuple[Wanted, ...]], ...]
     critical: frozenset[str]
+    names: ToolNames
+    """Every tool the contract lists; what another name is to them."""
     ordered: bool
     """Whether the contract says anything about the order of calls."""
     stateful: bool
@@ -61,6 +70,11 @@ def compile_contract(episode: Episode) -> Contract:
         approvals=frozenset(tools.approvals),
         verifiers=verifiers,
         proofs=frozenset().union(*verifiers.values()),
+        objects={
+            write.tool: tuple((path_of(mine), path_of(its)) for mine, its in write.on.items())
+            for write in episode.writes
+            if write.on is not None
+        },
         state=_wanted(expected.state),
         contains=contains,
         excludes=excludes,
@@ -68,11 +82,23 @@ def compile_contract(episode: Episode) -> Contract:
             (tool, _wanted(paths)) for tool, paths in sorted(expected.arguments.items())
         ),
         critical=frozenset(episode.critical),
+        names=ToolNames(_listed(episode)),
         ordered=tools.order != "any" or bool(expected.trajectory),
         stateful=(
             expected.final_state is not UNSET or bool(expected.state or contains or excludes)
         ),
     )
+
+
+def _listed(episode: Episode) -> Iterator[str]:
+    tools, expected = episode.tools, episode.expected
+    for some in (tools.allowed or (), tools.required, tools.forbidden, tools.approvals):
+        yield from some
+    for write in episode.writes:
+        yield write.tool
+        yield from write.verified_by
+    yield from expected.arguments
+    yield from (step.tool for step in expected.trajectory)
 
 
 def _start_digest(state: dict[str, Any]) -> str | None:

@@ -6,8 +6,9 @@ import msgspec
 
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
+from reviewer.gates.kin import spelled_as
 from reviewer.gates.model import Finding
-from reviewer.gates.values import Nothing, clip, parse, usd
+from reviewer.gates.values import Nothing, clip, named, parse, usd
 from reviewer.trace.events import Call
 
 GOOD_ENDS = frozenset(
@@ -40,9 +41,9 @@ def check_timeout(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     """Append retries past their limit, latency past its limit or unknown, and a bad end."""
     budget, record = contract.episode.budget, acts.record
     if budget.max_timeouts is not None and acts.timeouts > budget.max_timeouts:
-        for call in retries(acts, budget.max_timeouts)[1]:
+        for call in retries(contract, acts, budget.max_timeouts)[1]:
             text = (
-                f"{clip(call.tool)} timed out again with the same arguments, "
+                f"{named(call.tool)} timed out again with the same arguments, "
                 f"timeouts in a row allowed: {budget.max_timeouts}"
             )
             found.append(Finding("timeout", "retry_budget_exceeded", "fail", call.seq, text))
@@ -79,27 +80,29 @@ def check_budget(contract: Contract, acts: Acts, found: list[Finding]) -> None:
             found.append(Finding("budget", "cost_budget", "fail", None, text))
 
 
-def retries(acts: Acts, limit: int) -> tuple[int, list[Call]]:
+def retries(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
     """The longest run of timeouts, and the first call over `limit` of each run that exceeds it.
 
     A run belongs to one tool with one set of arguments and ends when that very call succeeds; so
-    three tools that each recovered once are no retry loop.
+    three tools that each recovered once are no retry loop. A listed tool in another spelling is
+    that tool.
     """
     if not acts.timeouts:
         return 0, []
     streaks: dict[tuple[str, bytes], int] = {}
+    spelled = spelled_as(contract, acts.called, contract.names.listed)
     longest = 0
     over: list[Call] = []
     for call in acts.calls:
         if call.status == "timeout":
-            key = call.tool, _canonical(call)
+            key = spelled.get(call.tool, call.tool), _canonical(call)
             streak = streaks.get(key, 0) + 1
             streaks[key] = streak
             longest = max(longest, streak)
             if streak == limit + 1:
                 over.append(call)
         elif call.status == "ok" and streaks:
-            streaks.pop((call.tool, _canonical(call)), None)
+            streaks.pop((spelled.get(call.tool, call.tool), _canonical(call)), None)
     return longest, over
 
 

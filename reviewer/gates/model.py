@@ -15,7 +15,7 @@ CRITICAL_GATES = frozenset({"authority", "redaction"})
 ACT_GATES = frozenset({"authority", "process", "state"})
 """Gates that judge what the agent did: none of them passes while a part of the record is unread."""
 
-_UNMEASURED = frozenset({"no_start_digest", "unread", "contradiction"})
+_UNMEASURED = frozenset({"no_start_digest", "unread", "contradiction", "unknown_tool"})
 
 
 def unmeasured_code(code: str) -> bool:

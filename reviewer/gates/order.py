@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from reviewer.contract.model import ExpectedCall
 from reviewer.gates.acts import Acts
-from reviewer.gates.compiled import Contract
+from reviewer.gates.compiled import Contract, Wanted
 from reviewer.gates.model import Finding, Severity
-from reviewer.gates.values import clip, parse, same
+from reviewer.gates.values import Nothing, at, named, parse, same
 from reviewer.trace.events import Call
 
 
@@ -44,13 +44,13 @@ def check_order(
             absent, extra = pair(expected.trajectory, acts.calls)
             if match != "subset":
                 for step in absent:
-                    name = clip(step.tool)
+                    name = named(step.tool)
                     what = "call" if step.arguments is None else "call with these arguments"
                     text = f"the trajectory wants a {what} of {name}, none is left for it"
                     found.append(_out(name, "fail", _last(acts, step.tool), text))
             if match != "superset":
                 for call in extra:
-                    name = clip(call.tool)
+                    name = named(call.tool)
                     text = f"the trajectory has no place for this call of {name}"
                     found.append(_out(name, "fail", call.seq, text))
 
@@ -81,6 +81,19 @@ def matches(step: ExpectedCall, call: Call) -> bool:
     return step.arguments is None or same(step.arguments, parse(call.arguments))
 
 
+def wrong_arguments(
+    call: Call, wanted: tuple[Wanted, ...]
+) -> list[tuple[Wanted, object | Nothing]]:
+    """The wanted values a call does not have, each with what stands there instead."""
+    arguments = parse(call.arguments)
+    wrong = []
+    for item in wanted:
+        actual = at(arguments, item[1])
+        if not same(item[2], actual):
+            wrong.append((item, actual))
+    return wrong
+
+
 def _in_order(required: list[str], acts: Acts, found: list[Finding]) -> None:
     made = [call.tool for call in acts.calls if call.status != "denied"]
     place = 0
@@ -88,7 +101,7 @@ def _in_order(required: list[str], acts: Acts, found: list[Finding]) -> None:
         try:
             place = made.index(tool, place) + 1
         except ValueError:
-            name = clip(tool)
+            name = named(tool)
             text = f"{name} is not called in its place of the required order"
             found.append(_out(name, "fail", _last(acts, tool), text))
 
@@ -99,18 +112,18 @@ def _exact(
     """The first step where the calls leave the expected ones, and no other: the rest follows."""
     for place, call in enumerate(made):
         if place >= len(steps):
-            name = clip(call.tool)
+            name = named(call.tool)
             text = f"call {place + 1} is {name}, where no further call is expected"
         elif matches(steps[place], call):
             continue
         else:
-            name = clip(steps[place].tool)
+            name = named(steps[place].tool)
             told = " with other arguments" if steps[place].tool == call.tool else ""
-            text = f"call {place + 1} should be {name}, is {clip(call.tool)}{told}"
+            text = f"call {place + 1} should be {name}, is {named(call.tool)}{told}"
         found.append(_out(name, severity, call.seq, text))
         return
     if len(made) < len(steps):
-        name = clip(steps[len(made)].tool)
+        name = named(steps[len(made)].tool)
         text = f"call {len(made) + 1} should be {name}, there is none"
         found.append(_out(name, severity, None, text))
 
@@ -120,7 +133,7 @@ def _beyond(required: list[str], made: Sequence[Call], found: list[Finding]) -> 
     for call in made:
         room[call.tool] -= 1
         if room[call.tool] < 0:
-            name = clip(call.tool)
+            name = named(call.tool)
             text = f"{name} is called beyond the required calls"
             found.append(_out(name, "fail", call.seq, text))
 
@@ -129,7 +142,7 @@ def _fewer(required: list[str], acts: Acts, found: list[Finding]) -> None:
     made = Counter(call.tool for call in acts.calls if call.status != "denied")
     for tool, times in Counter(required).items():
         if made[tool] < times:
-            name = clip(tool)
+            name = named(tool)
             text = f"{name} is required {times} times, called {made[tool]}"
             found.append(_out(name, "fail", _last(acts, tool), text))
 

@@ -3,9 +3,9 @@
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract, Wanted
 from reviewer.gates.model import Finding
-from reviewer.gates.order import check_order
-from reviewer.gates.values import Nothing, at, clip, parse, same, show
-from reviewer.trace.events import Call
+from reviewer.gates.order import check_order, wrong_arguments
+from reviewer.gates.values import clip, show
+from reviewer.gates.writes import check_writes
 
 
 def check_process(contract: Contract, acts: Acts, found: list[Finding]) -> None:
@@ -24,7 +24,7 @@ def check_process(contract: Contract, acts: Acts, found: list[Finding]) -> None:
         if tool in acts.reached:
             _check_arguments(tool, wanted, acts, found)
     if contract.verifiers:
-        _check_writes(contract, acts, found)
+        check_writes(contract, acts, found)
 
 
 def _check_arguments(
@@ -40,40 +40,3 @@ def _check_arguments(
         name = clip(f"{tool}.{text}")
         detail = f"{name}: expected {show(value)}, found {show(actual)}"
         found.append(Finding("process", f"wrong_argument:{name}", "fail", made[-1].seq, detail))
-
-
-def wrong_arguments(
-    call: Call, wanted: tuple[Wanted, ...]
-) -> list[tuple[Wanted, object | Nothing]]:
-    """The wanted values a call does not have, each with what stands there instead."""
-    arguments = parse(call.arguments)
-    wrong = []
-    for item in wanted:
-        actual = at(arguments, item[1])
-        if not same(item[2], actual):
-            wrong.append((item, actual))
-    return wrong
-
-
-def _check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
-    """Every write that was not denied needs a later, successful call of one of its verifiers."""
-    seen: set[str] = set()
-    for place in range(len(acts.tools) - 1, -1, -1):
-        tool, status = acts.tools[place], acts.statuses[place]
-        verifiers = contract.verifiers.get(tool)
-        if verifiers is not None and status != "denied" and verifiers.isdisjoint(seen):
-            name = clip(tool)
-            text = f"{name} writes, and no successful {_either(verifiers)} comes after it"
-            seq = acts.calls[place].seq
-            found.append(Finding("process", "write_not_verified", "fail", seq, text))
-        if status == "ok" and tool in contract.proofs:
-            seen.add(tool)
-            if len(seen) == len(contract.proofs) and all(contract.verifiers.values()):
-                return  # whatever was written before is proven
-    if not seen:
-        text = f"{_either(contract.proofs)} never succeeded: nothing proves the final state"
-        found.append(Finding("process", "no_final_state_evidence", "fail", None, text))
-
-
-def _either(tools: frozenset[str]) -> str:
-    return clip(" or ".join(sorted(tools)))

@@ -13,6 +13,7 @@ from reviewer.gates.acts import Acts, last_message, last_snapshot, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import MISSING, at, clip, parse, same, show
+from reviewer.gates.writes import written
 
 
 def check_state(contract: Contract, acts: Acts, found: list[Finding]) -> None:
@@ -47,9 +48,8 @@ def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding
                 found.append(_unknown(acts, "no state recorded to look into"))
             return
         seq, state = snapshot[0], parse(snapshot[1])
-        if any(
-            call.seq > seq and call.tool in contract.verifiers and call.status != "denied"
-            for call in acts.calls
+        if contract.verifiers and any(
+            max(call.seq, call.result_seq or 0) > seq for call, _ in written(contract, acts)
         ):
             found.append(_unknown(acts, f"the last state, event {seq}, is older than a write"))
             return

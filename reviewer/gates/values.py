@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from reviewer.trace.record import ABSENT
+from reviewer.trace.safetext import visible_line
 
 TEXT_LIMIT: Final = 200
 """Longest tool name, path or wording that stands in a code."""
@@ -121,6 +122,11 @@ def text_of(value: Any) -> str:
 def clip(text: str, limit: int = TEXT_LIMIT) -> str:
     """Text cut to `limit` characters, an ellipsis telling that it was."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def named(tool: str) -> str:
+    """A tool's name in a code or a sentence: as the trace has it, made visible, clipped."""
+    return clip(visible_line(tool))
 
 
 def show(value: Any) -> str:

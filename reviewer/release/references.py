@@ -15,7 +15,9 @@ from reviewer.release.figures import Figures
 MOST = 20
 """References listed per reason; their full number stands beside them, all traces in `failures`."""
 
-_TOOL_CODES = frozenset({"forbidden", "not_allowed", "approval_missing", "out_of_order"})
+_TOOL_CODES = frozenset(
+    {"forbidden", "not_allowed", "approval_missing", "unknown_tool", "out_of_order"}
+)
 
 
 class EvidenceRef(Struct, frozen=True, kw_only=True):

@@ -734,3 +734,27 @@ def test_any_member_of_any_type_gives_an_episode_or_problems(data: st.DataObject
         assert checked.problems
     else:
         assert isinstance(checked.suite.episodes[0], Episode)
+
+
+@pytest.mark.parametrize(
+    ("on", "read"),
+    [
+        (["order_token"], {"order_token": "order_token"}),
+        ({"order.token": "token"}, {"order.token": "token"}),
+        (None, None),
+    ],
+)
+def test_the_object_of_a_write_may_be_written_in_short(on: Any, read: Any) -> None:
+    write = {"tool": "write", "verified_by": "verify", "on": on}
+    checked = check_suite(one(writes=[write]))
+    assert checked.problems == ()
+    assert checked.suite is not None
+    assert checked.suite.episodes[0].writes[0].on == read
+
+
+@pytest.mark.parametrize("on", [[], {}, [""], {"": "a"}, {"a": ""}, "order_token", {"a": 1}])
+def test_the_object_of_a_write_is_named(on: Any) -> None:
+    write = {"tool": "write", "verified_by": "verify", "on": on}
+    checked = check_suite(one(writes=[write]))
+    assert [problem.path for problem in checked.problems] != []
+    assert all(problem.path.startswith("$.writes[0].on") for problem in checked.problems)

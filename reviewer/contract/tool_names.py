@@ -1,0 +1,184 @@
+"""Names of tools as they are compared: one tool in two spellings is one tool.
+
+A name that a contract lists is what it lists. Any other is compared with the listed ones by what is
+left of it without case, separators, invisible characters and look-alikes (the skeleton of UTS #39),
+whole and without its namespaces (`functions.pay`, `mcp__shop__pay`).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+LONGEST = 512
+"""Characters of a name that are compared; a record has no longer ones."""
+
+_MEMO = 4096
+_MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+# What harnesses and models leave behind a name: a channel marker, an argument list, a NUL's rest.
+_BEHIND = re.compile(r"<\||[\x00({\[]")
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|%([0-7][0-9a-fA-F])")
+_PARTING = re.compile(r"_{2,}|[^\w-]+")
+_JOINED_BY_ONE = re.compile(r"mcp[_-](?!_)(.+)")
+_SERVER_BEHIND = re.compile(r"(.+?)_mcp_.+")
+_WRAPPERS = frozenset(
+    {"api", "defaultapi", "function", "functions", "mcp", "multitooluse", "tool", "tools"}
+)
+"""Namespaces of harnesses: they say how a tool is called and nothing of which one it is."""
+
+# Of ASCII letters and digits these look alike (UTS #39), whatever their case.
+_ALIKE: Final = str.maketrans({"1": "l", "i": "l", "0": "o", "m": "rn"})
+
+
+class Spelling(NamedTuple):
+    """What a name is compared by: the keys of it `whole`, of what is left without its first
+    namespaces (`tails`), and of its `last` part. All empty when nothing in it can be compared."""
+
+    whole: frozenset[str]
+    tails: frozenset[str]
+    last: frozenset[str]
+
+
+class Kin(NamedTuple):
+    """The listed names that a name is a spelling of, and those of which it is only known that they
+    end alike under another namespace. `nameless` when nothing in it can be compared."""
+
+    same: frozenset[str] = frozenset()
+    like: frozenset[str] = frozenset()
+    nameless: bool = False
+
+
+NO_KIN = Kin()
+
+
+@lru_cache(_MEMO)
+def spelling(name: str) -> Spelling:
+    """The keys of a name."""
+    whole: set[str] = set()
+    tails: set[str] = set()
+    last: set[str] = set()
+    for text in _readings(name[:LONGEST]):
+        parts = [part for part in _PARTING.split(text) if _key(part)]
+        while len(parts) > 1 and parts[-1].isdecimal():  # the number of a call: functions.pay:0
+            parts.pop()
+        while len(parts) > 1 and _plain(parts[0]) in _WRAPPERS:
+            whole.add(_key("".join(parts)))
+            del parts[0]
+        if not parts:
+            continue
+        whole.update((_key("".join(parts)), _key(text), _key(text.replace("|", "l"))))
+        tails.update(_key("".join(parts[start:])) for start in range(1, len(parts)))
+        last.add(_key(parts[-1]))
+        for rest in _rests(text, parts[-1]):
+            tails.add(_key(rest))
+            last.add(_key(rest))
+    return Spelling(frozenset(whole - {""}), frozenset(tails - {""}), frozenset(last - {""}))
+
+
+class ToolNames:
+    """The names that a contract lists, and what any other name is to them. Picklable."""
+
+    __slots__ = ("_ends", "_kin", "_tails", "_wholes", "listed")
+
+    def __init__(self, listed: Iterable[str]) -> None:
+        self.listed = frozenset(listed)
+        self._kin: dict[str, Kin] = {}
+        self._wholes: dict[str, set[str]] | None = None
+        self._tails: dict[str, set[str]] = {}
+        self._ends: dict[str, set[str]] = {}
+
+    def __reduce__(self) -> tuple[type["ToolNames"], tuple[frozenset[str]]]:
+        return ToolNames, (self.listed,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ToolNames) and other.listed == self.listed
+
+    def __hash__(self) -> int:
+        return hash(self.listed)
+
+    def kin(self, name: str) -> Kin:
+        """What an unlisted name is to the listed ones. A listed one has no kin."""
+        if name in self.listed:
+            return NO_KIN
+        found = self._kin.get(name)
+        if found is None:
+            if len(self._kin) >= _MEMO:
+                self._kin.clear()
+            found = self._kin[name] = self._compared(spelling(name))
+        return found
+
+    def _compared(self, asked: Spelling) -> Kin:
+        if not asked.whole:
+            return Kin(nameless=True)
+        if self._wholes is None:
+            self._wholes = {}
+            for name in self.listed:
+                keys = spelling(name)
+                for index, some in zip((self._wholes, self._tails, self._ends), keys, strict=True):
+                    for key in some:
+                        index.setdefault(key, set()).add(name)
+        same: set[str] = set()
+        for key in asked.whole | asked.tails:
+            same |= self._wholes.get(key, set())
+        for key in asked.whole:
+            same |= self._tails.get(key, set())
+        like: set[str] = set()
+        for key in asked.last:
+            like |= self._ends.get(key, set())
+        return Kin(frozenset(same), frozenset(like - same))
+
+
+def _readings(name: str) -> Iterable[str]:
+    """A name as it may be meant: as it is written, with its escapes read, without what a harness
+    left behind it, and in the other direction where it turns the writing around."""
+    readings = {name}
+    if "&" in name or "%" in name or "\\" in name:
+        readings.add(_unescaped(name))
+    readings |= {cut for text in readings if (cut := _BEHIND.split(text, maxsplit=1)[0])}
+    readings |= {text[::-1] for text in readings if "\u202e" in text or "\u202d" in text}
+    return {_folded(text) for text in readings}
+
+
+def _unescaped(name: str) -> str:
+    from html import unescape
+
+    def character(match: re.Match[str]) -> str:
+        return chr(int(match[1] or match[2] or match[3], 16))
+
+    return _ESCAPED.sub(character, unescape(name))
+
+
+def _folded(text: str) -> str:
+    """A name without case, invisible characters and look-alikes; its separators stay."""
+    if text.isascii():
+        return _CONTROLS.sub("", text).casefold()
+    from disarm import skeleton_key  # 60 ms, and names are ASCII as a rule
+
+    plain = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no character
+    folded = str(skeleton_key(plain)).casefold()
+    return _MARKS.sub("", unicodedata.normalize("NFD", folded))
+
+
+def _rests(text: str, end: str) -> Iterable[str]:
+    """What is left behind a namespace that a single `_` or `-` parts from the name."""
+    if match := _JOINED_BY_ONE.fullmatch(text):  # mcp_shop_issue_refund
+        pieces = re.split("[_-]", match[1])
+        yield from ("".join(pieces[start:]) for start in range(1, len(pieces)))
+    if match := _SERVER_BEHIND.fullmatch(text):  # issue_refund_mcp_shop
+        yield match[1]
+    if "-" in end and "_" in end:  # shop-issue_refund
+        pieces = end.split("-")
+        yield from ("".join(pieces[start:]) for start in range(1, len(pieces)))
+
+
+def _plain(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _key(text: str) -> str:
+    if text.isascii():
+        return _plain(text).translate(_ALIKE)
+    kept = (c for c in text if c.isalnum() or unicodedata.category(c)[0] == "M")
+    return "".join(kept).translate(_ALIKE)
