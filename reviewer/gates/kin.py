@@ -1,20 +1,20 @@
 """Tools under names that the contract does not list: what they are to those it lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from reviewer.contract.tool_names import NO_KIN, Kin
 from reviewer.gates.compiled import Contract
 from reviewer.gates.values import named
 
 
-def unlisted(contract: Contract, called: Iterable[str]) -> dict[str, Kin]:
+def unlisted(contract: Contract, called: Set[str]) -> dict[str, Kin]:
     """The names called that the contract does not list and that are akin to listed ones, or can be
     compared with none."""
     names = contract.names
-    if not names.listed:
+    if called <= names.listed or not names.listed:
         return {}
     found = {}
-    for name in set(called) - names.listed:
+    for name in called - names.listed:
         kin = names.kin(name)
         if kin != NO_KIN:
             found[name] = kin
@@ -27,11 +27,11 @@ def also(kin: Mapping[str, Kin], name: str, listed: Iterable[str]) -> str:
     return f": it is {named(same[0])} in another spelling" if same else ""
 
 
-def spelled_as(contract: Contract, called: Iterable[str], tools: Iterable[str]) -> dict[str, str]:
+def spelled_as(contract: Contract, called: Set[str], tools: Iterable[str]) -> dict[str, str]:
     """Unlisted names called that are spellings of one of `tools` → that tool."""
+    akin = unlisted(contract, called)
+    if not akin:
+        return {}
     wanted = frozenset(tools)
-    return {
-        name: min(kin.same & wanted)
-        for name, kin in unlisted(contract, called).items()
-        if kin.same & wanted
-    }
+    same = ((name, kin.same & wanted) for name, kin in akin.items())
+    return {name: min(tools) for name, tools in same if tools}

@@ -17,32 +17,35 @@ def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     One that was denied wrote nothing. One whose outcome nobody knows wants a proof, so does one in
     another spelling and one of which only the answer is told.
     """
-    proofs = [call for call in acts.calls if call.status == "ok" and call.tool in contract.proofs]
-    for call, tool in written(contract, acts):
-        verifiers = contract.verifiers[tool]
-        since = max(call.seq, call.result_seq or 0)
-        later = [one for one in proofs if one.seq > since and one.tool in verifiers]
-        if any(_looks_at(contract, tool, call, one) for one in later):
-            continue
-        either = named(" or ".join(sorted(verifiers)))
-        text = f"{named(call.tool)} writes, and no successful {either} comes after it"
-        if later:
-            text += " on the same object"
-        elif since != call.seq:
-            text = f"{text}s result, event {since}"
-        found.append(Finding("process", "write_not_verified", "fail", call.seq, text))
+    writes = written(contract, acts)
+    proofs = [call for call in acts.calls if call.tool in contract.proofs and call.status == "ok"]
+    for call, tool in writes:
+        since = call.seq if call.result_seq is None else max(call.seq, call.result_seq)
+        later = [one for one in proofs if one.seq > since and one.tool in contract.verifiers[tool]]
+        if not any(_looks_at(contract, tool, call, one) for one in later):
+            found.append(_unproven(contract.verifiers[tool], call, since, bool(later)))
     if not proofs:
         either = named(" or ".join(sorted(contract.proofs)))
         text = f"{either} never succeeded: nothing proves the final state"
         found.append(Finding("process", "no_final_state_evidence", "fail", None, text))
 
 
+def _unproven(verifiers: frozenset[str], call: Call, since: int, later: bool) -> Finding:
+    """`since` is the event after which a proof counts; `later` says that there was a call of one,
+    which looked at something else."""
+    either = named(" or ".join(sorted(verifiers)))
+    after = "it" if since == call.seq else f"its result, event {since}"
+    text = f"{named(call.tool)} writes, and no successful {either} comes after {after}"
+    if later:
+        text += " on the same object"
+    return Finding("process", "write_not_verified", "fail", call.seq, text)
+
+
 def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
     """Every write attempted that was not denied, with the tool as the contract lists it."""
-    writes = contract.verifiers
     called = acts.called | {call.tool for call in acts.strays} if acts.strays else acts.called
-    tools = {name: name for name in writes if name in called}
-    tools |= spelled_as(contract, called, writes)
+    tools = {name: name for name in contract.verifiers if name in called}
+    tools |= spelled_as(contract, called, contract.verifiers)
     if not tools:
         return []
     return [

@@ -5,6 +5,7 @@ that is absent is `ABSENT` (zero bytes). These structs are the *fast* decoder; `
 a refused record slowly and in full, and a parity test pins the two to each other.
 """
 
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct
@@ -102,6 +103,7 @@ def plain_actor(actor: str) -> str:
     return actor[:_LONGEST].casefold().translate(_PARTING)
 
 
+@lru_cache(256)
 def is_user(actor: str | None) -> bool:
     """Whether that name is a simulated user's."""
     return actor is not None and (actor in USER_ACTORS or plain_actor(actor) in _PLAIN_USERS)

@@ -24,7 +24,7 @@ def test_a_look_asked_for_beside_the_write_proves_nothing() -> None:
     verdict = judge(WANTED, beside)
     assert verdict.codes() == UNPROVEN
     assert seqs(verdict, "write_not_verified") == [1]
-    assert "result, event 3" in verdict.findings[0].detail
+    assert "its result, event 3" in verdict.findings[0].detail
     after = trace(made("put", "1"), came("1"), made("get", "2"), came("2"))
     assert codes(WANTED, after) == []
 
