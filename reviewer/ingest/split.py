@@ -1,7 +1,8 @@
 """Cutting a file into records without ever holding more than one of them.
 
 Three shapes, told apart by content: JSON lines, one JSON array of records, one (or several
-concatenated) pretty-printed objects. A cut looks only at strings and brackets; whether a piece is
+concatenated) pretty-printed objects. A value that is strict JSON across a line's end is printed,
+whatever begins its next line; a line that was cut off is not. A cut looks only at strings and brackets; whether a piece is
 valid JSON is for its reader to say, so one bad record costs that record. What is wrong between
 records (a comma too many, or none) costs one refusal, told behind them.
 """
@@ -15,6 +16,10 @@ from reviewer.ingest.extent import MAX_DEPTH, deep, extent
 
 MAX_RECORD = 64 * 1024 * 1024
 CHUNK = 1 << 20
+HEAD = 1 << 16
+FEW = 16
+LONG_LINE = 16 << 20
+"""A longer first line is taken for a record by itself."""
 MOST_AT_ONCE = 8 << 20
 QUICK = 4 << 20
 """A value that is larger is cut bracket by bracket, so that no more of it is held than must be."""
@@ -53,18 +58,91 @@ def shape(head: bytes) -> str:
         raise Unreadable("not JSON: a record starts with { or [")
     if text[:1] == b"[":
         return "values"
-    first, newline, rest = text.partition(b"\n")
-    following = rest.lstrip(_BLANK)[:1]
-    if newline and (rest[:1] == b"{" or (first.rstrip().endswith(b"}") and following != b"")):
+    first, newline, _ = text.partition(b"\n")
+    if not newline:
         return "lines"
-    # A complete object on the only line, a long first line, or a pretty-printed object.
-    return "values" if newline and first.rstrip(_BLANK)[-1:] in b"{,[" else "lines"
+    size = extent(first)
+    if size is None:
+        return "values" if _goes_on(text) else "lines"
+    if size:  # one record on its line, or several
+        return "values" if _spans_lines(text, size) else "lines"
+    # The first line ends inside its value: of a record that was cut off, or of a printed one.
+    across = extent(text)
+    if across == 0 and len(head) >= HEAD:  # no fault as far as it is shown
+        return "values"
+    return "values" if across or _goes_on(text) else "lines"
+
+
+def _spans_lines(text: bytes, at: int) -> bool:
+    """Whether a value behind the first one is printed over several lines, as far as is shown."""
+    for _ in range(FEW):
+        at = text.find(b"{", at)
+        size = extent(text, at) if at >= 0 else None
+        if not size:
+            return False
+        if text.find(b"\n", at, at + size) >= 0:
+            return True
+        at += size
+    return False
+
+
+def _goes_on(text: bytes) -> bool:
+    """Whether the value on the first line goes on behind it: by brackets alone, since it is no
+    strict JSON. A line that was cut off is followed by whole records."""
+    first, _, rest = text.partition(b"\n")
+    inside = _open_at_end(first)
+    if not inside:
+        return False
+    before, behind = first.rstrip(_BLANK)[-1:], rest.lstrip(_BLANK)[:1]
+    if behind not in _MAY_FOLLOW[inside[-1:]].get(before, b",}" if inside[-1:] == b"{" else b",]"):
+        return False
+    if before == b"{" or behind != b"{":
+        return True
+    second, _, third = rest.lstrip(_BLANK).partition(b"\n")
+    whole = second.rstrip(_BLANK)[-1:] == b"}" and _open_at_end(second) == b""
+    return not whole or third.lstrip(_BLANK)[:1] not in (b"", b"{")
+
+
+_VALUE = b'{["-0123456789tfnNI'
+_MAY_FOLLOW: dict[bytes, dict[bytes, bytes]] = {
+    b"{": {b"{": b'"}', b",": b'"', b":": _VALUE, b'"': b",}:"},
+    b"[": {b"[": _VALUE + b"]", b",": _VALUE},
+}
+"""What may stand behind a line's last byte, by the bracket that is open there."""
+
+
+def _open_at_end(text: bytes) -> bytes | None:
+    """The brackets that are open at the end of a text; None inside a string, or when they do not
+    match."""
+    inside = bytearray()
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark in (b"{", b"["):
+            inside += mark
+        elif mark in (b"}", b"]"):
+            if not inside or inside.pop() != (0x7B if mark == b"}" else 0x5B):
+                return None
+        elif mark == b'"':
+            return None
+    return bytes(inside)
+
+
+def shape_at(handle: BinaryIO) -> str:
+    """`shape` of a file that is open at its start, and is left anywhere. Raises Unreadable."""
+    head = handle.read(HEAD)
+    kind = shape(head)
+    if len(head) < HEAD or b"\n" in head.removeprefix(_BOM).lstrip(_BLANK):
+        return kind
+    # The first line is longer: what it is shows at its end.
+    while (more := handle.read(CHUNK)) and b"\n" not in more and len(head) < LONG_LINE:
+        head += more
+    return shape(head + more + handle.read(HEAD))
 
 
 def shape_of(path: Path) -> str:
     """`shape` of a file. Raises Unreadable, OSError."""
     with path.open("rb") as handle:
-        return shape(handle.read(65536))
+        return shape_at(handle)
 
 
 def pieces(path: Path) -> Iterator[Piece]:
@@ -75,9 +153,9 @@ def pieces(path: Path) -> Iterator[Piece]:
 
 def pieces_of(handle: BinaryIO) -> Iterator[Piece]:
     """As `pieces`, of a file that is open at its start."""
-    head = handle.read(65536)
-    kind = shape(head)
-    handle.seek(len(_BOM) if head.startswith(_BOM) else 0)
+    kind = shape_at(handle)
+    handle.seek(0)
+    handle.seek(len(_BOM) if handle.read(len(_BOM)) == _BOM else 0)
     yield from _lines(handle) if kind == "lines" else _values(handle)
 
 

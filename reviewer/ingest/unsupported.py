@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from reviewer.ingest.head import Head
+from reviewer.ingest.split import shape
 
 LINES = 50
 """Session files begin with lines that say little: so many are looked at."""
@@ -47,6 +48,8 @@ def _rows(head: Head) -> Iterator[_Row]:
         return
     if isinstance(value, dict):
         yield value
+    if head.text[:1] != b"{" or shape(head.text) != "lines":
+        return  # what begins a line there is a part of the first value
     yield from (one for one in islice(head.lines(LINES), 1, None) if isinstance(one, dict))
 
 

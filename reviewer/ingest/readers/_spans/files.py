@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
-from reviewer.ingest.split import CHUNK, Unreadable, shape
+from reviewer.ingest.split import CHUNK, Unreadable, shape_at
 from reviewer.ingest.walking import EACH, Part, Path, Pattern, walk
 
 _BLANK = b" \t\r\n"
@@ -36,8 +36,7 @@ def values(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
     A line that is no JSON costs that line. Raises Unreadable when nothing more can be had.
     """
     handle.seek(0)
-    kind = shape(handle.read(65536))
-    if kind == "lines":
+    if shape_at(handle) == "lines":
         yield from _lines(handle, roots)
     else:
         yield from _in_a_row(handle, roots)
