@@ -2,9 +2,10 @@
 
 Three shapes, told apart by content: JSON lines, one JSON array of records, one (or several
 concatenated) pretty-printed objects. A value that is strict JSON across a line's end is printed,
-whatever begins its next line; a line that was cut off is not. A cut looks only at strings and brackets; whether a piece is
-valid JSON is for its reader to say, so one bad record costs that record. What is wrong between
-records (a comma too many, or none) costs one refusal, told behind them.
+whatever begins its next line; a line that was cut off is not. A cut looks only at strings and
+brackets; whether a piece is valid JSON is for its reader to say, so one bad record costs that
+record. What is wrong between records (a comma too many, or none) costs one refusal, told behind
+them.
 """
 
 import re
