@@ -8,8 +8,8 @@ identity: the parsed record must stay alive, and must be the one that was read.
 """
 
 import re
-from collections.abc import Container, Iterator
-from typing import Any
+from collections.abc import Container
+from typing import Any, NamedTuple
 
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
@@ -41,6 +41,8 @@ HOLDERS = frozenset(
         *("tool_call_chunks", "tool_result", "toolResult", "tool_results", "toolResults"),
         *("function_response", "functionResponse", "tool_outputs", "toolOutputs", "custom_call"),
         *("server_tool_use", "mcp_call", "computer_call", "shell_call", "actions", "calls"),
+        *("tool_use_result", "toolUseResult", "tool_response", "toolResponse", "executableCode"),
+        *("executable_code", "codeExecutionResult", "code_execution_result"),
     )
 )
 """Members whose objects are calls or results."""
@@ -58,10 +60,28 @@ _DESCRIBES = frozenset(
     )
 )
 _IDS = ("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "callId")
+_ANSWERS = frozenset(_IDS[1:])
+"""Members by which a result names its call."""
+_SEEN = frozenset(("content", "output", "result", "response", "observation", "returned"))
+_TOOL_ROLES = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
 _TEXT_ACTS = re.compile(
-    r'"(?:tool_calls|toolCalls|function_call|functionCall|tool_use|toolUse|tool-call|toolCall)"'
+    r'"[^"\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^"\n]{0,24}"\s*:',
+    re.IGNORECASE,
 )
 _TEXT = 1 << 20
+
+_GIVEN = ARGUMENTS | {"action", "actions", "operation", "code", "queries", "command", "commands"}
+"""Members of which none may be within what a call says of itself beside what it is given."""
+
+Place = tuple[Any, ...] | None
+"""Where a part is: the place above it and its name or number; None for the record."""
+
+
+class Left(NamedTuple):
+    """A part that was not taken and could be an act; `seq` is the event it belongs to."""
+
+    path: str
+    seq: int | None
 
 
 class Account:
@@ -73,6 +93,12 @@ class Account:
         self._read: dict[int, Container[str]] = {}
         self._whole: set[int] = set()
         self._strict: set[int] = set()
+        self._refused: set[int] = set()
+        self._seqs: dict[int, int] = {}
+        self._alive: list[Any] = []
+        self.copies: list[tuple[str | None, str, Any]] = []
+        """Calls (id, tool, arguments) that stand in the draft under other names, so that what
+        repeats them is a copy: a call that only wraps others."""
 
     def read(self, part: Any, names: Container[str], *, strict: bool = False) -> None:
         """Take these members of an object. Of what its other members hold, acts are left; where
@@ -83,70 +109,189 @@ class Account:
             if strict:
                 self._strict.add(id(part))
 
+    def every(self, part: Any) -> None:
+        """Take a list of which each object or list must be taken, or it is left whatever it holds;
+        so is a text in it, unless the list itself is `read` too."""
+        if isinstance(part, list):
+            self._strict.add(id(part))
+
     def whole(self, *parts: Any) -> None:
         """Take objects and lists with all they hold: arguments, observations, states, texts."""
-        self._whole.update(id(part) for part in parts if isinstance(part, (dict, list)))
+        for part in parts:
+            if isinstance(part, (dict, list)):
+                self._whole.add(id(part))
+
+    def refuse(self, part: Any) -> None:
+        """Leave an object that was decoded and cannot be what it says: a call of somebody who
+        makes none."""
+        self._refused.add(id(part))
+
+    def at(self, part: Any, seq: int) -> None:
+        """Say which event a part belongs to, and what lies in it."""
+        self._seqs[id(part)] = seq
+
+    def takes(self, part: Any) -> bool:
+        """Whether a part was taken."""
+        own = id(part)
+        return own in self._read or own in self._whole or own in self._strict
 
     def left(self, record: Any, draft: Draft, path: str = "") -> list[str]:
         """The paths, in the record's order, of what was not taken and could be an act: members
         that are repeated anywhere, what strict objects hold beside their members, and calls and
         results that are not copies of those `draft` holds."""
-        return list(self._left(record, path, _Known(draft)))
+        return [one.path for one in self._leavings(record, draft, path)]
 
     def tell(self, record: Any, draft: Draft, path: str = "") -> None:
         """Enter what is left into the draft."""
-        for one in self.left(record, draft, path):
-            draft.unread(one)
+        for one in self._leavings(record, draft, path):
+            draft.unread(one.path, one.seq)
 
-    def _left(self, part: Any, path: str, known: "_Known") -> Iterator[str]:
-        if id(part) in self._whole:
-            yield from _repeated(part, path)
+    def _leavings(self, record: Any, draft: Draft, path: str) -> list[Left]:
+        walk = _Walk(self, _Known(draft, self.copies), path)
+        walk.part(record, None, None)
+        return walk.found
+
+
+class _Walk:
+    """One way through a record."""
+
+    def __init__(self, account: Account, known: "_Known", root: str) -> None:
+        self._harmless = account._harmless
+        self._read = account._read
+        self._whole = account._whole
+        self._strict = account._strict
+        self._refused = account._refused
+        self._seqs = account._seqs
+        self._taken = account.takes
+        self._known = known
+        self._root = root
+        self.found: list[Left] = []
+
+    def _add(self, place: Place, seq: int | None) -> None:
+        self.found.append(Left(self._named(place) or "record", seq))
+
+    def _named(self, place: Place) -> str:
+        if place is None:
+            return self._root
+        above, name = place
+        start = self._named(above)
+        return item(start, name) if isinstance(name, int) else member(start, name)
+
+    def part(self, part: Any, place: Place, seq: int | None) -> None:
+        own = id(part)
+        if self._seqs and own in self._seqs:
+            seq = self._seqs[own]
+        if own in self._refused:
+            self._add(place, seq)
+        elif own in self._whole:
+            self._repeated(part, place, seq)
         elif isinstance(part, list):
-            for place, one in enumerate(part):
-                if isinstance(one, (dict, list)):
-                    yield from self._left(one, item(path, place), known)
+            self._list(part, place, seq)
         elif isinstance(part, Repeated):
-            yield path or "record"
-        elif isinstance(part, dict):
-            names = self._read.get(id(part))
+            self._add(place, seq)
+        else:
+            names = self._read.get(own)
             if names is None and could_act(part):
-                if not known.holds(part):
-                    yield path or "record"
+                if not self._known.holds(part):
+                    self._add(place, seq)
                 return
-            for name, value in part.items():
-                taken = names is not None and name in names
-                yield from self._member(id(part), value, member(path, name), taken, name, known)
+            self._members(part, names, own in self._strict, place, seq)
 
-    def _member(
-        self, owner: int, value: Any, path: str, taken: bool, name: str, known: "_Known"
-    ) -> Iterator[str]:
-        if value in (None, "", [], {}, False):
-            return
-        if taken:
-            if isinstance(value, (dict, list)):
-                yield from self._left(value, path, known)
-        elif name in self._harmless:
-            yield from _repeated(value, path)
-        elif owner in self._strict or (name in HOLDERS and _holds(value)):
-            if not known.holds(value):
-                yield path
-        elif isinstance(value, (dict, list)):
-            yield from self._left(value, path, known)
-        elif isinstance(value, str) and _tells_act(value) and not self._told(value, known):
-            yield path
+    def _list(self, part: list[Any], place: Place, seq: int | None) -> None:
+        own = id(part)
+        strict, texts = own in self._strict, own in self._read
+        for at, one in enumerate(part):
+            if isinstance(one, (dict, list)):
+                if strict and not self._taken(one) and one:
+                    if not self._known.holds(one):
+                        self._add((place, at), seq)
+                else:
+                    self.part(one, (place, at), seq)
+            elif isinstance(one, str) and one and not texts and self._text(one, strict):
+                self._add((place, at), seq)
 
-    def _told(self, text: str, known: "_Known") -> bool:
-        """Whether every call in this JSON text is one that the draft holds."""
+    def _members(
+        self,
+        part: dict[str, Any],
+        names: Container[str] | None,
+        strict: bool,
+        place: Place,
+        seq: int | None,
+    ) -> None:
+        for name, value in part.items():
+            kind = type(value)
+            if kind is str:
+                if not value or (names is not None and name in names):
+                    continue
+                if name in self._harmless:
+                    continue
+                if self._text(value, strict or name in HOLDERS):
+                    self._add((place, name), seq)
+            elif kind is dict or kind is list or kind is Repeated:
+                if not value:
+                    continue
+                if name in self._harmless:
+                    if strict:
+                        self._beside(value, (place, name), seq)
+                    else:
+                        self._repeated(value, (place, name), seq)
+                elif strict and names is not None and name in names and not self._taken(value):
+                    self._beside(value, (place, name), seq)
+                elif (names is not None and name in names) or self._taken(value):
+                    self.part(value, (place, name), seq)
+                elif strict or (name in HOLDERS and _holds(value)):
+                    if not self._known.holds(value):
+                        self._add((place, name), seq)
+                else:
+                    self.part(value, (place, name), seq)
+
+    def _beside(self, part: Any, place: Place, seq: int | None) -> None:
+        """What a call says of itself beside its name and what it is given: neither may be in it."""
+        if isinstance(part, dict):
+            for name, one in part.items():
+                if one and name in _GIVEN and not self._known.holds(part):
+                    self._add((place, name), seq)
+                    return
+                if isinstance(one, dict):
+                    self._beside(one, (place, name), seq)
+        self.part(part, place, seq)
+
+    def _text(self, text: str, any_text: bool) -> bool:
+        """Whether a text that was not taken could be an act, or hold one as JSON."""
+        if any_text:
+            return bool(text.strip())
+        if len(text) > _TEXT or text.lstrip()[:1] not in ("{", "["):
+            return False
+        if _TEXT_ACTS.search(text) is None and "\\u" not in text:
+            return False
         value = parse_text(text)
-        return value is not None and not any(Account()._left(value, "text", known))
+        if value is None:
+            return False
+        inner = _Walk(Account(), self._known, "text")
+        inner.part(value, None, None)
+        return bool(inner.found)
+
+    def _repeated(self, part: Any, place: Place, seq: int | None) -> None:
+        if isinstance(part, Repeated):
+            self._add(place, seq)
+        elif isinstance(part, dict):
+            for name, one in part.items():
+                if isinstance(one, (dict, list)):
+                    self._repeated(one, (place, name), seq)
+        elif isinstance(part, list):
+            for at, one in enumerate(part):
+                if isinstance(one, (dict, list)):
+                    self._repeated(one, (place, at), seq)
 
 
 class _Known:
     """The calls a draft holds, to tell a copy from a second act."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, also: list[tuple[str | None, str, Any]]) -> None:
         self._draft = draft
-        self._calls: list[tuple[Any, Any, Any]] | None = None
+        self._also = also
+        self._calls: dict[str, list[tuple[str | None, Any]]] | None = None
+        self._answered: set[str] = set()
 
     def holds(self, part: Any) -> bool:
         """Whether this, or everything in this list, repeats a call or names a result that the
@@ -156,37 +301,45 @@ class _Known:
         if not isinstance(part, dict) or isinstance(part, Repeated):
             return False
         if self._calls is None:
-            events = self._draft.events
-            calls = [event for event in events if event["kind"] == "tool_call"]
-            self._calls = [(c.get("call_id"), c["tool"], c["arguments"]) for c in calls]
+            self._calls = self._indexed()
         function = part.get("function")
         inner = function if isinstance(function, dict) else part
-        own = next((part[name] for name in _IDS if isinstance(part.get(name), str)), None)
-        tool = next((inner[n] for n in sorted(NAMES) if isinstance(inner.get(n), str)), None)
-        given = next((inner[name] for name in sorted(ARGUMENTS) if name in inner), None)
-        if isinstance(given, str):
-            given = parse_text(given) if given else {}
+        own = [part[name] for name in _IDS if isinstance(part.get(name), str)]
+        tool = next((inner[n] for n in _NAMES if isinstance(inner.get(n), str)), None)
+        given = next((inner[name] for name in _ARGUMENTS if name in inner), None)
+        if given is None and part.keys() & _SEEN:
+            return not self._answered.isdisjoint(own)
         if tool is None:
             return False
+        text = given
+        if isinstance(given, str):
+            given = parse_text(given) if given else {}
         return any(
-            (own is None or call_id is None or own == call_id)
-            and tool == name
-            and (given or {}) == arguments
-            for call_id, name, arguments in self._calls
+            (not own or call_id is None or call_id in own)
+            and ((given or {}) == arguments or arguments == {"input": text})
+            for call_id, arguments in self._calls.get(tool, ())
         )
 
+    def _indexed(self) -> dict[str, list[tuple[str | None, Any]]]:
+        found: dict[str, list[tuple[str | None, Any]]] = {}
+        for event in self._draft.events:
+            own = event.get("call_id")
+            if event["kind"] == "tool_call":
+                found.setdefault(event["tool"], []).append((own, event["arguments"]))
+            elif event["kind"] == "tool_result" and own:
+                self._answered.add(own)
+        for own, tool, arguments in self._also:
+            found.setdefault(tool, []).append((own, arguments))
+        return found
 
-def _tells_act(text: str) -> bool:
-    return (
-        len(text) <= _TEXT
-        and text.lstrip()[:1] in ("{", "[")
-        and _TEXT_ACTS.search(text) is not None
-    )
+
+_NAMES = tuple(sorted(NAMES))
+_ARGUMENTS = tuple(sorted(ARGUMENTS))
 
 
 def could_act(part: dict[str, Any]) -> bool:
     """Whether an object has the shape of a call or of a result: something named and something
-    given, or a kind that says so. The description of a tool has not."""
+    given, something answered, or a kind that says so. The description of a tool has not."""
     names = part.keys()
     function = part.get("function")
     if isinstance(function, dict) and not _describes(function):
@@ -194,6 +347,12 @@ def could_act(part: dict[str, Any]) -> bool:
     if _describes(part) or (isinstance(function, dict) and _describes(function)):
         return False
     if any(isinstance(part[name], str) for name in names & NAMES) and names & ARGUMENTS:
+        return True
+    if names & _SEEN and (
+        part.get("role") in _TOOL_ROLES
+        if isinstance(part.get("role"), str)
+        else any(isinstance(part[name], str) for name in names & _ANSWERS)
+    ):
         return True
     return any(
         isinstance(kind := part.get(name), str) and _ACT.search(kind) is not None for name in _KINDS
@@ -208,18 +367,7 @@ def _describes(part: dict[str, Any]) -> bool:
 
 
 def _holds(value: Any) -> bool:
+    """Whether a member named as calls are holds more than counts."""
     if isinstance(value, dict):
-        return bool(value)
-    return isinstance(value, list) and any(isinstance(one, (dict, list)) for one in value)
-
-
-def _repeated(part: Any, path: str) -> Iterator[str]:
-    waiting = [(part, path)]
-    while waiting:
-        part, path = waiting.pop()
-        if isinstance(part, Repeated):
-            yield path
-        elif isinstance(part, dict):
-            waiting += [(one, member(path, name)) for name, one in part.items()]
-        elif isinstance(part, list):
-            waiting += [(one, item(path, place)) for place, one in enumerate(part)]
+        return any(one is not None and not isinstance(one, (int, float)) for one in value.values())
+    return isinstance(value, list) and any(isinstance(one, (dict, list, str)) for one in value)

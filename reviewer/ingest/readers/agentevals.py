@@ -11,8 +11,9 @@ from typing import Any
 
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
+from reviewer.ingest.messages import Teller
 from reviewer.ingest.reader import Broken, Foreign, Rejected
-from reviewer.ingest.readers._openai import are_messages, say
+from reviewer.ingest.readers._envelopes import are_messages
 from reviewer.ingest.readers.langchain import is_thread, say_thread
 from reviewer.ingest.source import Source
 
@@ -56,11 +57,14 @@ def _speaks(messages: Any) -> bool:
     return are_messages(messages) or is_thread(messages)
 
 
-def _say(draft: Draft, messages: Any) -> None:
+def _say(draft: Draft, messages: Any) -> Teller:
+    teller = Teller(draft)
     if is_thread(messages):
-        say_thread(draft, messages)
-    elif isinstance(messages, list):
-        say(draft, messages)
+        say_thread(teller, messages)
+    else:
+        teller.say_all(messages)
+    teller.finish()
+    return teller
 
 
 def _listed(value: Any) -> Any:
@@ -79,7 +83,10 @@ def _trace(source: Source, number: int, value: Any) -> Foreign:
         _graph(draft, value)
         final = _last_result(value["outputs"].get("results"))
     elif _is_messages(value):
-        _say(draft, _listed(value["outputs"]))
+        account = _say(draft, _listed(value["outputs"])).account
+        account.whole(value["reference_outputs"])  # what is expected, done by nobody
+        account.read(value, ("outputs", "reference_outputs"))
+        account.tell(value, draft)
         reference = Draft("agentevals")
         _say(reference, _listed(value["reference_outputs"]))
         draft.source["reference_tools"] = [
@@ -103,7 +110,7 @@ def _graph(draft: Draft, value: dict[str, Any]) -> None:
         start = given.get(_START) if isinstance(given, dict) else None
         messages = start.get("messages") if isinstance(start, dict) else None
         if isinstance(messages, list):
-            say(draft, messages)
+            _say(draft, messages)
     steps = value["outputs"]["steps"]
     for place, nodes in enumerate(steps):
         for node in nodes if isinstance(nodes, list) else []:

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reviewer.ingest.draft import Draft, elapsed_ms
+from reviewer.ingest.account import Account
+from reviewer.ingest.draft import Draft, Status, elapsed_ms
 from reviewer.ingest.head import Head
+from reviewer.ingest.messages import Teller, tokens_of
 from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._openai import say, tokens_of
 from reviewer.ingest.source import Source
 
 _OBJECTS = ("trace", "trace.span")
@@ -72,17 +73,20 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
         draft.note("the trace object is missing: the batch begins in the middle of a trace")
     if any(s.get("parent_id") and str(s["parent_id"]) not in spans for s in ordered):
         draft.note("spans name a parent that is not in the file")
+    told = _Trace(draft, ordered)
     agents, models = [], []
     for span in ordered:
         data = span.get("span_data")
         if not isinstance(data, dict):
             draft.note("a span without span_data was left out")
             continue
-        _span(draft, span, data)
+        told.account.read(span, ("span_data", "error"))
+        _span(told, span, data)
         if data.get("type") == "agent" and data.get("name"):
             agents.append(str(data["name"]))
         if data.get("model"):
             models.append(str(data["model"]))
+    told.account.tell(items, draft, "record")
     metadata = head.get("metadata") if head else None
     own = metadata if isinstance(metadata, dict) else {}
     workflow = str(head.get("workflow_name") or "") if head else ""
@@ -104,28 +108,82 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
     )
 
 
-def _span(draft: Draft, span: dict[str, Any], data: dict[str, Any]) -> None:
+class _Trace:
+    """One trace in the making. `asked` are calls that a model made and no function span has run
+    yet: where a trace holds both, they are one call."""
+
+    def __init__(self, draft: Draft, spans: list[dict[str, Any]]) -> None:
+        self.draft = draft
+        self.account = Account()
+        self.asked: list[dict[str, Any]] = []
+        held = [span.get("span_data") for span in spans]
+        kinds = [data.get("type") for data in held if isinstance(data, dict)]
+        self.as_text = False if {"function", "handoff"} & set(map(str, kinds)) else None
+        functions = [span for span in spans if _is_function(span)]
+        self.stopped = {
+            str(span["id"]) for place, span in enumerate(functions)
+            if _unrun(span) and any(map(partial(_again, span), functions[place + 1 :]))
+        }  # fmt: skip
+        """Function spans of calls that waited for a person: they run in a later span."""
+
+    def ask(self, name: Any, arguments: Any) -> dict[str, Any] | None:
+        """The call of the model's own that this runs."""
+        given = self.draft.arguments(arguments)
+        for event in self.asked:
+            if event["tool"] == name and event["arguments"] == given:
+                self.asked.remove(event)
+                return event
+        return None
+
+
+def _is_function(span: dict[str, Any]) -> bool:
+    data = span.get("span_data")
+    return isinstance(data, dict) and data.get("type") == "function"
+
+
+def _unrun(span: dict[str, Any]) -> bool:
+    return span["span_data"].get("output") is None and span.get("error") is None
+
+
+def _again(span: dict[str, Any], later: dict[str, Any]) -> bool:
+    one, other = span["span_data"], later["span_data"]
+    return bool(one.get("name") == other.get("name") and one.get("input") == other.get("input"))
+
+
+def _function(told: _Trace, span: dict[str, Any], data: dict[str, Any], latency: Any) -> None:
+    draft, error, name = told.draft, span.get("error"), data.get("name")
+    told.account.read(data, ("type", "name", "input", "output", "mcp_data"), strict=True)
+    told.account.whole(data.get("input"), data.get("output"), data.get("mcp_data"))
+    if str(span["id"]) in told.stopped:
+        draft.approval({"decision": "pending", "tool": name}, at=span.get("started_at"))
+        return
+    asked = told.ask(name, data.get("input"))
+    own = asked.get("call_id") if asked else span["id"]
+    if asked is None:
+        draft.call(name, data.get("input"), own, at=span.get("started_at"))
+    status: Status = "error" if isinstance(error, dict) else "ok"
+    output = data.get("output") if data.get("output") is not None else _text(error)
+    draft.result(output, own, name, status, latency_ms=latency)
+
+
+def _span(told: _Trace, span: dict[str, Any], data: dict[str, Any]) -> None:
+    draft = told.draft
     kind, error = data.get("type"), span.get("error")
     timed = {
         "at": span.get("started_at"),
         "latency_ms": elapsed_ms(span.get("started_at"), span.get("ended_at")),
     }
     if kind == "function":
-        draft.call(data.get("name"), data.get("input"), span["id"], at=span.get("started_at"))
-        status = "error" if isinstance(error, dict) else "ok"
-        draft.result(
-            data.get("output") if data.get("output") is not None else _text(error), span["id"],
-            data.get("name"), status, latency_ms=timed["latency_ms"],  # type: ignore[arg-type]
-        )  # fmt: skip
+        _function(told, span, data, timed["latency_ms"])
     elif kind == "handoff":
         said = {"from_agent": data.get("from_agent"), "to_agent": data.get("to_agent")}
-        draft.call("handoff", said, span["id"], at=span.get("started_at"))
-        draft.result(said, span["id"], "handoff", "ok", latency_ms=timed["latency_ms"])
+        told.account.read(data, ("type", "from_agent", "to_agent"), strict=True)
+        draft.call("handoff", said, span["id"], at=span.get("started_at"), status="ok")
     elif kind == "guardrail":
         decision = "reject" if data.get("triggered") else "approve"
         draft.approval({"decision": decision, "approver": data.get("name")}, **timed)
     elif kind == "generation":
-        _generation(draft, data, timed)
+        _generation(told, data, timed)
     elif kind == "response":
         draft.note(_NO_TEXT)
         ids = draft.source.setdefault("response_ids", [])
@@ -134,21 +192,27 @@ def _span(draft: Draft, span: dict[str, Any], data: dict[str, Any]) -> None:
         draft.error(_text(error), at=span.get("ended_at"))
 
 
-def _generation(draft: Draft, data: dict[str, Any], timed: dict[str, Any]) -> None:
+def _generation(told: _Trace, data: dict[str, Any], timed: dict[str, Any]) -> None:
+    draft = told.draft
     given, made = data.get("input"), data.get("output")
+    account = told.account
+    account.read(data, ("input", "output", "model", "model_config", "usage", "type"))
+    account.whole(data.get("model_config"))
     if isinstance(given, list) and not draft.events:
-        say(draft, given)
+        teller = Teller(draft, account, as_text=told.as_text)
+        teller.say_all(given)
+        teller.finish()
     elif isinstance(given, list):
         draft.note("generation spans repeat their history: only what they answered was added")
+    teller = Teller(draft, account, as_text=told.as_text)
+    counts, latency = tokens_of(data.get("usage")), timed["latency_ms"]
+    account.every(made)
+    for one in made if isinstance(made, list) else ():
+        teller.say(one, "assistant", tokens=counts, latency_ms=latency)
+        counts = latency = None
     before = len(draft.events)
-    if isinstance(made, list):
-        say(draft, [{"role": "assistant", **one} for one in made if isinstance(one, dict)])
-    if len(draft.events) > before:
-        first = draft.events[before]
-        if (counts := tokens_of(data.get("usage"))) is not None:
-            first["tokens"] = counts
-        if timed["latency_ms"] is not None:
-            first["latency_ms"] = timed["latency_ms"]
+    teller.finish()
+    told.asked += [event for event in draft.events[before:] if event["kind"] == "tool_call"]
 
 
 def _text(error: Any) -> Any:

@@ -1,9 +1,10 @@
-"""OpenAI chat messages: fine-tuning lines, plain lists, and logs of requests with answers.
+"""Chat messages: fine-tuning lines, plain lists, and logs of requests with answers.
 
 Shapes: one list of messages; lists of lists; objects (one, an array, JSON lines) with `messages`;
 logs of `request`/`response` pairs, where each later request repeats the history, so a pair that
 goes on with what came before is the same conversation. There is no id, time, cost or verdict but
-what a log has: an episode is its file and place.
+what a log has: an episode is its file and place. Every dialect is decoded by `ingest.messages`;
+those that only differ in what they are called are in `chat_dialects`.
 """
 
 from collections.abc import Iterator
@@ -12,28 +13,51 @@ from typing import Any
 
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
+from reviewer.ingest.messages import Teller, is_message, tokens_of, usage_of
 from reviewer.ingest.reader import Broken, Foreign, Rejected
-from reviewer.ingest.readers._openai import are_messages, is_message, say, tokens_of, usage_of
+from reviewer.ingest.readers._dialect import dialect_of
+from reviewer.ingest.readers._envelopes import (
+    answered,
+    are_messages,
+    ended,
+    is_pair,
+    list_in,
+    opened_answer,
+    parts_of_pair,
+    spent,
+)
 from reviewer.ingest.source import Source
 
 _BARE = "chat messages have no id, time, cost or verdict: episodes are named by file and place"
-_PARTS = ("messages", "conversation", "conversations")
 
 
 class OpenAIChatReader:
+    """Messages of any dialect; the readers of one dialect are of this class too."""
+
     name = "openai-chat"
-    version = "1"
+    version = "2"
     probe = True
+    dialect = ""
 
     def sniff(self, head: Head) -> bool:
-        value = head.value
-        if are_messages(value) or is_message(value):
-            return True
-        first = head.first
-        return are_messages(first) or _messages_of(first) is not None
+        found = self.messages(head.value) or self.messages(head.first)
+        if not found and is_message(head.value):
+            found = list(head.lines()) if isinstance(head.value, dict) else []
+        if not found:
+            return False
+        return not self.dialect or dialect_of(found) == self.dialect
+
+    def messages(self, value: Any) -> list[Any]:
+        """The messages of a record, empty when it has none."""
+        if are_messages(value):
+            return list(value)
+        if (names := parts_of_pair(value)) is not None:
+            value = value[names[0]]
+        found = list_in(value)
+        return found[1] if found is not None else []
 
     def suite_id(self, path: Path) -> str:
-        return "openai-chat"
+        return self.name
 
     def candidate_id(self, path: Path) -> str:
         return path.stem
@@ -50,126 +74,183 @@ class OpenAIChatReader:
             if isinstance(value, Broken):
                 number += 1
                 yield value
-            elif is_message(value):
-                bare.append(value)
-            elif _is_pair(value):
+            elif is_pair(value):
                 if held and not _goes_on(held[-1], value):
                     number += 1
-                    yield _of_log(source, number, held)
+                    yield self._of_log(source, number, held)
                     held = []
                 held.append(value)
+            elif bare or (is_message(value) and not self.messages(value)):
+                bare.append(value)
             else:
                 number += 1
-                yield _of_record(source, number, value)
+                yield self._of_record(source, number, value)
         if held:
             number += 1
-            yield _of_log(source, number, held)
+            yield self._of_log(source, number, held)
         if bare:
-            yield _of_record(source, number + 1, bare)
+            yield self._of_record(source, number + 1, bare)
+
+    def _of_record(self, source: Source, number: int, value: Any) -> Foreign | Broken:
+        def make() -> Foreign:
+            draft = Draft(self.name)
+            teller = Teller(draft)
+            messages = self.say(teller, value)
+            if not messages:
+                raise Rejected("missing:messages")
+            teller.finish()
+            teller.account.tell(value, draft)
+            own = value if isinstance(value, dict) else {}
+            return self.foreign(source, number, own, draft, messages)
+
+        return source.attempt(make, f"record {number}")
+
+    def say(self, teller: Teller, value: Any) -> list[Any]:
+        """Take the messages of a record; answers them."""
+        messages = self.messages(value)
+        if isinstance(value, dict):
+            teller.account.read(value, _READ)
+            _instructions(teller, value)
+        listed = value if isinstance(value, list) else messages
+        teller.account.every(listed)
+        for message in listed:
+            self.tell(teller, message)
+        return listed
+
+    def tell(self, teller: Teller, message: Any) -> None:
+        """Take one message."""
+        teller.say(message)
+
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
+        """The tokens that a record counts."""
+        return tokens_of(spent(value))
+
+    def foreign(
+        self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
+    ) -> Foreign:
+        """The attempt that a record is."""
+        return draft.foreign(
+            episode_id=_episode(source, number, value),
+            candidate_id=source.candidate or value.get("model") or source.path.stem,
+            final_message=draft.last_words(),
+            usage=self.usage(value, messages),
+            termination=ended(value),
+        )
+
+    def _of_log(self, source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
+        def make() -> Foreign:
+            draft = Draft(self.name)
+            teller = Teller(draft)
+            answers: list[dict[str, Any]] = []
+            same = done = 0  # messages told by then: of the history, and with the last answer
+            for place, pair in enumerate(pairs):
+                request, answer = _split(pair)
+                messages = _messages(request)
+                teller.account.read(pair, parts_of_pair(pair) or ())
+                teller.account.read(request, _READ)
+                teller.account.every(messages)
+                if not done:
+                    _instructions(teller, request)
+                for one in messages[:same]:
+                    teller.account.whole(one)
+                for one in messages[same:done]:  # the answer again: other calls in it are left
+                    teller.account.read(one, ())
+                for one in messages[done:]:
+                    teller.say(one)
+                same = done = len(messages)
+                if isinstance(answer, dict):
+                    answers.append(answer)
+                    done += _answer(teller, answer, pairs[place + 1 :], done)
+            teller.finish()
+            teller.account.tell(pairs, draft, "record")
+            last = answers[-1] if answers else {}
+            if len(answers) > 1:
+                draft.note("requests that repeat their history were read as one conversation")
+            request, _ = _split(pairs[-1])
+            return draft.foreign(
+                episode_id=_episode(source, number, pairs[0]),
+                candidate_id=source.candidate or _model(request, last) or source.path.stem,
+                final_message=draft.last_words(),
+                usage=usage_of([spent(answer) for answer in answers]),
+                termination=ended(last),
+            )
+
+        return source.attempt(make, f"conversation {number}")
 
 
-def _messages_of(value: Any) -> list[Any] | None:
-    if not isinstance(value, dict):
-        return None
-    if _is_pair(value):
-        return list(value["request"]["messages"])
-    found = next((value[name] for name in _PARTS if are_messages(value.get(name))), None)
-    return list(found) if found is not None else None
+_READ = (
+    "messages",
+    "conversation",
+    "conversations",
+    "contents",
+    "input",
+    "prompt",
+    "id",
+    "model",
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "tools",  # what the model was offered: no act, whatever shape it has
+    "functions",
+    "toolConfig",
+    "tool_choice",
+    "toolChoice",
+)
 
 
-def _is_pair(value: Any) -> bool:
-    request = value.get("request") if isinstance(value, dict) else None
-    return isinstance(request, dict) and are_messages(request.get("messages"))
+def _instructions(teller: Teller, value: dict[str, Any]) -> None:
+    """What a request says before its messages; its tools are what the model was offered."""
+    for name in ("system", "systemInstruction", "system_instruction"):
+        given = value.get(name)
+        if isinstance(given, dict) and isinstance(given.get("parts"), list):
+            teller.account.read(given, ("parts", "role"))
+            teller.say({"role": "system", "parts": given["parts"]})
+        elif isinstance(given, (str, list)) and given:
+            teller.say({"role": "system", "content": given})
+    for name in ("tools", "functions", "toolConfig", "tool_choice", "toolChoice"):
+        teller.account.whole(value.get(name))
+
+
+def _split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    names = parts_of_pair(pair) or ("request", "response")
+    return pair[names[0]], opened_answer(pair.get(names[1]))
+
+
+def _messages(request: dict[str, Any]) -> list[Any]:
+    found = list_in(request)
+    return found[1] if found is not None else []
+
+
+def _model(request: dict[str, Any], answer: dict[str, Any]) -> Any:
+    return request.get("model") or request.get("modelId") or answer.get("model")
 
 
 def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether a request repeats the history of the one before it."""
-    old, new = before["request"]["messages"], after["request"]["messages"]
+    old, new = _messages(_split(before)[0]), _messages(_split(after)[0])
     return len(new) >= len(old) and new[: len(old)] == old
 
 
-def _episode(source: Source, number: int, value: Any) -> str:
-    if isinstance(value, dict):
-        for name in ("id", "conversation_id", "thread_id", "session_id"):
-            if isinstance(value.get(name), str) and value[name]:
-                return str(value[name])
+def _episode(source: Source, number: int, value: dict[str, Any]) -> str:
+    for name in ("id", "conversation_id", "thread_id", "session_id"):
+        if isinstance(value.get(name), str) and value[name]:
+            return str(value[name])
     return f"{source.path.stem}-{number}"
 
 
-def _of_record(source: Source, number: int, value: Any) -> Foreign | Broken:
-    def make() -> Foreign:
-        messages = value if isinstance(value, list) else _messages_of(value)
-        if not messages:
-            raise Rejected("missing:messages")
-        draft = Draft("openai-chat")
-        say(draft, messages)
-        model = value.get("model") if isinstance(value, dict) else None
-        return draft.foreign(
-            episode_id=_episode(source, number, value),
-            candidate_id=source.candidate or model or source.path.stem,
-            final_message=draft.last_words(),
-        )
-
-    return source.attempt(make, f"record {number}")
-
-
-def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
-    def make() -> Foreign:
-        draft = Draft("openai-chat")
-        request = pairs[-1]["request"]
-        done = 0
-        for pair in pairs:
-            messages = pair["request"]["messages"]
-            say(draft, messages[done:])
-            done = len(messages)
-            done += _answer(draft, pair.get("response"), pairs, pair)
-        said = [pair.get("response") for pair in pairs]
-        answers = [answer for answer in said if isinstance(answer, dict)]
-        last = answers[-1] if answers else {}
-        if len(answers) > 1:
-            draft.note("requests that repeat their history were read as one conversation")
-        return draft.foreign(
-            episode_id=_episode(source, number, pairs[0]),
-            candidate_id=source.candidate or request.get("model") or source.path.stem,
-            final_message=draft.last_words(),
-            usage=usage_of([answer.get("usage") for answer in answers]),
-            termination=_termination(last),
-        )
-
-    return source.attempt(make, f"conversation {number}")
-
-
-def _answer(draft: Draft, answer: Any, pairs: list[dict[str, Any]], pair: dict[str, Any]) -> int:
-    """Append what was answered; 1 when the next request will repeat it, else 0."""
-    if not isinstance(answer, dict):
-        return 0
+def _answer(
+    teller: Teller, answer: dict[str, Any], following: list[dict[str, Any]], mine: int
+) -> int:
+    """Take what was answered; 1 when the next request will repeat it, else 0."""
     if isinstance(answer.get("error"), dict):
-        draft.error(answer["error"].get("message", "error"))
+        teller.wrong(answer["error"].get("message", "error"))
         return 0
-    choices = answer.get("choices")
-    message = choices[0].get("message") if isinstance(choices, list) and choices else None
-    if not isinstance(message, dict):
+    found = answered(answer)
+    if found is not None:
+        at = teller.draft.at(answer.get("created"))
+        teller.say(found, "assistant", tokens=tokens_of(spent(answer)), started_at=at)
+    if found is None or not following:
         return 0
-    before = len(draft.events)
-    say(draft, [{"role": "assistant", **message}])
-    if len(draft.events) > before:
-        first = draft.events[before]
-        if (counts := tokens_of(answer.get("usage"))) is not None:
-            first["tokens"] = counts
-        if (at := draft.at(answer.get("created"))) is not None:
-            first["started_at"] = at
-    place = pairs.index(pair) + 1
-    if place == len(pairs):
-        return 0
-    following = pairs[place]["request"]["messages"]
-    mine = len(pair["request"]["messages"])
-    again = following[mine] if len(following) > mine else None
-    return int(isinstance(again, dict) and again.get("role") == "assistant")
-
-
-def _termination(answer: dict[str, Any]) -> str | None:
-    choices = answer.get("choices")
-    reason = choices[0].get("finish_reason") if isinstance(choices, list) and choices else None
-    return {"stop": "stop", "length": "max_output_tokens", "content_filter": "content_filter"}.get(
-        str(reason)
-    )
+    next_messages = _messages(_split(following[0])[0])
+    again = next_messages[mine] if len(next_messages) > mine else None
+    return int(isinstance(again, dict) and again.get("role") in ("assistant", "model"))

@@ -14,33 +14,10 @@ import msgspec
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.head import Head
+from reviewer.ingest.messages import Teller, tokens_of, usage_of
+from reviewer.ingest.messages.items import ITEMS
 from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._openai import tokens_of, usage_of
 from reviewer.ingest.source import Source
-
-_CALLS = frozenset(
-    {
-        "function_call",
-        "custom_tool_call",
-        "mcp_call",
-        "computer_call",
-        "local_shell_call",
-        "file_search_call",
-        "web_search_call",
-        "code_interpreter_call",
-        "image_generation_call",
-    }
-)
-_OUTPUTS = frozenset(
-    {
-        "function_call_output",
-        "custom_tool_call_output",
-        "computer_call_output",
-        "local_shell_call_output",
-    }
-)
-_ITEMS = _CALLS | _OUTPUTS | {"reasoning", "mcp_approval_request", "mcp_approval_response"}
-_ACTORS = {"assistant": "agent", "developer": "system"}
 
 
 def _type(item: dict[str, Any]) -> str:
@@ -50,7 +27,7 @@ def _type(item: dict[str, Any]) -> str:
 
 class OpenAIResponsesReader:
     name = "openai-responses"
-    version = "1"
+    version = "2"
     probe = True
 
     def sniff(self, head: Head) -> bool:
@@ -60,7 +37,7 @@ class OpenAIResponsesReader:
         value = head.value if isinstance(head.value, list) else [head.value]
         return any(
             isinstance(one, dict)
-            and (_type(one) in _ITEMS or (_type(one) == "message" and "role" in one))
+            and (_type(one) in ITEMS or (_type(one) == "message" and "role" in one))
             for one in value[:20]
         )
 
@@ -173,36 +150,59 @@ def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:
 def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
     def make() -> Foreign:
         draft = Draft("openai-responses")
+        teller = Teller(draft)
         history: list[Any] = []
-        for pair in pairs:
-            request, response = pair["request"], _response(pair)
+        responses = [_response(pair) for pair in pairs]
+        for pair, response in zip(pairs, responses, strict=True):
+            request = pair["request"]
             instructions = request.get("instructions") or response.get("instructions")
             if isinstance(instructions, str) and not history:
-                draft.message("system", instructions)
+                teller.say({"role": "system", "content": instructions})
             chained = bool(
                 response.get("previous_response_id") or request.get("previous_response_id")
             )
+            # What repeats the history is looked through with the rest of the record.
             fresh = _added(history, _input(pair), chained)
             output = response.get("output")
             answered = output if isinstance(output, list) else []
+            for holder in (request, response):
+                teller.account.read(holder, _READ)
+                teller.account.whole(*(holder.get(name) for name in _OFFERED))
             for item in fresh:
-                _say(draft, item, None)
-            before = len(draft.events)
-            for item in answered:
-                _say(draft, item, response.get("created_at"))
+                teller.say(item)
+            teller.account.every(output)
             counts = tokens_of(response.get("usage"))
-            if counts and len(draft.events) > before:
-                draft.events[before]["tokens"] = counts
+            for item in answered:
+                at = draft.at(response.get("created_at"))
+                teller.say(item, "assistant", tokens=counts, started_at=at)
+                counts = None
             history = [*history, *fresh, *answered]
-            _problem(draft, response)
+            if isinstance(error := response.get("error"), dict):
+                teller.wrong(error.get("message") or error.get("code") or "error")
+        teller.finish()
+        told = [
+            {**pair, "response": response} for pair, response in zip(pairs, responses, strict=True)
+        ]
+        teller.account.tell(told, draft, "record")
         return _finished(source, number, pairs, draft)
 
     return source.attempt(make, f"conversation {number}")
 
 
+_OFFERED = ("tools", "tool_choice", "text", "prompt")
+_READ = ("input", "output", "instructions", *_OFFERED)
+
+
 def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: Draft) -> Foreign:
     answers = [_response(pair) for pair in pairs]
     last = answers[-1]
+    items = [
+        item for answer, pair in zip(answers, pairs, strict=True)
+        for item in (*_input(pair), *(answer.get("output") or ()))
+    ]  # fmt: skip
+    thoughts = sum(isinstance(item, dict) and _type(item) == "reasoning" for item in items)
+    if thoughts:
+        draft.source["reasoning_items"] = thoughts
     asked = pairs[-1]["request"].get("model")
     served = sorted({str(one["model"]) for one in answers if one.get("model")})
     if served:
@@ -222,12 +222,6 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
     )
 
 
-def _problem(draft: Draft, response: dict[str, Any]) -> None:
-    error = response.get("error")
-    if isinstance(error, dict):
-        draft.error(error.get("message") or error.get("code") or "error")
-
-
 def _termination(response: dict[str, Any]) -> str | None:
     if isinstance(response.get("error"), dict) or response.get("status") == "failed":
         return "error"
@@ -244,39 +238,3 @@ def _words(item: dict[str, Any]) -> str:
         return content
     parts = content if isinstance(content, list) else []
     return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
-
-
-def _say(draft: Draft, item: Any, created: Any) -> None:
-    if not isinstance(item, dict):
-        draft.note("something that is no item stands among the items: left out")
-        return
-    kind = item.get("type") or "message"
-    if kind == "message":
-        role = str(item.get("role") or "unstated")
-        draft.message(_ACTORS.get(role, role), item.get("content"), at=created)
-    elif kind in _CALLS:
-        _call(draft, str(kind), item, created)
-    elif kind in _OUTPUTS:
-        failed = item.get("status") in ("failed", "incomplete")
-        draft.result(item.get("output"), item.get("call_id"), None, "error" if failed else None)
-    elif kind == "mcp_approval_request":
-        draft.approval({"decision": "pending", "tool": item.get("name")}, item.get("id"))
-    elif kind == "mcp_approval_response":
-        decision = "approve" if item.get("approve") else "reject"
-        draft.approval({"decision": decision}, item.get("approval_request_id"))
-    elif kind == "reasoning":
-        draft.source["reasoning_items"] = draft.source.get("reasoning_items", 0) + 1
-    else:
-        draft.note("items of a kind this reader does not know were left out")
-
-
-def _call(draft: Draft, kind: str, item: dict[str, Any], created: Any) -> None:
-    tool = item.get("name") or kind.removesuffix("_call")
-    arguments = item.get("arguments", item.get("action", item.get("input")))
-    own = item.get("call_id") or item.get("id")
-    draft.call(tool, arguments, own, at=created)
-    hosted = item.get("output", item.get("results"))
-    if kind not in ("function_call", "custom_tool_call", "computer_call", "local_shell_call"):
-        # Hosted tools answer inside their own item.
-        failed = item.get("error") or item.get("status") == "failed"
-        draft.result(item.get("error") or hosted, own, tool, "error" if failed else None)

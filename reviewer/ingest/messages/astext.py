@@ -1,0 +1,308 @@
+"""Calls that a model wrote as text, in the forms that models are trained on, for records that
+have no other form of call."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from reviewer.ingest.foreign_json import parse_text
+
+
+class Written(NamedTuple):
+    """What a text holds: its calls as (name, arguments), the words around them, and whether all
+    markup in it was understood."""
+
+    calls: list[tuple[str, Any]]
+    words: str
+    understood: bool
+
+
+_MARKS = re.compile(
+    r"</?(?:minimax:|antml:)?(?:tool_calls?|function_calls?|invoke|tool_use|tool_code)\b"
+    r"|<function\s*=|<\|?tool_calls?[\w|]*\|?>|<\|tool_call_begin\|>|\[TOOL_CALLS?\]|<\|python_tag\|>"
+    r"|<\uff5ctool|<\|channel\|>commentary to=|\bmulti_tool_use\.parallel\b"
+    r"|^[ \t>*_]*Action(?: ?\d+)?[*_]*:.*(?:\n[ \t>*_]*Action Input(?: ?\d+)?[*_]*:|\[.*\][ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_THINK = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_PREFIX = r"(?:minimax:|antml:)?"
+_TAGGED = re.compile(
+    r"(?:<tool_call>|<\|tool_call\|>|<tool_call\|>|<\|tool_call>)\s*(.*?)\s*"
+    r"(?:</tool_call>|<\|/tool_call\|>|<tool_call\|>|\Z)",
+    re.DOTALL,
+)
+_INVOKE = re.compile(
+    rf"<{_PREFIX}invoke(?:\s+name\s*=\s*[\"']?([^\"'>]+)[\"']?)?\s*>(.*?)</{_PREFIX}invoke>",
+    re.DOTALL,
+)
+_PARAMETER = re.compile(
+    rf"<{_PREFIX}parameter\s*(?:name\s*)?=\s*[\"']?([^\"'>]+)[\"']?[^>]*>\n?(.*?)\n?"
+    rf"</{_PREFIX}parameter>",
+    re.DOTALL,
+)
+_FUNCTION = re.compile(
+    r"<function\s*=\s*[\"']?([^>\"']+)[\"']?\s*>(.*?)(?:</function>|\Z)", re.DOTALL
+)
+_MEMBER = re.compile(r"<([A-Za-z_][\w.-]*)>(.*?)</\1>", re.DOTALL)
+_GLM = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_REACT = re.compile(
+    r"^[ \t>*_]*Action(?: ?\d+)?[*_]*:[ \t*_]*(?P<name>[^\n]*?)[ \t*_]*\n"
+    r"[ \t>*_]*Action Input(?: ?\d+)?[*_]*:[ \t]*(?P<given>.*?)"
+    r"(?=\n[ \t>*_]*(?:Observation|Thought|Action|Final Answer|Question)\b(?: ?\d+)?[*_]*:|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_BRACKETED = re.compile(
+    r"^[ \t>*_]*Action(?: ?\d+)?[*_]*:[ \t*_]*(?P<name>[\w.-]+)\[(?P<given>.*)\][ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LISTED = re.compile(
+    r"(?:\[TOOL_CALLS?\]|<\|python_tag\|>|<\|tool_calls?\|>|<tool_calls>|<function_calls>)\s*"
+    r"(?=[\[{])(.*?)(?:</?\|?(?:tool|function)_calls\|?>|<\|\w+\|>|\Z)",
+    re.DOTALL,
+)
+_MISTRAL = re.compile(
+    r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[ARGS\])?\s*(\{.*?\})\s*(?=\[TOOL_CALLS\]|\Z)", re.DOTALL
+)
+_DEEPSEEK = re.compile(
+    r"<\uff5ctool\u2581call\u2581begin\uff5c>(?:function<\uff5ctool\u2581sep\uff5c>)?(.*?)"
+    r"(?:<\uff5ctool\u2581sep\uff5c>|\n```json\n)(.*?)<\uff5ctool\u2581call\u2581end\uff5c>",
+    re.DOTALL,
+)
+_KIMI = re.compile(
+    r"<\|tool_call_begin\|>\s*(?:functions\.)?([\w.-]+?)(?::\d+)?\s*"
+    r"<\|tool_call_argument_begin\|>\s*(.*?)\s*<\|tool_call_end\|>",
+    re.DOTALL,
+)
+_HARMONY = re.compile(
+    r"<\|channel\|>commentary to=(?:functions\.)?([\w.-]+)[^<]*(?:<\|constrain\|>\w+)?<\|message\|>"
+    r"(.*?)(?:<\|call\|>|\Z)",
+    re.DOTALL,
+)
+_ANSWER = re.compile(
+    r"<(?:tool_response|tool_result|function_result)s?>\s*(.*?)\s*"
+    r"</(?:tool_response|tool_result|function_result)s?>",
+    re.DOTALL,
+)
+_OBSERVED = re.compile(
+    r"\A[ \t>*_]*Observation(?: ?\d+)?[*_]*:[ \t]*(.*)\Z", re.DOTALL | re.IGNORECASE
+)
+_FENCE = re.compile(
+    r"```(?:json|tool_call|tool_code|action)?\s*\n?([\[{].*?[\]}])\s*```", re.DOTALL
+)
+_BLOCKS = re.compile(
+    r'"type"\s*:\s*"[\w-]*(?:tool|call|function)[\w-]*"'
+    r'|"(?:toolUse|toolCall|functionCall|function_call|tool_calls|tool_use|executableCode)"\s*:'
+    r'|"function"\s*:\s*\{'
+)
+_NAMES = ("name", "tool", "tool_name", "action", "function", "recipient_name", "function_name")
+_ARGUMENTS = ("arguments", "args", "parameters", "action_input", "input", "tool_input", "params")
+_TEXT = 1 << 18
+
+
+def written(text: str) -> Written | None:
+    """What a text of the agent's own says in markup of calls; None when there is none."""
+    spoken = _THINK.sub("", text)
+    if len(spoken) > _TEXT:
+        return Written([], text, False) if _MARKS.search(spoken) else None
+    if not _MARKS.search(spoken):
+        return _json(spoken)
+    for read in _FORMS:
+        found = read(spoken)
+        if found is not None:
+            calls, rest = found
+            whole = bool(calls) and not _MARKS.search(rest)
+            return Written(calls, rest.strip(), whole)
+    return Written([], text, False)
+
+
+def holds_blocks(text: str) -> bool:
+    """Whether a text is JSON of the blocks that structured messages are made of, calls among
+    them."""
+    if text.lstrip()[:1] not in ("{", "[") or not _BLOCKS.search(text):
+        return False
+    return len(text) > _TEXT or parse_text(text) is not None
+
+
+def answers(text: str) -> list[str]:
+    """The results that a text of the user's or a tool's holds in markup; empty when none."""
+    found = _ANSWER.findall(text)
+    if found:
+        return [str(one) for one in found]
+    seen = _OBSERVED.match(text)
+    return [seen.group(1)] if seen else []
+
+
+def _all(pattern: re.Pattern[str], text: str) -> tuple[list[re.Match[str]], str]:
+    found = list(pattern.finditer(text))
+    return found, pattern.sub("", text) if found else text
+
+
+def _read(
+    pattern: re.Pattern[str], text: str, call: Any
+) -> tuple[list[tuple[str, Any]], str] | None:
+    found, rest = _all(pattern, text)
+    if not found:
+        return None
+    calls: list[tuple[str, Any]] = []
+    for one in found:
+        read = call(one)
+        if read is None:
+            return [], text
+        calls += read
+    return calls, rest
+
+
+def _tagged(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    """`<tool_call>` with JSON (Hermes, Qwen), with `<function=…>` (Qwen3-Coder) or keys (GLM)."""
+    return _read(_TAGGED, text, lambda one: _inside(one.group(1)))
+
+
+def _inside(text: str) -> list[tuple[str, Any]] | None:
+    if text[:1] in ("{", "["):
+        return _of_value(parse_text(text))
+    if "<function" in text:
+        found = _functions(text)
+        return found[0] if found and found[0] and not found[1].strip() else None
+    if text.startswith("<invoke"):
+        found = _invoked(text)
+        return found[0] if found and found[0] else None
+    name, _, rest = text.partition("\n")
+    if "<arg_key>" in text:
+        name = text.partition("<arg_key>")[0]
+        rest = text[len(name) :]
+    if not re.fullmatch(r"[\w.-]+", name.strip()) or _GLM.sub("", rest).strip():
+        return None
+    return [(name.strip(), {key.strip(): _value(one) for key, one in _GLM.findall(rest)})]
+
+
+def _functions(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    return _read(_FUNCTION, text, lambda one: [(one.group(1).strip(), _parameters(one.group(2)))])
+
+
+def _invoked(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    found = _read(_INVOKE, text, _one_invoke)
+    if found is None:
+        return None
+    rest = re.sub(rf"</?{_PREFIX}(?:function_calls|tool_calls?)>", "", found[1])
+    return found[0], rest
+
+
+def _one_invoke(one: re.Match[str]) -> list[tuple[str, Any]] | None:
+    name, inside = one.group(1), one.group(2)
+    if name:
+        return [(name.strip(), _parameters(inside))]
+    members = dict(_MEMBER.findall(inside))  # the older form: <tool_name>, <parameters>
+    name = members.get("tool_name", "").strip()
+    given = {key: _value(value) for key, value in _MEMBER.findall(members.get("parameters", ""))}
+    return [(name, given)] if name else None
+
+
+def _parameters(text: str) -> Any:
+    """What is given: JSON, or `<parameter>` members."""
+    inside = text.strip()
+    if inside[:1] == "{":
+        return inside
+    found = _PARAMETER.findall(text)
+    if not found and inside:
+        members = _MEMBER.findall(inside)
+        return {key: _value(one) for key, one in members} if members else inside
+    return {key.strip(): _value(one) for key, one in found}
+
+
+def _value(text: str) -> Any:
+    """A value as JSON where it is an object, a list, a number or a word of JSON's, else text."""
+    plain = text.strip()
+    if re.fullmatch(r"[\[{].*[\]}]|-?\d+(?:\.\d+)?|true|false|null", plain, re.DOTALL):
+        found = parse_text(plain)
+        return found if found is not None else (None if plain == "null" else text)
+    return text
+
+
+def _listed(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    """`[TOOL_CALLS] [{…}]` (Mistral), `<|python_tag|>{…}` (Llama), `<|tool_call|>[…]` (Granite)."""
+    return _read(_LISTED, text, lambda one: _of_value(parse_text(one.group(1).strip())))
+
+
+def _pairs(pattern: re.Pattern[str]) -> Any:
+    def read(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+        found = _read(pattern, text, lambda one: [(one.group(1).strip(), _unfenced(one.group(2)))])
+        return found and (
+            found[0],
+            re.sub(r"<[|\uff5c][^>]*[|\uff5c]>|\[TOOL_CALLS\]", "", found[1]),
+        )
+
+    return read
+
+
+def _unfenced(text: str) -> str:
+    return re.sub(r"\A```\w*\n|\n?```\Z", "", text.strip()).strip()
+
+
+def _react(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    """`Action:` with `Action Input:`, as ReAct prompts ask for it."""
+
+    def one(found: re.Match[str]) -> list[tuple[str, Any]] | None:
+        name = found.group("name").strip().strip("`\"'")
+        return [(name, _loose(found.group("given")))] if name else None
+
+    return _read(_REACT, text, one) or _read(_BRACKETED, text, one)
+
+
+def _loose(text: str) -> Any:
+    plain = _unfenced(text)
+    value = parse_text(plain) if plain[:1] == "{" else None
+    if isinstance(value, dict):
+        return plain
+    return {"input": plain.strip("\"'`")} if plain else {}
+
+
+def _json(text: str) -> Written | None:
+    """A text that is nothing but a call as JSON, alone or in a fence."""
+    plain = text.strip()
+    fenced = _FENCE.search(plain)
+    inside = plain if plain[:1] in ("{", "[") else fenced.group(1) if fenced else ""
+    if not inside or '"' not in inside:
+        return None
+    calls = _of_value(parse_text(inside))
+    if not calls:
+        return None
+    words = plain.replace(fenced.group(0), "").strip() if fenced and inside != plain else ""
+    return Written(calls, words, True)
+
+
+def _of_value(value: Any) -> list[tuple[str, Any]] | None:
+    """The calls of a JSON value; None when it is no call."""
+    found: list[tuple[str, Any]] = []
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, dict):
+            return None
+        inner = one.get("function")
+        call = inner if isinstance(inner, dict) else one
+        name = next((call[n] for n in _NAMES if isinstance(call.get(n), str) and call[n]), None)
+        given = next((n for n in _ARGUMENTS if n in call), None)
+        if name is None or given is None:
+            return None
+        found.append((name, _argument(call[given], given)))
+    return found or None
+
+
+def _argument(value: Any, member: str) -> Any:
+    """A structured chat agent gives a tool of one text that text."""
+    if member == "action_input" and isinstance(value, str) and value[:1] != "{":
+        return {"input": value}
+    return value
+
+
+def _forms() -> Iterator[Any]:
+    yield _tagged
+    yield _invoked
+    yield _functions
+    yield _pairs(_KIMI)
+    yield _pairs(_DEEPSEEK)
+    yield _pairs(_HARMONY)
+    yield _pairs(_MISTRAL)
+    yield _listed
+    yield _react
+
+
+_FORMS = tuple(_forms())

@@ -1,0 +1,99 @@
+"""What a message is made of, whichever dialect wrote it."""
+
+from typing import Any, Literal, NamedTuple
+
+from reviewer.ingest.draft import Status
+
+Role = Literal["agent", "user", "system", "tool", ""]
+ROLES: dict[str, Role] = {
+    **dict.fromkeys(("assistant", "ai", "model", "agent", "gpt", "bot", "chatbot"), "agent"),
+    **dict.fromkeys(("AIMessage", "AIMessageChunk", "function_call"), "agent"),
+    **dict.fromkeys(("user", "human", "HumanMessage", "HumanMessageChunk"), "user"),
+    **dict.fromkeys(("system", "developer", "SystemMessage", "SystemMessageChunk"), "system"),
+    **dict.fromkeys(("tool", "function", "toolResult", "ToolMessage", "ToolMessageChunk"), "tool"),
+    **dict.fromkeys(("FunctionMessage", "observation", "tool_response"), "tool"),
+}
+"""Whose words a message is, by what its dialect calls the role."""
+
+ANNOTATIONS = frozenset(
+    (
+        "id",  # the block's own, where a call has another that pairs it
+        "index",  # its place in a stream
+        "status",  # completed, in_progress: the result says what came of it
+        "state",
+        "cache_control",  # what the provider is to keep
+        "cachePoint",
+        "annotations",  # citations of a text
+        "citations",
+        "signature",  # proofs that a provider wrote a thought
+        "thought_signature",
+        "thoughtSignature",
+        "extra_content",
+        "caller",  # which tool ran this one: the calling tool's own call stands beside it
+        "created_by",
+        "providerExecuted",  # where it ran
+        "providerMetadata",
+        "callProviderMetadata",
+        "providerOptions",
+        "resultProviderMetadata",
+        "experimental_providerMetadata",
+        "server_label",  # which server a tool is of; its name is read
+        "server_name",
+        "serverName",
+        "namespace",
+        "environment",
+        "container_id",
+        "title",  # what a screen shows for the call
+        "preliminary",
+        "step",
+        "extras",
+        "metadata",
+        "additional_kwargs",
+        "response_metadata",
+        "pending_safety_checks",  # what a person is to acknowledge
+        "acknowledged_safety_checks",
+        "created_at",
+        "agent",
+        "phase",
+    )
+)
+"""Members beside a call or a block that are neither its name nor what it is given. What they hold
+is still looked through for acts."""
+
+
+class Part(NamedTuple):
+    """A piece of a message. `value` is its text, a call's arguments, what a call returned, or an
+    approval. `holder` is the object it was read from. `certain` is false for a call that its own
+    dialect says is not whole."""
+
+    kind: Literal["text", "call", "result", "reasoning", "approval", "ask", "error"]
+    value: Any = None
+    id: str = ""
+    name: str = ""
+    status: Status | None = None
+    holder: Any = None
+    certain: bool = True
+
+
+class Turn(NamedTuple):
+    """What one side said at once. `actor` is its name where the role is none of chat's own."""
+
+    role: Role
+    actor: str
+    parts: list[Part]
+
+
+def text_of(value: Any) -> str:
+    """A text, empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def first(value: dict[str, Any], *names: str) -> str:
+    """The first of these members that is a text or a number, as text."""
+    for name in names:
+        found = value.get(name)
+        if isinstance(found, str) and found:
+            return found
+        if isinstance(found, int) and not isinstance(found, bool):
+            return str(found)
+    return ""

@@ -1,0 +1,209 @@
+"""Turns into a draft: what was said, called and returned, in order, and what was left of it."""
+
+from typing import Any
+
+from reviewer.ingest.account import Account
+from reviewer.ingest.draft import Draft, words
+from reviewer.ingest.messages.astext import answers, holds_blocks, written
+from reviewer.ingest.messages.parts import Part, Turn
+from reviewer.ingest.messages.turns import turn_of
+from reviewer.ingest.messages.wrappers import inner_calls
+
+_ACTORS = {"agent": "agent", "system": "system", "tool": "tool"}
+_MAKES_NO_CALLS = ("user", "system", "tool")
+
+
+class _Told:
+    """A turn, where it came from, and what is known of it beside what it says."""
+
+    __slots__ = ("more", "source", "turn")
+
+    def __init__(self, turn: Turn, source: Any, more: dict[str, Any]) -> None:
+        self.turn = turn
+        self.source = source
+        self.more = more
+
+
+class Teller:
+    """Messages of one attempt. They are gathered first and written by `finish`, because whether a
+    text of the agent's is a call depends on whether the record has any other form of one."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        account: Account | None = None,
+        user: str = "user",
+        as_text: bool | None = None,
+    ) -> None:
+        """`user` is the actor of the user's turns; `as_text` says whether calls may be written as
+        text, None that this follows from the messages."""
+        self.draft = draft
+        self.account = Account() if account is None else account
+        self._user = user
+        self._as_text = as_text
+        self._told: list[_Told] = []
+        self._asked: dict[str, Part] = {}
+        self._approvals: dict[str, str] = {}
+        self._wrapped: dict[str, list[str]] = {}
+
+    def say(self, message: Any, role: str = "", **more: Any) -> bool:
+        """Take one message or item, of `role` where it names none; `more` (tokens, a time) goes to
+        its first event. False for what is neither, which is left."""
+        turn = turn_of(message, self.account, role)
+        if turn is None:
+            self.draft.note("something that is no message stands among the messages: left out")
+            if isinstance(message, (dict, list)):
+                self.account.refuse(message)
+            elif message not in (None, ""):
+                self.draft.unread(f"messages[{len(self._told)}]", 1)
+            return False
+        self._told.append(_Told(turn, message, more))
+        return True
+
+    def say_all(self, messages: Any) -> None:
+        """Take every message of a list; what is none of them is left."""
+        if isinstance(messages, list):
+            self.account.every(messages)
+            for message in messages:
+                self.say(message)
+
+    def wrong(self, text: Any, **more: Any) -> None:
+        """Take something that went wrong outside any call."""
+        self._told.append(_Told(Turn("", "", [Part("error", text)]), None, more))
+
+    def finish(self) -> None:
+        """Write what was said."""
+        as_text = self._as_text
+        if as_text is None:
+            parts = (part for told in self._told for part in told.turn.parts)
+            as_text = not any(part.kind in ("call", "ask") for part in parts)
+        for told in self._told:
+            before = len(self.draft.events)
+            self._write(told.turn, as_text)
+            after = len(self.draft.events)
+            if isinstance(told.source, dict):
+                self.account.at(told.source, after or 1)
+            if after > before:
+                first = self.draft.events[before]
+                first.update({k: v for k, v in told.more.items() if v is not None})
+        for part in list(self._asked.values()):
+            self._call(part._replace(kind="call"), "agent")
+
+    def _write(self, turn: Turn, as_text: bool) -> None:
+        actor = self._actor(turn)
+        said: list[Any] = []
+        acted = False
+        for part in turn.parts:
+            if part.kind == "text":
+                said.append(part.value)
+                continue
+            if part.kind == "reasoning":
+                acted = True
+                continue
+            self._speak(actor, said, turn, as_text)
+            said = []
+            acted = True
+            if part.kind == "call" and turn.role in _MAKES_NO_CALLS:
+                self._not_theirs(part)
+            elif part.kind == "call":
+                self._call(part, actor)
+            elif part.kind == "result":
+                self._result(part)
+            elif part.kind == "ask":
+                self._ask(part)
+            elif part.kind == "error":
+                self.draft.error(part.value)
+            else:
+                self._approval(part)
+        if said:
+            self._speak(actor, said, turn, as_text)
+        elif not acted:
+            self.draft.message(actor, "")
+
+    def _actor(self, turn: Turn) -> str:
+        if turn.role == "user":
+            return self._user
+        return _ACTORS.get(turn.role) or turn.actor
+
+    def _speak(self, actor: str, said: list[Any], turn: Turn, as_text: bool) -> None:
+        if not said:
+            return
+        text = said[0] if len(said) == 1 else "\n".join(str(one) for one in said)
+        theirs = turn.role in ("agent", "") and isinstance(text, str)
+        if theirs and holds_blocks(text) and not (as_text and written(text)):
+            self.draft.unread(f"messages[{len(self.draft.events)}].text")
+        if as_text and isinstance(text, str):
+            if turn.role in ("agent", ""):
+                self._wrote(actor, text)
+                return
+            if self.draft.waiting and (seen := answers(text)):
+                for one in seen:
+                    self.draft.result(one)
+                return
+        self.draft.message(actor, words(text))
+
+    def _wrote(self, actor: str, text: str) -> None:
+        """A text of the agent's own in a record that has no other form of call."""
+        found = written(text)
+        if found is None:
+            self.draft.message(actor, text)
+            return
+        if not found.understood:
+            self.draft.message(actor, text)
+            self.draft.unread(f"messages[{len(self.draft.events)}].text", len(self.draft.events))
+            return
+        self.draft.note("tool calls stand in the file as text and were read out of it")
+        if found.words:
+            self.draft.message(actor, found.words)
+        for name, given in found.calls:
+            self._call(Part("call", given, "", name), actor)
+
+    def _not_theirs(self, part: Part) -> None:
+        """A call of somebody who makes none."""
+        if part.holder is not None:
+            self.account.refuse(part.holder)
+        else:
+            self.draft.unread(f"messages[{len(self.draft.events)}].call")
+
+    def _call(self, part: Part, actor: str) -> None:
+        asked = self._asked.get(part.id)
+        if asked is not None and asked.name == part.name:
+            del self._asked[part.id]
+        held = inner_calls(part.name, part.value)
+        if not part.certain:
+            self.draft.unread(f"calls[{self.draft.calls()}]", len(self.draft.events) + 1)
+        more = {} if part.status is None else {"status": part.status}
+        if not held:
+            if held is not None:
+                self.draft.unread(
+                    f"calls[{self.draft.calls()}].arguments", len(self.draft.events) + 1
+                )
+            self.draft.call(part.name, part.value, part.id, actor, **more)
+            return
+        ids = [f"{part.id or part.name}.{number}" for number in range(1, len(held) + 1)]
+        self._wrapped[part.id] = ids
+        arguments = Draft("copy").arguments(part.value)
+        self.account.copies.append((part.id or None, part.name, arguments))
+        for own, (name, given) in zip(ids, held, strict=True):
+            self.draft.call(name, given, own, actor, **more)
+
+    def _result(self, part: Part) -> None:
+        for own in self._wrapped.pop(part.id, None) or [part.id]:
+            event = self.draft.result(part.value, own, part.name or None, part.status)
+            if part.name and event["tool"] != part.name and own == part.id:
+                self.draft.unread(f"results[{len(self.draft.events)}].name")
+
+    def _ask(self, part: Part) -> None:
+        self._asked[part.id] = part
+        said = {"decision": "pending", "tool": part.name}
+        self.draft.approval(said, part.id)
+
+    def _approval(self, part: Part) -> None:
+        own = part.id
+        if part.name and own and own != part.name:
+            self._approvals[part.name] = own
+        own = own or self._approvals.get(part.name, part.name)
+        self.draft.approval(part.value, own)
+        if part.value.get("decision") == "reject" and own in self._asked:
+            asked = self._asked.pop(own)
+            self._call(asked._replace(kind="call", status="denied"), "agent")

@@ -1,0 +1,152 @@
+"""Chat messages of one dialect each: what they are recognised by differs, how they are read does
+not. `openai_chat` takes lists that any of them could have written."""
+
+from typing import Any
+
+from reviewer.ingest.draft import Draft
+from reviewer.ingest.head import Head
+from reviewer.ingest.messages import Teller, tokens_of, usage_of
+from reviewer.ingest.reader import Foreign
+from reviewer.ingest.readers._envelopes import spent
+from reviewer.ingest.readers.openai_chat import OpenAIChatReader
+from reviewer.ingest.source import Source
+from reviewer.trace.record import SourceVerdict
+
+
+class AnthropicMessagesReader(OpenAIChatReader):
+    name = dialect = "anthropic-messages"
+    version = "1"
+
+
+class BedrockConverseReader(OpenAIChatReader):
+    name = dialect = "bedrock-converse"
+    version = "1"
+
+
+class GeminiReader(OpenAIChatReader):
+    name = dialect = "gemini"
+    version = "1"
+
+
+class GenAIMessagesReader(OpenAIChatReader):
+    name = dialect = "genai-messages"
+    version = "1"
+
+
+class HermesReader(OpenAIChatReader):
+    name = dialect = "hermes"
+    version = "1"
+
+
+class PiReader(OpenAIChatReader):
+    name = dialect = "pi"
+    version = "1"
+
+
+class VercelModelReader(OpenAIChatReader):
+    """Model messages, and results of `generateText`, whose steps hold them."""
+
+    name = dialect = "vercel-ai-model"
+    version = "1"
+
+    def sniff(self, head: Head) -> bool:
+        return bool(_steps(head.first)) or super().sniff(head)
+
+    def messages(self, value: Any) -> list[Any]:
+        return super().messages(value) or _steps(value)
+
+    def say(self, teller: Teller, value: Any) -> list[Any]:
+        steps = _steps(value)
+        if not steps or super().messages(value):
+            return super().say(teller, value)
+        teller.account.read(value, ("steps",))
+        teller.account.every(steps)
+        for step in steps:
+            teller.say(step, "assistant", tokens=tokens_of(step.get("usage")))
+        return steps
+
+
+def _steps(value: Any) -> list[Any]:
+    """The steps of a result that hold typed content."""
+    steps = value.get("steps") if isinstance(value, dict) else None
+    if not isinstance(steps, list) or not steps:
+        return []
+    first = steps[0].get("content") if isinstance(steps[0], dict) else None
+    typed = isinstance(first, list) and any(
+        isinstance(one, dict) and isinstance(one.get("type"), str) for one in first
+    )
+    return steps if typed and ("finishReason" in steps[0] or "usage" in steps[0]) else []
+
+
+class VercelUIReader(OpenAIChatReader):
+    name = dialect = "vercel-ai-ui"
+    version = "1"
+
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
+        """What applications commonly keep in a message's metadata."""
+        held = [one.get("metadata") for one in messages if isinstance(one, dict)]
+        return usage_of([spent(one) for one in held]) or super().usage(value, messages)
+
+
+class AutoGenReader(OpenAIChatReader):
+    """A task's result: messages and events by who they came from."""
+
+    name = dialect = "autogen"
+    version = "1"
+
+    def tell(self, teller: Teller, message: Any) -> None:
+        at = message.get("created_at") if isinstance(message, dict) else None
+        tokens = tokens_of(message.get("models_usage")) if isinstance(message, dict) else None
+        teller.say(message, tokens=tokens, started_at=teller.draft.at(at))
+
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
+        return usage_of([one.get("models_usage") for one in messages if isinstance(one, dict)])
+
+
+class AgentDojoReader(OpenAIChatReader):
+    """A run of AgentDojo: an episode is a suite's user task, with the injection it met."""
+
+    name = dialect = "agentdojo"
+    version = "1"
+
+    def sniff(self, head: Head) -> bool:
+        return head.has("suite_name", "user_task_id", "messages") or super().sniff(head)
+
+    def foreign(
+        self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
+    ) -> Foreign:
+        if "user_task_id" not in value:
+            return super().foreign(source, number, value, draft, messages)
+        names = ("suite_name", "user_task_id", "injection_task_id")
+        episode = "/".join(str(value[name]) for name in names if value.get(name))
+        attack = value.get("attack_type")
+        if attack:
+            episode = f"{episode}/{attack}"
+        kept = {
+            name: value[name]
+            for name in ("utility", "security", "attack_type", "benchmark_version")
+            if value.get(name) is not None
+        }
+        if kept:
+            draft.source["agentdojo"] = kept
+        if value.get("injection_task_id"):
+            draft.note("security true means that the injection reached its goal")
+        utility, error = value.get("utility"), value.get("error")
+        if error not in (None, ""):
+            draft.error(error)
+        duration = value.get("duration")
+        verdict = SourceVerdict(
+            passed=utility if isinstance(utility, bool) else None,
+            exception=error if isinstance(error, str) and error else None,
+            detail=kept,
+        )
+        said = isinstance(utility, bool) or bool(error)
+        return draft.foreign(
+            episode_id=episode,
+            candidate_id=source.candidate or value.get("pipeline_name") or source.path.stem,
+            final_message=draft.last_words(),
+            latency_ms=duration * 1000 if isinstance(duration, float) else None,
+            termination="error" if error else None,
+            verdict=verdict if said else None,
+            title=str(episode),
+        )
