@@ -20,7 +20,13 @@ GATE_CODES: dict[str, tuple[str, ...]] = {
         "message_forbidden:",
         "final_state_not_measured",
     ),
-    "authority": ("forbidden:", "not_allowed:", "approval_missing:", "unknown_tool:"),
+    "authority": (
+        "forbidden:",
+        "not_allowed:",
+        "approval_missing:",
+        "approval_unproven:",
+        "unknown_tool:",
+    ),
     "redaction": ("unredacted:",),
     "process": (
         "missing:",

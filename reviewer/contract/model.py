@@ -39,6 +39,7 @@ class Tools(Value, frozen=True):
     forbidden: tuple[str, ...] = ()
     order: Order = "any"
     approvals: tuple[str, ...] = ()
+    approvers: tuple[str, ...] = ()
 
 
 class Write(Value, frozen=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from reviewer.contract.approvers import is_self
 from reviewer.contract.codes import known_check, near_check
 from reviewer.contract.errors import json_path, shown
 from reviewer.contract.model import RED_TEAM, Budget, Episode, Expected, Policy, Tools
@@ -103,6 +104,12 @@ def _tools(tools: Tools) -> Found:
         if why := _closed(tools, tool):
             reason = f"tool `{shown(tool)}` needs approval but {why}"
             yield json_path(("tools", "approvals", i)), reason
+    for i, actor in enumerate(tools.approvers):
+        if is_self(actor):
+            reason = (
+                f"`{shown(actor)}` names an agent or a simulated user, whose word grants nothing"
+            )
+            yield json_path(("tools", "approvers", i)), reason
 
 
 def _writes(episode: Episode) -> Found:

@@ -33,13 +33,15 @@ Detectors = Annotated[
 
 
 class ToolsShape(Shape):
-    """`allowed` absent allows all that is not forbidden; an empty list allows none."""
+    """`allowed` absent allows all that is not forbidden; an empty list allows none. `approvers`
+    are the actors whose word in an imported trace approves a call."""
 
     allowed: Names | None = None
     required: Names = []
     forbidden: Names = []
     order: Order = "any"
     approvals: Names = []
+    approvers: Names = []
 
 
 def _listed(value: object) -> object:

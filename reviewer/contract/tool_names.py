@@ -77,6 +77,11 @@ def spelling(name: str) -> Spelling:
     return Spelling(frozenset(whole - {""}), frozenset(tails - {""}), frozenset(last - {""}))
 
 
+def bare(name: str) -> str:
+    """A name without case, separators, invisible characters and look-alikes; not for reading."""
+    return _key(_folded(name[:LONGEST]))
+
+
 class ToolNames:
     """The names that a contract lists, and what any other name is to them. Picklable."""
 

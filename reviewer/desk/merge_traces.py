@@ -19,6 +19,7 @@ import msgspec
 from reviewer.contract.model import RedactionRules, Suite
 from reviewer.db import facts, payload
 from reviewer.db.intake import Refused
+from reviewer.db.origin import Spans, origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.gates.model import GATES, Finding
 from reviewer.ingest.catalogue import Target, redactor_of
@@ -146,10 +147,17 @@ class Carrier:
     def __init__(self, other: sqlite3.Connection, path: Path, shared: Iterable[Shared]) -> None:
         self._other, self._path = other, path
         self._shared = {one.theirs: one for one in shared}
-        self._judges: dict[int, Judge] = {}
+        self._judges: dict[tuple[int, bool], Judge] = {}
+        self._made = origins(other)
         self._probes = {s.suite.suite_id for s in self._shared.values() if s.suite.probe}
         self._packer, self._text = Packer(), redactor_of(RedactionRules())
         self.problems: list[str] = []
+
+    def made(self, new: Sequence[New]) -> Spans:
+        """Which of these traces a runner made, as the other store's journal says."""
+        wanted = {one.id for one in new}
+        rows = self._other.execute("SELECT id, source, record FROM trace").fetchall()
+        return spans(key for key, *place in rows if key in wanted and self._made.own(*place))
 
     def groups(self, new: Sequence[New]) -> Iterator[Group]:
         """The traces, by their number in the other store."""
@@ -164,6 +172,12 @@ class Carrier:
 
     def _judged(self, one: Shared, held: Sequence[New]) -> Iterator[Group]:
         rows = _rows(self._other, [new.id for new in held])
+        own = [new for new in held if self._made.own(rows[new.id].source, rows[new.id].record)]
+        if own and len(own) < len(held):
+            ids = {new.id for new in own}
+            yield from self._judged(one, [new for new in held if new.id in ids])
+            yield from self._judged(one, [new for new in held if new.id not in ids])
+            return
         found = facts.findings(self._other, list(rows))
         pieces: list[Piece] = []
         bare: list[tuple[New, facts.TraceRow]] = []
@@ -175,7 +189,7 @@ class Carrier:
                 pieces.append(Piece(new.id, raw, "", 0))
         numbers = {new.id: new.attempt for new in held}
         if pieces:
-            group = self._judge(one, pieces).group(pieces, pieces[0].number)
+            group = self._judge(one, pieces, bool(own)).group(pieces, pieces[0].number)
             kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.facts]
             yield group._replace(facts=[f for f in kept if f is not None])
         for new, row in bare:
@@ -185,14 +199,14 @@ class Carrier:
         raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
         return payload.large_record(self._other, row.id) if raw is None else raw
 
-    def _judge(self, one: Shared, pieces: Sequence[Piece]) -> Judge:
-        judge = self._judges.get(one.theirs)
+    def _judge(self, one: Shared, pieces: Sequence[Piece], own: bool) -> Judge:
+        judge = self._judges.get((one.theirs, own))
         asked = Asked(one.suite.suite_id, one.candidate_id)
         if judge is None:
             reader = foreign_readers()[0].name if one.suite.probe else "native"
             suites = () if one.suite.probe else (one.suite,)
-            judge = Judge(Order(suites, asked, reader, str(self._path)))
-            self._judges[one.theirs] = judge
+            judge = Judge(Order(suites, asked, reader, str(self._path), own))
+            self._judges[one.theirs, own] = judge
         if one.suite.probe:
             judge.read_with(_Stored(self._said([piece.number for piece in pieces])))
         return judge

@@ -10,13 +10,14 @@ from reviewer.db.connection import close_writer, one_moment, transaction
 from reviewer.db.firsts import rebuild_firsts
 from reviewer.db.intake import replace_verdict
 from reviewer.db.migrate import open_writer
+from reviewer.db.origin import origins
 from reviewer.db.rolls import rebuild_rolls
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import clock
 from reviewer.desk.traces import Records
 from reviewer.desk.workspace import Workspace
-from reviewer.gates import compile_contract, diagnose, score
+from reviewer.gates import Contract, compile_contract, diagnose, score
 from reviewer.gates.model import Finding
 from reviewer.ingest.judged import diagnostic_values
 from reviewer.trace.record import TraceRecord
@@ -55,9 +56,11 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                 f"the store is not as its journal says: {'; '.join(wrong[:5])}",
                 "reviewer doctor says all of it; restore a backup",
             )
+        made = origins(connection)
         for row in rows:
             held = suites.hold(workspace, connection, row.suite_id)
-            contracts = {e.episode_id: compile_contract(e) for e in held.suite.episodes}
+            episodes = {e.episode_id: e for e in held.suite.episodes}
+            contracts: dict[tuple[str, bool], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
             changed: list[int] = []
             with transaction(connection, workspace.store):
@@ -67,7 +70,9 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                         if record is None:
                             continue
                         scored += 1
-                        contract = contracts[names[trace.episode]]
+                        key = names[trace.episode], made.own(trace.source, trace.record)
+                        contract = contracts.get(key) or compile_contract(episodes[key[0]], key[1])
+                        contracts[key] = contract
                         verdict = score(contract, record)
                         stated = facts.findings(connection, [trace.id])
                         before, after = _printed(stated), _printed(verdict.findings)

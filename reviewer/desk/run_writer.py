@@ -43,7 +43,7 @@ class RunWriter:
     ) -> None:
         self._connection, self._store, self._source = connection, store, source.id
         asked = Asked(suite.suite_id, manifest.candidate.candidate_id)
-        self._judge = Judge(Order((suite,), asked, "native", source.path))
+        self._judge = Judge(Order((suite,), asked, "native", source.path, own=True))
         self._batcher = batcher(connection, store, suite, source, manifest)
 
     def write(self, finished: Sequence[Finished]) -> Written:

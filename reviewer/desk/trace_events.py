@@ -12,7 +12,7 @@ from reviewer.desk.trace_text import brief_of, text_of
 from reviewer.desk.trace_views import EventDetail, Field
 from reviewer.desk.traces import Place, Records, position_of
 from reviewer.desk.views import EventRow, Mark
-from reviewer.gates.authority import granted
+from reviewer.gates.approvals import granted
 from reviewer.gates.values import parse
 from reviewer.trace.record import ABSENT, Event, kind_of
 

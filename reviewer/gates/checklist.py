@@ -129,7 +129,7 @@ def _authority(contract: Contract, acts: Acts) -> Iterator[_Rule]:
         name = clip(tool)
         how = "approved before each call" if tool in acts.called else "never called"
         text = f"{name} needs an approval, {how}"
-        told = (f"approval_missing:{name}", *codes.get(tool, ()))
+        told = (f"approval_missing:{name}", f"approval_unproven:{name}", *codes.get(tool, ()))
         yield _Rule("authority", told, text)
     if not contract.forbidden and contract.allowed is None and not contract.approvals:
         yield _Rule("authority", (), "no call forbidden, unlisted or unapproved")
@@ -148,7 +148,7 @@ def _codes_of_kin(contract: Contract, acts: Acts) -> dict[str, list[str]]:
     return told
 
 
-_AUTHORITY = ("forbidden", "approval_missing", "unknown_tool")
+_AUTHORITY = ("forbidden", "approval_missing", "approval_unproven", "unknown_tool")
 
 
 def _process(contract: Contract, acts: Acts) -> Iterator[_Rule]:

@@ -32,6 +32,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     forbidden: frozenset[str]
     allowed: frozenset[str] | None
     approvals: frozenset[str]
+    approvers: frozenset[str]
     verifiers: dict[str, frozenset[str]]
     proofs: frozenset[str]
     objects: dict[str, Pairs]
@@ -48,10 +49,14 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Whether the contract says anything about the order of calls."""
     stateful: bool
     """Whether the contract says anything about the end state or the final message."""
+    own: bool = False
+    """Whether the traces judged are known to be our own runner's: what stands in them on a call's
+    approval is then the broker's word, and else only the file's."""
 
 
-def compile_contract(episode: Episode) -> Contract:
-    """Work an episode out. Pure; do it once per episode, not per trace.
+def compile_contract(episode: Episode, own: bool = False) -> Contract:
+    """Work an episode out, for traces of our `own` runner or for others. Pure; do it once per
+    episode, not per trace.
 
     When `writes` names a tool twice, any of its `verified_by` tools proves it.
     """
@@ -68,6 +73,7 @@ def compile_contract(episode: Episode) -> Contract:
         forbidden=frozenset(tools.forbidden),
         allowed=None if tools.allowed is None else frozenset(tools.allowed),
         approvals=frozenset(tools.approvals),
+        approvers=frozenset(tools.approvers),
         verifiers=verifiers,
         proofs=frozenset().union(*verifiers.values()),
         objects={
@@ -87,6 +93,7 @@ def compile_contract(episode: Episode) -> Contract:
         stateful=(
             expected.final_state is not UNSET or bool(expected.state or contains or excludes)
         ),
+        own=own,
     )
 
 

@@ -15,7 +15,9 @@ CRITICAL_GATES = frozenset({"authority", "redaction"})
 ACT_GATES = frozenset({"authority", "process", "state"})
 """Gates that judge what the agent did: none of them passes while a part of the record is unread."""
 
-_UNMEASURED = frozenset({"no_start_digest", "unread", "contradiction", "unknown_tool"})
+_UNMEASURED = frozenset(
+    {"no_start_digest", "unread", "contradiction", "unknown_tool", "approval_unproven"}
+)
 
 
 def unmeasured_code(code: str) -> bool:

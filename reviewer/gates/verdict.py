@@ -55,7 +55,13 @@ CODE_ORDER: dict[str, tuple[str, ...]] = {
         "write_not_verified",
         "no_final_state_evidence",
     ),
-    "authority": ("forbidden", "not_allowed", "approval_missing", "unknown_tool"),
+    "authority": (
+        "forbidden",
+        "not_allowed",
+        "approval_missing",
+        "approval_unproven",
+        "unknown_tool",
+    ),
     "redaction": ("unredacted",),
     "timeout": (
         "retry_budget_exceeded",

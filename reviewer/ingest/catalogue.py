@@ -12,8 +12,10 @@ from reviewer.trace.rules import Rules
 class Target:
     """One suite as an import sees it."""
 
-    def __init__(self, suite: Suite) -> None:
+    def __init__(self, suite: Suite, own: bool = False) -> None:
         self.suite = suite
+        self.own = own
+        """Whether its records come from our own runner."""
         self._episodes = {episode.episode_id: episode for episode in suite.episodes}
         self._contracts: dict[str, Contract] = {}
 
@@ -23,7 +25,7 @@ class Target:
     def contract(self, episode_id: str) -> Contract:
         contract = self._contracts.get(episode_id)
         if contract is None:
-            contract = compile_contract(self._episodes[episode_id])
+            contract = compile_contract(self._episodes[episode_id], self.own)
             self._contracts[episode_id] = contract
         return contract
 

@@ -59,6 +59,8 @@ class Order(NamedTuple):
     asked: Asked
     reader: str
     path: str
+    own: bool = False
+    """Whether our own runner made these records, as the store knows it and no file can say."""
 
 
 class Misdirected(Exception):
@@ -74,7 +76,7 @@ class Judge:
         self.reader = named(order.reader)
         self._by_record = self.reader if by_record(self.reader) else None
         self._own_names = dict(order.asked.episodes)
-        self.catalogue = Catalogue([Target(suite) for suite in order.suites])
+        self.catalogue = Catalogue([Target(suite, order.own) for suite in order.suites])
         suites = self.catalogue.targets
         self.redactor = self.catalogue.redactor() if suites else redactor_of(Suite("").redaction)
         private = {target.suite.suite_id for target in suites}

@@ -16,7 +16,14 @@ MOST = 20
 """References listed per reason; their full number stands beside them, all traces in `failures`."""
 
 _TOOL_CODES = frozenset(
-    {"forbidden", "not_allowed", "approval_missing", "unknown_tool", "out_of_order"}
+    {
+        "forbidden",
+        "not_allowed",
+        "approval_missing",
+        "approval_unproven",
+        "unknown_tool",
+        "out_of_order",
+    }
 )
 
 
