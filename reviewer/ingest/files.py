@@ -237,6 +237,8 @@ class FileImport:
         for attempt, told in self._said_late():
             batcher.say_late(self._late_of(attempt, told))
         problem = self._read(batcher, groups or self._groups(done), done, on_progress)
+        if self._gives_results and not problem:
+            batcher.clear_rest()
         self.close()
         self._note(batcher.notes)  # those that came with the file's end
         batcher.flush(done=True)

@@ -120,6 +120,7 @@ class Batcher:
         self._shared = False
         self._now = now
         self._retried = retried
+        self._again: set[int] = set()  # of those, what was met in this reading
         self._begin: Begin = begin or partial(transaction, connection, store)
         self._keys = Keys(connection, suites, manifests, now, self._begin)
         shared = share_evidence or any(suite.probe for suite in suites.values())
@@ -226,6 +227,14 @@ class Batcher:
             self.refusals.append(refused)
         if refused.record not in self._retried:
             self._count(refused=1)
+        self._again.add(refused.record)
+
+    def clear_rest(self) -> None:
+        """Take out of quarantine what this reading had no word of: it was held for want of files
+        that are there by now, which took it."""
+        for number in sorted(self._retried - self._again):
+            self._cleared.append(number)
+            self._count(refused=-1)
 
     def _count(self, records: int = 0, added: int = 0, known: int = 0, refused: int = 0) -> None:
         t = self.tally
@@ -247,6 +256,7 @@ class Batcher:
             return None
         if facts.number in self._retried:
             self._cleared.append(facts.number)
+            self._again.add(facts.number)
             self._count(refused=-1)
         if placed.outcome == "known":
             self._known(key, placed.attempt, facts)

@@ -1,7 +1,8 @@
 """What one result file says of an instance, and how what several say becomes one result.
 
 A patch tells more than a name, a name more than a folder: files that give neither are about the
-one run that lies in their folder, or about a run of their own.
+one run that lies in their folder, or about nobody knows whose. What lies with predictions or
+trajectories of its own is about those, and not about another folder's.
 """
 
 import re
@@ -48,6 +49,11 @@ RUNS_OWN = "the candidate is that of the run's trajectories"
 UNNAMED = "no file names the model: the candidate is taken from the path"
 OF_ATTEMPT = frozenset({NO_TRAJECTORY, UNSCORED, RUNS_OWN, UNNAMED})
 """Notes on an attempt that was made of a result, and not by the result's files."""
+UNCLEAR_MODEL = (
+    "unclear:model ({} of no named model, and no file of their run names it: held. Import them with"
+    " the predictions or trajectories of their run, or say whose they are with --candidate)"
+)
+"""Why verdicts are kept back that nobody can be given; to be filled with how many there are."""
 STANDS = "results imported before say otherwise of the same attempt: what they said stands"
 
 
@@ -61,6 +67,11 @@ class Result:
         self.taken = self.told = False
 
     @property
+    def loose(self) -> bool:
+        """Whether no file says whose it is."""
+        return not self.said.model and not self.said.label
+
+    @property
     def patch(self) -> str | None:
         """The digest of its patch, None when that is not known."""
         return patch_digest(self.said)
@@ -71,9 +82,14 @@ class Result:
         self.said = _both(self.said, other)
 
 
-def settled(said: Sequence[Joined], models: Mapping[str, Collection[str]]) -> list[Result]:
+def settled(
+    said: Sequence[Joined],
+    models: Mapping[str, Collection[str]],
+    homes: Collection[str] = frozenset(),
+) -> list[Result]:
     """What is said of one instance, an entry per attempt. `models` are the names known in the
-    import by place: labels are read as theirs, and a place with one model speaks of that."""
+    import by place: labels are read as theirs, and a place with one model speaks of that. `homes`
+    are places of runs that have predictions: results there are of no other run."""
     known = known_models(models)
     results: list[Result] = []
     loose: list[tuple[int, Joined]] = []
@@ -82,21 +98,24 @@ def settled(said: Sequence[Joined], models: Mapping[str, Collection[str]]) -> li
         enumerate(said), key=lambda one: (one[1].stored is None, patch_digest(one[1]) is None)
     )
     for order, one in ranked:
+        own = one.place in homes
         if not one.model and not one.label:
             here = {*map(plain_name, models.get(one.place, ()))}
             one = one._replace(model=here.pop() if len(here) == 1 else "")
+            own = True
         one = with_model(one, known)
         if one.stored is not None:  # an attempt by itself already
             results.append(Result(one, order))
         elif one.model or one.label:
-            _into(_meant(results, one), results, one, order)
+            _into(_meant(results, one, own), results, one, order)
         else:
             loose.append((order, one))
     for order, one in loose:
         able = [result for result in results if _agree(result.said, one)]
+        digest = patch_digest(one)
+        alike = [result for result in able if digest is not None and result.patch == digest]
         near = [result for result in able if result.said.place == one.place]
-        meant = near if near else [result for result in able if result.said.model or not one.place]
-        _into(meant, results, one, order)
+        _into(near or alike, results, one, order)
     return sorted(results, key=lambda result: result.order)
 
 
@@ -116,14 +135,16 @@ def with_model(one: Joined, known: Sequence[str]) -> Joined:
     return one._replace(model=alike[-1] if alike else named)
 
 
-def _meant(results: Sequence[Result], one: Joined) -> list[Result]:
+def _meant(results: Sequence[Result], one: Joined, own: bool) -> list[Result]:
     """The results of which one that names its model may be a part: those with its patch, else
-    those of its own folder, else any."""
+    those of its own folder, else any; `own` says that it is its folder's alone."""
     fits = [result for result in results if _same(result.said, one)]
-    own = patch_digest(one)
-    alike = [result for result in fits if own is not None and result.patch == own]
+    digest = patch_digest(one)
+    alike = [result for result in fits if digest is not None and result.patch == digest]
     near = [result for result in fits if result.said.place == one.place]
-    return alike or near or fits
+    if alike or near or own:
+        return alike or near
+    return fits
 
 
 def patch_digest(said: Joined) -> str | None:

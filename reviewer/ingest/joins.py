@@ -55,7 +55,9 @@ class Joins:
         self._models: dict[str, set[str]] = {}  # by the place of the run
         self._by_path: dict[str, dict[str, None]] = {}
         self._candidates: dict[str, set[str]] = {}  # by model
+        self._homes: set[str] = set()  # places of predictions
         self._runs: set[str] = set()
+        self._lie: dict[str, set[str]] = {}  # folders of trajectories, by what they are called
         self._asked: set[str] = set()
         self._ran: dict[str, list[tuple[str, frozenset[str]]]] = {}  # by model
 
@@ -65,8 +67,13 @@ class Joins:
         joined = joined._replace(digest=patch_digest(joined) or "")
         self._by_path.setdefault(joined.path, {})[instance_id] = None
         self.model(joined)
+        self._home(joined)
         self._said.setdefault(instance_id, []).append(joined)
         self._results.pop(instance_id, None)
+
+    def _home(self, joined: Joined) -> None:
+        if joined.place and isinstance(joined.final_state, dict) and "patch" in joined.final_state:
+            self._homes.add(joined.place)
 
     def model(self, joined: Joined) -> None:
         """Note the model that a result names, and the place of its run."""
@@ -84,7 +91,10 @@ class Joins:
 
     def run_at(self, path: Path) -> None:
         """Note where a trajectory lies: results of a folder above it are of its run."""
-        self._runs |= {str(folder) for folder in path.absolute().parents}
+        folders = path.absolute().parents
+        self._runs |= {str(folder) for folder in folders}
+        for name in {_bare(path.name), folders[0].name}:
+            self._lie.setdefault(name, set()).add(str(path.absolute()))
 
     def once(self, path: str) -> Iterator[str]:
         """The instances that a file speaks of and no file before it did."""
@@ -150,6 +160,14 @@ class Joins:
         above = {str(folder) for folder in path.absolute().parents} if path else set()
         # What lies with trajectories of its own is about those, and not about another run's.
         able = [one for one in able if one.said.place in above or one.said.place not in self._runs]
+        # What names no model is about the one run of its folder.
+        able = [
+            one
+            for one in able
+            if not one.loose
+            or one in same
+            or (one.said.place in above and not self._several(instance_id, one.said.place))
+        ]
         if own := [one for one in able if named_by(one, names)] or same:
             return own
         # A result elsewhere that another trajectory carries is that one's.
@@ -157,13 +175,18 @@ class Joins:
         near = [one for one in free if one.said.place in above]
         deepest = max((len(one.said.place) for one in near), default=0)
         nearest = [one for one in near if len(one.said.place) == deepest]
-        # What was named together may be meant together, whatever it is called; not what comes
-        # from another import.
-        here = [] if fresh else [one for one in free if one.said.stored is None]
+        # Of results whose place nobody knows, what was named together may be meant together,
+        # whatever it is called; not what comes from another import. A folder is a run's own.
+        here = [] if fresh else [one for one in free if not (one.said.stored or one.said.place)]
         for some in (nearest, [one for one in here if not one.said.model], here):
             if len(some) == 1:
                 return some
         return []
+
+    def _several(self, instance_id: str, place: str) -> bool:
+        """Whether trajectories of several runs below a place are of this instance."""
+        named = self._lie.get(instance_id, ())
+        return sum(place in map(str, Path(path).parents) for path in named) > 1
 
     def carry(
         self, fits: Sequence[Result], names: Sequence[str], wanted: str | None, candidate: str
@@ -221,6 +244,15 @@ class Joins:
             before = self._before.results(instance_id) if self._before else ()
             for one in before:
                 self.model(one)
+                self._home(one)
             said = [*before, *self._said.get(instance_id, ())]
-            results = self._results[instance_id] = settled(said, self._models)
+            results = self._results[instance_id] = settled(said, self._models, self._homes)
         return results
+
+
+_ENDINGS = (".traj.json", ".traj", ".jsonl", ".json")
+
+
+def _bare(name: str) -> str:
+    """A file's name as the instance it may be called after."""
+    return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)

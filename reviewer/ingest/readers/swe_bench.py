@@ -5,13 +5,22 @@ to its trajectory; an instance without one becomes an attempt without events. A 
 report speaks of is unscored, not failed.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
-from reviewer.ingest.joined import NO_TRAJECTORY, RUNS_OWN, STANDS, UNNAMED, UNSCORED, Joined
+from reviewer.ingest.joined import (
+    NO_TRAJECTORY,
+    RUNS_OWN,
+    STANDS,
+    UNCLEAR_MODEL,
+    UNNAMED,
+    UNSCORED,
+    Joined,
+)
 from reviewer.ingest.reader import Broken, Foreign
 from reviewer.ingest.readers import _swe_results as rows
 from reviewer.ingest.readers import _swe_summary as summary
@@ -19,6 +28,8 @@ from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import is_instance, suite_of
 from reviewer.ingest.source import Source
 
+_DATED = re.compile(r"\d{8}_\w")
+"""A run's folder in the layout of SWE-bench's experiments, `<date>_<name>`: it names the run."""
 FACTS = ("model", "run", "label", "place")
 """What of a result stands in its attempt's source, for results that come later to be joined by."""
 
@@ -67,11 +78,17 @@ class SweBenchReader:
             if not known:
                 source.joins.add(*said)
         summary.notes(source, told)
+        held = 0
         for instance_id, joined in source.joins.left(str(source.path)):
+            if not source.candidate and _unclear(joined):
+                held += 1
+                continue
             yield source.attempt(
                 lambda i=instance_id, j=joined: self.attempt(source, i, j),  # type: ignore[misc]
                 instance_id,
             )
+        if held:
+            yield Broken((UNCLEAR_MODEL.format(f"{held} verdicts"),))
 
     def _said(self, source: Source) -> Iterator[tuple[str, Joined] | Broken]:
         """What this file alone says. Raises Unreadable."""
@@ -111,6 +128,15 @@ class SweBenchReader:
             verdict=joined.verdict,
             suite=suite_of(instance_id, self.suite_id(source.path)),
         )
+
+
+def _unclear(joined: Joined) -> bool:
+    """Whether this is a verdict without what was judged, and nobody says whose."""
+    if joined.model or joined.label or joined.candidate or joined.stored:
+        return False
+    if isinstance(joined.final_state, dict) and "patch" in joined.final_state:
+        return False
+    return _DATED.match(Path(joined.place).name) is None
 
 
 def _kind(head: Head) -> str:
