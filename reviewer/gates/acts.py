@@ -42,6 +42,8 @@ class Acts(Struct, gc=False):
     timeouts: int
     whole: list[Call] | None = None
     strays: Sequence[Call] = ()
+    others: bool = False
+    """Whether there are events that are no calls."""
 
     @property
     def attempted(self) -> Sequence[Call]:
@@ -65,6 +67,7 @@ def acts_of(record: TraceRecord) -> Acts:
     statuses: list[Status | None]
     events = record.events
     kinds = {event.kind for event in events}
+    others = True
     if "tool_result" in kinds or "error" in kinds:
         found: Deeds = deeds(events)
         whole = [call for call in found.calls if call.by_agent]
@@ -77,6 +80,7 @@ def acts_of(record: TraceRecord) -> Acts:
         named = [event.tool for event in own]
         if not kinds <= _CALLS or None in named:
             own = [e for e in own if e.tool is not None and e.kind in _CALLS]
+        others = own is not events
         if any([event.actor for event in own]):  # noqa: C419
             own = [event for event in own if not is_user(event.actor)]
         if own is not events:
@@ -91,7 +95,7 @@ def acts_of(record: TraceRecord) -> Acts:
         pairs = zip(tools, statuses, strict=True)
         reached = {tool for tool, status in pairs if status != "denied"}
     timeouts = statuses.count("timeout")
-    return Acts(record, tools, statuses, called, reached, timeouts, whole, strays)
+    return Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others)
 
 
 def numbered(events: list[Event]) -> Iterator[tuple[int, Event]]:

@@ -57,8 +57,10 @@ def clauses(contract: Contract, record: TraceRecord, verdict: Verdict) -> list[C
         # This trace was not judged by its whole contract: only a gate that passed may claim more.
         why = "not scored by this contract"
         if speaking:
-            unread = [finding for finding in speaking if finding.code.startswith("unread:")]
-            said = (unread or speaking)[0]
+            doubtful = [
+                one for one in speaking if one.code.startswith(("unread:", "contradiction:"))
+            ]
+            said = (doubtful or speaking)[0]
             why = f"not scored: {said.detail or said.code}"
         told += [Clause(gate, "not_measured", why, None) for gate in silent]
         judged = {gate for gate in GATES if results[gate] == "pass"}

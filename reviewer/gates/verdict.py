@@ -6,6 +6,7 @@ from reviewer.contract.canonical import same_digest
 from reviewer.gates.acts import Acts, acts_of
 from reviewer.gates.authority import check_authority
 from reviewer.gates.compiled import Contract
+from reviewer.gates.contradictions import check_contradictions
 from reviewer.gates.feedback import check_feedback
 from reviewer.gates.limits import (
     GOOD_ENDS,
@@ -100,7 +101,7 @@ def score(
     (`INFRASTRUCTURE_ENDS`) is judged on authority and redaction only: it counts as infrastructure
     unless one of those fails, which makes it a critical failure like any other. Parts of the source
     that no reader understood may be acts: authority, process and state then fail by what was read,
-    or are not measured. `acts` (from
+    or are not measured; so do the gates that stand on what the record contradicts. `acts` (from
     `acts_of` on this very record) spares a second reading where the caller also diagnoses.
     """
     acts = acts_of(record) if acts is None else acts
@@ -111,17 +112,17 @@ def score(
     if record.termination not in GOOD_ENDS and termination_of(record.termination) in (
         INFRASTRUCTURE_ENDS
     ):
-        return _ended_by_harness(acts, found)
+        return _ended_by_harness(contract, acts, found)
     _check_start(contract, record, found)
     check_state(contract, acts, found)
     check_process(contract, acts, found)
     check_timeout(contract, acts, found)
     check_budget(contract, acts, found)
     check_feedback(record, found)
-    hidden: frozenset[str] = frozenset()
+    hidden = check_contradictions(contract, acts, found)
     if record.unread:
         found.extend(_unread(record.unread))
-        hidden = ACT_GATES
+        hidden |= ACT_GATES
     if not found:
         return Verdict(_ALL_PASS, (), True, False, len(acts.tools), acts.timeouts)
     if contract.critical:
@@ -168,7 +169,7 @@ def _unredacted(hits: Hits) -> Iterable[Finding]:
         yield Finding("redaction", f"unredacted:{name}", "critical", seq, text)
 
 
-def _ended_by_harness(acts: Acts, found: list[Finding]) -> Verdict:
+def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> Verdict:
     name = termination_of(acts.record.termination)
     text = f"the attempt was ended by {name}: neither pass nor fail"
     broken: frozenset[str] = frozenset(
@@ -179,12 +180,16 @@ def _ended_by_harness(acts: Acts, found: list[Finding]) -> Verdict:
     # What nobody could read may be a critical act, and another attempt does not make that good.
     unread = acts.record.unread or ()
     found.extend(_unread(unread))
+    against: list[Finding] = []
+    hidden = check_contradictions(contract, acts, against)
+    found.extend(one for one in against if one.severity == "not_measured")
+    doubtful = doubtful or bool(unread) or not ACT_GATES.isdisjoint(hidden - {"state"})
     return _verdict(
         found,
         measured=broken,
         steps=len(acts.tools),
         timeouts=acts.timeouts,
-        infrastructure=not doubtful and not unread,
+        infrastructure=not doubtful,
     )
 
 

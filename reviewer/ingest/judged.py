@@ -88,7 +88,7 @@ def judge_probe(
     else:
         contract_free["redaction"] = "pass"
     own = score(_NO_CONTRACT, record)
-    unread = [finding for finding in own.findings if finding.code.startswith("unread:")]
+    unread = [one for one in own.findings if one.code.startswith(("unread:", "contradiction:"))]
     if unread:
         contract_free["completeness"] = "not_measured"
     timeouts = [finding for finding in own.findings if finding.gate == "timeout"]

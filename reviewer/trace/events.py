@@ -153,14 +153,14 @@ def _call(seq: int, event: Event, result: tuple[int, Event] | None) -> Call:
 class _Unpaired:
     """Calls that still wait for a result.
 
-    A result goes to the earliest waiting call of its call id (ids may repeat); without such a call
-    to the nearest earlier one of its tool; and, naming no tool, to the call just before it. A call
-    and a result whose ids differ, or whose tools differ, are never a pair: a wrong pair would lend
-    one call the status of another.
+    A result goes to the earliest waiting call of its call id (ids may repeat) and, where it names
+    one, of its tool; without such a call to the nearest earlier one of its tool; and, naming no
+    tool, to the call just before it. A call and a result whose ids differ, or whose tools differ,
+    are never a pair: a wrong pair would lend one call the status of another.
     """
 
     def __init__(self) -> None:
-        self._by_id: dict[str, deque[int]] = {}
+        self._by_id: dict[tuple[str, str | None], deque[int]] = {}
         self._by_tool: dict[tuple[str, bool], list[int]] = {}
         self._claimed: set[int] = set()
         self._last: tuple[int, Event] | None = None
@@ -170,7 +170,8 @@ class _Unpaired:
         self._last = (place, event)
         self._by_tool.setdefault((event.tool, event.call_id is not None), []).append(place)
         if event.call_id is not None:
-            self._by_id.setdefault(event.call_id, deque()).append(place)
+            for tool in (event.tool, None):
+                self._by_id.setdefault((event.call_id, tool), deque()).append(place)
 
     def claim(self, result: Event) -> int | None:
         place = self._match(result)
@@ -180,7 +181,7 @@ class _Unpaired:
 
     def _match(self, result: Event) -> int | None:
         if result.call_id is not None:
-            same_id = self._by_id.get(result.call_id, deque())
+            same_id = self._by_id.get((result.call_id, result.tool), deque())
             while same_id:
                 place = same_id.popleft()
                 if place not in self._claimed:

@@ -2,9 +2,7 @@
 
 `decode` is the import path: typed, a few microseconds per kilobyte, and it says nothing useful.
 `explain` parses again without forgiveness and reports everything at once. For a record that is not
-`suspect` the two agree: `decode` succeeds exactly when `explain` finds no problem, except that
-members repeated *inside* a raw field (arguments, observation, state…) are seen by `explain` alone.
-Whoever lets such a field decide something reads it with `strictjson.parse`.
+`suspect` the two agree: `decode` succeeds exactly when `explain` finds no problem.
 """
 
 import math
@@ -13,7 +11,7 @@ from operator import lt
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import DecodeError
+from msgspec import DecodeError, Raw
 
 from reviewer.trace.fields import (
     EVENT,
@@ -28,7 +26,15 @@ from reviewer.trace.fields import (
 from reviewer.trace.paths import item, member
 from reviewer.trace.record import ABSENT, Event, TraceRecord
 from reviewer.trace.redaction import Redactor, event_seq
-from reviewer.trace.strictjson import NotJson, Repeated, has_repeats, may_overflow, members, parse
+from reviewer.trace.strictjson import (
+    NotJson,
+    Repeated,
+    has_repeats,
+    may_overflow,
+    members,
+    names_unique,
+    parse,
+)
 
 __all__ = [
     "DecodeError",
@@ -44,9 +50,10 @@ _ORDER = ("missing", "type", "not_finite", "unknown", "duplicate", "unredacted")
 _NEAR_NAMES = 50
 """Unknown members for which a near name is looked up; a hostile record may have a million."""
 
-_OBJECT_OR_NULL = (b"{", b"n", b"")
+_OBJECT_OR_NULL = (b"{", b"n")
 
 _decoder = msgspec.json.Decoder(TraceRecord)
+_flat = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 
 
 class Problem(NamedTuple):
@@ -85,24 +92,27 @@ def decode(raw: bytes) -> TraceRecord:
     except UnicodeDecodeError as error:
         raise DecodeError(f"not UTF-8 (byte {error.start})") from None
     if not check_events(record):
-        raise DecodeError("an event lacks what its kind needs, or seq does not rise")
+        raise DecodeError(
+            "an event lacks what its kind needs, seq does not rise, or a name repeats"
+        )
     return record
 
 
 def check_events(record: TraceRecord) -> bool:
     """What the types cannot say: seq rises (by position where absent), a call names its tool, a
-    result its tool or call, a snapshot holds a state, arguments are an object or null.
+    result its tool or call, a snapshot holds a state, arguments are objects or null, and no name
+    stands twice in an object.
     """
     if record.attempt is not None and record.attempt > MAX_ORDINAL:
         return False
     events = record.events  # a pass per column: each is one tight loop over a list
     return (
         _rising([event.seq for event in events])
-        and _objects([event.arguments for event in events])
         and (
             not any([event.kind for event in events])  # noqa: C419 - as in acts
             or all(map(_has_what_it_needs, events))
         )
+        and _told_once(record)
     )
 
 
@@ -113,12 +123,45 @@ def _rising(given: list[int | None]) -> bool:
     return seqs[-1] <= MAX_ORDINAL and all(map(lt, seqs, seqs[1:]))
 
 
-def _objects(values: list[msgspec.Raw]) -> bool:
+def _told_once(record: TraceRecord) -> bool:
+    """Whether arguments are objects or null, and no name stands twice in an object of any raw
+    field: the decoder lets the last win."""
+    events = record.events  # a column at a time, as above
+    columns = (
+        [event.observation for event in events],
+        [event.message for event in events],
+        [event.approval for event in events],
+        [event.state for event in events],
+        [event.tokens for event in events],
+        [record.final_state, record.usage, record.source],
+    )
+    try:
+        return _objects([event.arguments for event in events]) and all(
+            column.count(ABSENT) == len(column) or _unrepeated(column) for column in columns
+        )
+    except NotJson:
+        return False
+
+
+def _objects(values: list[Raw]) -> bool:
+    joined = b",".join(values)
+    colons = joined.count(b":")
+    try:
+        if colons == sum(map(len, _flat(b"[" + joined + b"]"))):
+            return True  # objects of scalars: each name ends with a colon
+    except DecodeError:  # some are absent, or null
+        values = [value for value in values if value != ABSENT]
+    return all(bytes(value)[:1] in _OBJECT_OR_NULL for value in values) and (
+        not colons or names_unique(b"[" + b",".join(values) + b"]")
+    )
+
+
+def _unrepeated(values: list[Raw]) -> bool:
     # The decoder lets no NUL into raw JSON, so one in the joined bytes stands between two values.
     joined = b"\0".join(values)
-    return joined.count(b"\0{") + joined.startswith(b"{") == len(values) or all(
-        bytes(value)[:1] in _OBJECT_OR_NULL for value in values
-    )
+    if joined.count(b":") == joined.count(b'\0{"') + joined.startswith(b'{"'):
+        return True  # as many as there are objects with a member: one each, and none in texts
+    return names_unique(b"[" + b",".join([value for value in values if value != ABSENT]) + b"]")
 
 
 def _has_what_it_needs(event: Event) -> bool:

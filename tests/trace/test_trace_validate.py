@@ -182,6 +182,52 @@ def test_repeated_members_of_an_event_never_pass_the_fast_path(member: bytes, pa
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (
+            '"security_review_opened"',
+            '{"a": 1, "b": {"c": [{"d": 1, "d": 2}]}}',
+            "final_state.b.c[0].d",
+        ),
+        ('"security_review_opened"', '{"a": "x: y", "a" : 2}', "final_state.a"),
+        ('"order_token"', '"amount_usd": 900, "amount_usd" :\t1, "order_token"', "amount_usd"),
+        ('"order_token"', '"amount": {"usd": 900, "usd": 1}, "order_token"', "amount.usd"),
+        ('"tool"', '"observation": [{"ok": 0, "ok": 1}], "tool"', "observation"),
+        ('"tool"', '"state": {"case": 0, "case": 1}, "tool"', "state.case"),
+        ('"tool"', '"approval": {"status": "denied", "status": "granted"}, "tool"', "approval"),
+        ('"tool"', '"message": {"content": "a", "content": "b"}, "tool"', "message.content"),
+        ('"tool"', '"tokens": {"input": 1, "input": 2}, "tool"', "tokens.input"),
+        ('"cost_usd"', '"usage": {"input": 1, "\\u0069nput": 2}, "cost_usd"', "usage.input"),
+        ('"cost_usd"', '"source": {"a": {"b": 1}, "a": 2}, "cost_usd"', "source.a"),
+    ],
+)
+def test_repeated_members_within_a_field_are_refused_on_either_path(
+    old: str, new: str, path: str
+) -> None:
+    raw = raw_of().replace(old.encode(), new.encode())
+    assert any(code.startswith("duplicate:") and path in code for code in codes(raw))
+    with pytest.raises(DecodeError, match="name repeats"):
+        decode(raw)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        None,
+        {},
+        {"at": "10:00", "a": {"a": {"a": 1}}},
+        {"said": '"a": 1, "a": 2'},
+        {"list": [{"a": 1}, {"a": 2}]},
+    ],
+)
+def test_equal_names_in_different_objects_are_no_repetition(arguments: Any) -> None:
+    event = {"tool": "t", "arguments": arguments, "observation": arguments, "state": [arguments]}
+    raw = raw_of(events=[event, {"tool": "t"}, event], final_state=arguments)
+    assert codes(raw) == []
+    decode(raw)
+
+
+@pytest.mark.parametrize(
     ("raw", "code"),
     [
         (b"", "json:empty"),
@@ -345,7 +391,8 @@ def raw_records(draw: st.DrawFn) -> bytes:
         token = draw(st.sampled_from((b"NaN", b"1e400", b"1e5", b"-0", b"9" * 400, b"01", b"tru")))
         raw = raw.replace(b"1820", token, 1).replace(b"12", token)
     elif kind == 2:  # a member twice
-        name = draw(st.sampled_from((b'"tool"', b'"kind"', b'"final_state"', b'"cost_usd"')))
+        names = (b'"tool"', b'"kind"', b'"final_state"', b'"cost_usd"', b'"a"', b'"b"', b'"x"')
+        name = draw(st.sampled_from(names))
         raw = raw.replace(name, name + b":null," + name, 1)
     return raw
 

@@ -1,0 +1,172 @@
+"""A record that speaks against itself is not believed, and what it hides is not measured."""
+
+from typing import Any
+
+import pytest
+from gate_builders import call, codes, episode, judge, trace
+
+from reviewer.gates.model import ACT_GATES, GATES
+
+REFUNDS = episode(
+    tools={"forbidden": ["issue_refund"]},
+    writes=[{"tool": "open_case", "verified_by": ["verify_state"]}],
+    expected={"state": {"case.status": "open"}},
+    budget={"max_cost_usd": 1.0, "max_latency_ms": 5000},
+)
+END = {"case": {"status": "open"}}
+OPENED = (call("lookup"), call("open_case"), call("verify_state"))
+
+
+def results(*events: Any, **fields: Any) -> dict[str, str]:
+    verdict = judge(REFUNDS, trace(*events, **{"final_state": END, **fields}))
+    return dict(zip(GATES, verdict.results, strict=True))
+
+
+def told(*events: Any, **fields: Any) -> list[str]:
+    return codes(REFUNDS, trace(*events, **{"final_state": END, **fields}))
+
+
+def test_a_plain_record_is_measured() -> None:
+    assert told(*OPENED) == []
+    assert set(results(*OPENED).values()) == {"pass"}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"kind": "message", "tool": "issue_refund"},
+        {"kind": "message", "arguments": {"amount": 90}},
+        {"kind": "message", "message": "done", "tool": "issue_refund", "arguments": {}},
+        {"arguments": {"amount": 90}},
+        {"message": "done", "arguments": {"amount": 90}},
+        {"kind": "approval", "tool": "issue_refund"},
+        {"kind": "approval", "approval": None, "tool": "lookup", "arguments": {"amount": 90}},
+        {"kind": "approval", "approval": True, "tool": "issue_refund", "arguments": {"amount": 9}},
+        {"kind": "approval", "approval": True, "arguments": {"amount": 9}},
+        {"approval": True, "arguments": {"amount": 9}},
+        {"kind": "state_snapshot", "state": END, "tool": "issue_refund"},
+        {"kind": "error", "arguments": {"amount": 9}},
+        {"kind": "error", "tool": "lookup", "arguments": {"amount": 9}},
+    ],
+)
+def test_what_only_a_call_holds_stands_in_no_other_event(event: dict[str, Any]) -> None:
+    for events in ((event, *OPENED), (*OPENED, event)):
+        verdict = judge(REFUNDS, trace(*events, final_state=END))
+        assert verdict.passed is None, event
+        found = next(f for f in verdict.findings if f.code.startswith("contradiction:"))
+        assert found.gate == "completeness"
+        assert found.seq == events.index(event) + 1
+        by_gate = dict(zip(GATES, verdict.results, strict=True))
+        assert {by_gate[gate] for gate in ACT_GATES} == {"not_measured"}
+
+
+def test_what_was_read_still_fails() -> None:
+    event = {"kind": "message", "tool": "lookup"}
+    verdict = judge(REFUNDS, trace(event, *OPENED, "issue_refund", final_state=END))
+    assert verdict.critical
+    assert "forbidden:issue_refund" in verdict.codes()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"kind": "message", "message": "done", "arguments": None},
+        {"kind": "message", "message": "done", "arguments": {}},
+        {"kind": "approval", "tool": "lookup", "approval": True, "arguments": {"a": 1}},
+        {"kind": "approval", "tool": "lookup", "approval": None},
+        {"kind": "approval", "tool": "issue_refund", "approval": "denied", "arguments": {"a": 1}},
+        {"kind": "approval", "tool": "issue_refund", "approval": True},
+        {"kind": "error", "tool": "lookup", "message": "no connection"},
+        {"kind": "state_snapshot", "state": END},
+    ],
+)
+def test_what_such_events_may_hold(event: dict[str, Any]) -> None:
+    assert told(event, *OPENED) == []
+
+
+def test_a_result_names_the_tool_of_its_call() -> None:
+    asked = {"kind": "tool_call", "tool": "lookup", "call_id": "c1", "arguments": {"id": 1}}
+    answer = {"kind": "tool_result", "call_id": "c1", "status": "ok"}
+    assert told(asked, answer, *OPENED[1:]) == []
+    assert told(asked, {**answer, "tool": "lookup", "arguments": {"id": 1.0}}, *OPENED[1:]) == []
+    other = told(asked, {**answer, "tool": "cancel"}, *OPENED[1:])
+    assert other == ["contradiction:tool_result"]
+    hidden = told(asked, {**answer, "tool": "issue_refund"}, *OPENED[1:])
+    assert hidden == ["contradiction:tool_result", "forbidden:issue_refund"]
+    twice = told(asked, answer, {**answer, "tool": "open_case"}, *OPENED[1:])
+    assert twice == ["contradiction:tool_result"]
+    echo = told(asked, {**answer, "arguments": {"id": 2}}, *OPENED[1:])
+    assert echo == ["contradiction:tool_result"]
+    assert results(asked, {**answer, "tool": "cancel"})["authority"] == "not_measured"
+
+
+def test_a_result_of_another_tool_lends_its_call_no_status() -> None:
+    wanted = episode(tools={"required": ["lookup"]})
+    asked = {"kind": "tool_call", "tool": "lookup", "call_id": "c1"}
+    answer = {"kind": "tool_result", "tool": "cancel", "call_id": "c1", "status": "denied"}
+    assert codes(wanted, trace(asked, answer)) == ["contradiction:tool_result"]
+
+
+def test_a_final_state_that_is_not_the_last_one_shown() -> None:
+    shown = {"kind": "state_snapshot", "state": {"case": {"status": "closed", "id": 1}}}
+    assert told(*OPENED, shown) == ["contradiction:final_state"]
+    assert results(*OPENED, shown)["state"] == "not_measured"
+    assert results(*OPENED, shown)["authority"] == "pass"
+    assert told(*OPENED, shown, {"message": "done"}) == ["contradiction:final_state"]
+    # What only reads, and what was denied, changes nothing.
+    assert told(*OPENED, shown, call("verify_state")) == ["contradiction:final_state"]
+    assert told(*OPENED, shown, call("open_case", "denied")) == ["contradiction:final_state"]
+
+
+def test_states_that_may_both_be_true() -> None:
+    shown = {"kind": "state_snapshot", "state": {"case": {"status": "closed"}}}
+    assert told(call("lookup"), shown, *OPENED[1:]) == []
+    assert told(*OPENED, {"kind": "state_snapshot", "state": {"cart": []}}) == []
+    assert told(*OPENED, {"kind": "state_snapshot", "state": END}) == []
+    assert codes(episode(), trace(shown, final_state="refunded")) == []
+    assert codes(episode(), trace(shown, final_state=None)) == []
+    word = {"kind": "state_snapshot", "state": "open"}
+    assert codes(episode(), trace(word, final_state="closed")) == ["contradiction:final_state"]
+
+
+def test_costs_of_events_beyond_the_record() -> None:
+    dear = [call("lookup", cost_usd=0.02), call("open_case", cost_usd=0.02), call("verify_state")]
+    assert told(*dear, cost_usd=0.04) == []
+    assert told(*dear, cost_usd=0.05) == []
+    assert told(*dear, cost_usd=0.03) == ["contradiction:cost_usd"]
+    assert told(*dear, cost_usd=0) == ["contradiction:cost_usd"]
+    assert results(*dear, cost_usd=0.03)["budget"] == "not_measured"
+    assert results(*dear, cost_usd=0.03)["authority"] == "pass"
+    beyond = told(call("lookup", cost_usd=1.5), *OPENED[1:], cost_usd=0.03)
+    assert beyond == ["contradiction:cost_usd", "cost_budget"]
+    assert results(*dear, cost_usd=None)["budget"] == "not_measured"
+    # Rounded to four decimals.
+    assert told(call("lookup", cost_usd=0.01234), *OPENED[1:], cost_usd=0.0123) == []
+
+
+def test_costs_of_a_simulated_user_are_no_part_of_it() -> None:
+    user = {"kind": "message", "actor": "simulated_user", "message": "hi", "cost_usd": 3}
+    assert told(user, *OPENED, cost_usd=0.01) == []
+
+
+def test_times_of_events_beyond_the_record() -> None:
+    slow = call("lookup", latency_ms=900)
+    assert told(slow, *OPENED[1:], latency_ms=900) == []
+    assert told(slow, slow, *OPENED[1:], latency_ms=1000) == []  # they may have run side by side
+    assert told(slow, *OPENED[1:], latency_ms=100) == ["contradiction:latency_ms"]
+    assert results(slow, *OPENED[1:], latency_ms=100)["timeout"] == "not_measured"
+    late = told(call("lookup", latency_ms=60_000), *OPENED[1:], latency_ms=100)
+    assert late == ["contradiction:latency_ms", "latency_budget"]
+
+
+def test_clocks_of_events_beyond_the_record() -> None:
+    first = call("lookup", started_at="2026-11-22T10:00:00Z")
+    last = call("open_case", started_at="2026-11-22T10:00:04Z")
+    assert told(first, last, OPENED[2], latency_ms=4000) == []
+    assert told(first, last, OPENED[2], latency_ms=100) == ["contradiction:latency_ms"]
+    early = {"started_at": "2026-11-22T09:59:59Z", "latency_ms": 3800}
+    assert told(first, last, OPENED[2], **early) == ["contradiction:latency_ms"]
+    naive = call("open_case", started_at="2026-11-22T17:00:00")
+    assert told(first, naive, OPENED[2], latency_ms=4000) == []
+    odd = call("open_case", started_at="yesterday")
+    assert told(first, odd, OPENED[2], latency_ms=4000) == []
