@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Raw
 
 from reviewer.gates.acts import Acts, last_snapshot, numbered
-from reviewer.gates.authority import refused
+from reviewer.gates.approvals import refused
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import ACT_GATES, Finding
 from reviewer.gates.values import MISSING, clip, parse, same, usd
