@@ -94,8 +94,8 @@ class Account:
         self._whole: set[int] = set()
         self._strict: set[int] = set()
         self._refused: set[int] = set()
+        self._done: set[int] = set()
         self._seqs: dict[int, int] = {}
-        self._alive: list[Any] = []
         self.copies: list[tuple[str | None, str, Any]] = []
         """Calls (id, tool, arguments) that stand in the draft under other names, so that what
         repeats them is a copy: a call that only wraps others."""
@@ -104,6 +104,10 @@ class Account:
         """Take these members of an object. Of what its other members hold, acts are left; where
         `strict`, whatever they hold is (for calls and their blocks, of which any member may
         matter). Members that are objects or lists themselves are still to be taken."""
+        plain = type(part) is dict and isinstance(names, (frozenset, set))
+        if plain and part.keys() <= names and _HOLD.isdisjoint(map(type, part.values())):
+            self._done.add(id(part))  # nothing in it can be left
+            return
         if isinstance(part, (dict, list)):
             self._read[id(part)] = names
             if strict:
@@ -125,6 +129,7 @@ class Account:
         """Leave an object that was decoded and cannot be what it says: a call of somebody who
         makes none."""
         self._refused.add(id(part))
+        self._done.discard(id(part))
 
     def at(self, part: Any, seq: int) -> None:
         """Say which event a part belongs to, and what lies in it."""
@@ -133,7 +138,7 @@ class Account:
     def takes(self, part: Any) -> bool:
         """Whether a part was taken."""
         own = id(part)
-        return own in self._read or own in self._whole or own in self._strict
+        return own in self._done or own in self._read or own in self._whole or own in self._strict
 
     def left(self, record: Any, draft: Draft, path: str = "") -> list[str]:
         """The paths, in the record's order, of what was not taken and could be an act: members
@@ -161,6 +166,7 @@ class _Walk:
         self._whole = account._whole
         self._strict = account._strict
         self._refused = account._refused
+        self._done = account._done
         self._seqs = account._seqs
         self._taken = account.takes
         self._known = known
@@ -179,7 +185,9 @@ class _Walk:
 
     def part(self, part: Any, place: Place, seq: int | None) -> None:
         own = id(part)
-        if self._seqs and own in self._seqs:
+        if own in self._done:
+            return
+        if own in self._seqs:
             seq = self._seqs[own]
         if own in self._refused:
             self._add(place, seq)
@@ -200,7 +208,10 @@ class _Walk:
     def _list(self, part: list[Any], place: Place, seq: int | None) -> None:
         own = id(part)
         strict, texts = own in self._strict, own in self._read
+        done = self._done
         for at, one in enumerate(part):
+            if id(one) in done:
+                continue
             if isinstance(one, (dict, list)):
                 if strict and not self._taken(one) and one:
                     if not self._known.holds(one):
@@ -218,8 +229,11 @@ class _Walk:
         place: Place,
         seq: int | None,
     ) -> None:
+        done = self._done
         for name, value in part.items():
             kind = type(value)
+            if id(value) in done:
+                continue
             if kind is str:
                 if not value or (names is not None and name in names):
                     continue
@@ -333,6 +347,8 @@ class _Known:
         return found
 
 
+_HOLD = frozenset((dict, list, Repeated))
+_TELLING = frozenset((*NAMES, *ARGUMENTS, *_SEEN, *_KINDS, "function"))
 _NAMES = tuple(sorted(NAMES))
 _ARGUMENTS = tuple(sorted(ARGUMENTS))
 
@@ -341,6 +357,8 @@ def could_act(part: dict[str, Any]) -> bool:
     """Whether an object has the shape of a call or of a result: something named and something
     given, something answered, or a kind that says so. The description of a tool has not."""
     names = part.keys()
+    if names.isdisjoint(_TELLING):
+        return False
     function = part.get("function")
     if isinstance(function, dict) and not _describes(function):
         return bool(function.keys() & (NAMES | ARGUMENTS))

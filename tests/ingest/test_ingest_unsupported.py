@@ -41,8 +41,6 @@ KNOWN: list[tuple[str, Any, str]] = [
     ("mcp.jsonl", [{"timestamp": "t", "direction": "client->server", "message": RPC}], "MCP"),
     ("bare.jsonl", [RPC], "MCP traffic"),
     ("acp.jsonl", [{"direction": "client->agent", "message": ACP}], "ACP traffic"),
-    ("ag.json", json.dumps({"messages": [{"source": "u", "models_usage": None, "type": "T",
-                                          "content": "x"}], "stop_reason": "end"}), "AutoGen"),
     ("oc.json", json.dumps({"info": {"id": "ses_1", "projectID": "g", "directory": "/"},
                             "messages": [{"info": {"role": "user"}, "parts": []}]}), "OpenCode"),
     ("m.json", json.dumps({"message": {"role": "user", "content": [{"text": "x"}]}, "message_id": 0,

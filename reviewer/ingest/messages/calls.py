@@ -1,6 +1,7 @@
 """Calls as chat APIs list them: OpenAI's function, custom and legacy calls, and flat ones
 (LangChain, AgentDojo, pi, AutoGen)."""
 
+from functools import lru_cache
 from typing import Any
 
 from reviewer.ingest.account import Account
@@ -13,6 +14,14 @@ GIVEN = (
 """Members that may hold what a call is given, in the order they are looked for."""
 _NAMED = ("name", "toolName", "tool_name", "tool", "recipient_name")
 _OWN = frozenset(("id", "call_id", "tool_call_id", "toolCallId", "type", "error", *ANNOTATIONS))
+
+
+_WITH_FUNCTION = _OWN | {"function"}
+
+
+@lru_cache(maxsize=256)
+def _taken(name: str, member: str) -> frozenset[str]:
+    return _OWN | {name, member}
 
 
 def given(value: dict[str, Any], *names: str) -> tuple[str, Any]:
@@ -35,7 +44,7 @@ def call_of(value: Any, account: Account) -> Part | None:
     if isinstance(function, str) and function.lstrip()[:1] in ("{", "["):
         return None  # no name: a call as JSON text
     if isinstance(function, dict):
-        account.read(value, _OWN | {"function"}, strict=True)
+        account.read(value, _WITH_FUNCTION, strict=True)
         return _named(value, function, account)
     if isinstance(custom, dict):
         account.read(value, _OWN | {"custom"}, strict=True)
@@ -52,7 +61,7 @@ def call_of(value: Any, account: Account) -> Part | None:
 def _named(value: dict[str, Any], named: dict[str, Any], account: Account) -> Part:
     name = next((one for one in _NAMED if one in named), "name")
     member, arguments = given(named)
-    account.read(named, {*_OWN, name, member}, strict=True)
+    account.read(named, _taken(name, member), strict=True)
     account.whole(arguments)
     own = first(value, "id", "call_id", "tool_call_id", "toolCallId")
     return Part("call", arguments, own, text_of(named.get(name)), None, value)

@@ -27,18 +27,16 @@ def whole_messages(messages: list[Any], account: Account) -> Iterator[Any]:
 
 def _chunk(message: Any) -> str:
     """The id of a chunk; empty for a message that is whole."""
-    found = plain(message, Account())
-    if found is None:
+    if not isinstance(message, dict):
         return ""
-    path = message.get("id")
-    kinds = (
-        message.get("type"),
-        found[1].get("type"),
-        path[-1] if isinstance(path, list) and path else "",
-    )
-    chunked = any(isinstance(kind, str) and kind.endswith("Chunk") for kind in kinds)
-    own = found[1].get("id")
-    return own if chunked and isinstance(own, str) else ""
+    held = message.get("kwargs", message.get("data", message))
+    kinds = [message.get("type"), held.get("type") if isinstance(held, dict) else None]
+    if isinstance(path := message.get("id"), list):
+        kinds += path[-1:]
+    if not any(isinstance(kind, str) and kind.endswith("Chunk") for kind in kinds):
+        return ""
+    own = held.get("id") if isinstance(held, dict) else None
+    return own if isinstance(own, str) else ""
 
 
 def _together(own: str, pieces: list[dict[str, Any]]) -> dict[str, Any]:

@@ -21,13 +21,32 @@ _LANGCHAIN = frozenset(
     )
 )
 _AUTOGEN_QUIET = ("ToolCallSummaryMessage", "ThoughtEvent", "MemoryQueryEvent")
-_BOOKKEEPING = (
-    *("id", "name", "type", "role", "content", "refusal", "tool_call_id", "toolCallId", "parts"),
-    *("status", "is_error", "isError", "error", "toolName", "created_at", "response_metadata"),
-    *("usage_metadata", "usage", "author", "source", "from", "value", "reasoning_content"),
-    *("reasoning", "thinking", "thought", "stop_reason", "finish_reason", "model", "timestamp"),
+_BOOKKEEPING = frozenset(
+    (
+        *(
+            "id",
+            "name",
+            "type",
+            "role",
+            "content",
+            "refusal",
+            "tool_call_id",
+            "toolCallId",
+            "parts",
+        ),
+        *("status", "is_error", "isError", "error", "toolName", "created_at", "response_metadata"),
+        *("usage_metadata", "usage", "author", "source", "from", "value", "reasoning_content"),
+        *("reasoning", "thinking", "thought", "stop_reason", "finish_reason", "model", "timestamp"),
+    )
 )
 """Members of a message that are read, or are no act: names, times, thoughts, counts."""
+_CALL_MEMBERS = frozenset(
+    (
+        *("tool_calls", "toolCalls", "function_call", "tool_call_chunks", "invalid_tool_calls"),
+        *("additional_kwargs", "toolInvocations"),
+    )
+)
+_ANSWER = _BOOKKEEPING | {"artifact"}
 _LISTS = ("tool_calls", "toolCalls")
 
 
@@ -113,6 +132,11 @@ def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
 
 
 def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
+    said = held.get("content")
+    plain_text = isinstance(said, str) and held.keys() <= _BOOKKEEPING
+    if plain_text and name != "function_call" and not (held.get("refusal") or held.get("parts")):
+        account.read(held, _BOOKKEEPING)
+        return [Part("text", said)] if said else []
     names = set(_BOOKKEEPING)
     parts, content = _content(held, names, account)
     refusal = held.get("refusal")
@@ -120,7 +144,8 @@ def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
         parts.append(Part("text", refusal))
     if name == "function_call" and isinstance(content, str):  # the role of a dialect of ShareGPT
         parts = _as_call(content)
-    _calls(held, parts, names, account)
+    if any(held.get(name) for name in held.keys() & _CALL_MEMBERS):
+        _calls(held, parts, names, account)
     account.read(held, names)
     return parts
 
@@ -149,8 +174,10 @@ def _calls(held: dict[str, Any], parts: list[Part], names: set[str], account: Ac
     extra = held.get("additional_kwargs")
     more = extra if isinstance(extra, dict) else {}
     inner: set[str] = set()
-    for holder, taken in ((held, names), (more, inner)):
+    for holder, taken in ((held, names), (more, inner)) if more else ((held, names),):
         for name in _LISTS:
+            if not holder.get(name):
+                continue
             found = calls_of(holder.get(name), account)
             if found is not None:
                 taken.add(name)
@@ -161,11 +188,11 @@ def _calls(held: dict[str, Any], parts: list[Part], names: set[str], account: Ac
     if inner:
         account.read(more, inner)
         names.add("additional_kwargs")
-    chunks = calls_of(held.get("tool_call_chunks"), account)
+    chunks = calls_of(held.get("tool_call_chunks") or None, account)
     if chunks is not None:
         names.add("tool_call_chunks")
         _once(parts, chunks)
-    invalid = calls_of(held.get("invalid_tool_calls"), account)
+    invalid = calls_of(held.get("invalid_tool_calls") or None, account)
     if invalid is not None:
         names.add("invalid_tool_calls")
         _once(parts, [one._replace(status="error", certain=False) for one in invalid])
@@ -207,8 +234,7 @@ def _answer(held: dict[str, Any], account: Account) -> list[Part]:
     if isinstance(listed, list) and any(_names_call(one) for one in listed):
         account.read(held, _BOOKKEEPING)
         return parts_of(listed, account) or []
-    names = {*_BOOKKEEPING, "artifact"}
-    account.read(held, names)
+    account.read(held, _ANSWER)
     account.whole(content, held.get("error"), held.get("parts"))
     error = held.get("error")
     failed = (

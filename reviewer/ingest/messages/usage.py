@@ -10,9 +10,14 @@ _BEDROCK = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteIn
 
 def usage_of(usages: Sequence[Any]) -> dict[str, int] | None:
     """Token counts of several answers together; None when no answer says any."""
+    return together([tokens_of(usage) for usage in usages])
+
+
+def together(counted: Sequence[dict[str, int] | None]) -> dict[str, int] | None:
+    """The sum of token counts; None when none is known."""
     counts: dict[str, int] = {}
-    for usage in usages:
-        for name, number in (tokens_of(usage) or {}).items():
+    for tokens_known in counted:
+        for name, number in (tokens_known or {}).items():
             counts[name] = counts.get(name, 0) + number
     return counts or None
 

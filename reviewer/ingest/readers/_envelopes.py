@@ -7,7 +7,7 @@ from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.messages import is_message
 
 LISTS = ("messages", "conversation", "conversations", "contents", "input", "prompt")
-_MOST_LOOKED_AT = 40
+_MOST_LOOKED_AT = 8
 _REQUESTS = ("request", "req", "request_body", "requestBody", "body")
 _ANSWERS = ("response", "res", "output", "answer", "completion", "response_body")
 

@@ -10,9 +10,10 @@ from typing import Any
 from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
-from reviewer.ingest.messages import Teller, tokens_of, usage_of
+from reviewer.ingest.messages import Teller, tokens_of
 from reviewer.ingest.messages.chunks import whole_messages
 from reviewer.ingest.messages.turns import plain
+from reviewer.ingest.messages.usage import together
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.source import Source
 
@@ -101,13 +102,17 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
 def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, int]]:
     """Take messages; answers the models that spoke and the tokens they counted."""
     models: list[str] = []
-    usages: list[Any] = []
+    counted: list[dict[str, int] | None] = []
     teller.account.every(thread)
     for message in whole_messages(thread, teller.account):
-        found = plain(message, Account())
-        about = found[1].get("response_metadata") if found else None
-        if isinstance(about, dict) and about.get("model_name"):
-            models.append(str(about["model_name"]))
-        usages.append(found[1].get("usage_metadata") if found else None)
-        teller.say(message, tokens=tokens_of(usages[-1]))
-    return models, usage_of(usages) or {}
+        counts = None
+        if isinstance(message, dict):
+            held = message.get("kwargs", message.get("data", message))
+            held = held if isinstance(held, dict) else message
+            about, usage = held.get("response_metadata"), held.get("usage_metadata")
+            if isinstance(about, dict) and about.get("model_name"):
+                models.append(str(about["model_name"]))
+            if usage:
+                counted.append(counts := tokens_of(usage))
+        teller.say(message, tokens=counts)
+    return models, together(counted) or {}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from reviewer.ingest import unsupported
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
 from reviewer.ingest.messages import Teller, is_message, tokens_of, usage_of
@@ -40,6 +41,8 @@ class OpenAIChatReader:
     dialect = ""
 
     def sniff(self, head: Head) -> bool:
+        if not self.dialect and unsupported.tool(head):
+            return False  # messages of a tool that keeps more than messages
         found = self.messages(head.value) or self.messages(head.first)
         if not found and is_message(head.value):
             found = list(head.lines()) if isinstance(head.value, dict) else []
