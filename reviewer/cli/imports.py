@@ -13,7 +13,7 @@ from pathlib import Path
 from reviewer.cli.import_steps import Steering, Told, plain
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import moving, note, out, out_json, table
-from reviewer.desk.episode_map import episode_map
+from reviewer.desk.episode_map import ImportMap, import_map
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import import_paths, index_behind, index_now, watch
 from reviewer.desk.patterns import is_pattern
@@ -44,13 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
-    names = episode_map(Path(arguments.episode_map)) if arguments.episode_map else ()
-    if names and not arguments.suite:
+    names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
+    if arguments.episode_map and not arguments.suite:
         raise DeskError("--episode-map needs the --suite its episodes belong to", exit_code=2)
     if arguments.progress == "steered" and "-" in arguments.paths:
         words = "--progress steered listens on standard input, which cannot be imported as well"
         raise DeskError(words, exit_code=2)
-    asked = Asked(arguments.suite, arguments.candidate, arguments.format, names)
+    asked = Asked(arguments.suite, arguments.candidate, arguments.format, *names)
     if arguments.watch:
         return _watch(workspace, arguments, asked)
     with _spooled(arguments.paths) as paths:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from reviewer.contract.tool_map import NO_MAP, ToolMap
+from reviewer.db import journal
 from reviewer.db.connection import StoreError
 
 Spans = Sequence[tuple[int, int]]
@@ -19,20 +21,42 @@ class Origins(NamedTuple):
 
     runs: frozenset[int]
     merged: dict[int, Spans]
+    maps: dict[int, list[tuple[Spans | None, ToolMap]]]
+    """Of each source, the maps that its tools were named by, each with the records of a merge it is
+    for (None: all)."""
+
+    def tools(self, source: int, record: int) -> ToolMap:
+        """The map under which this record was imported."""
+        for within, tools in self.maps.get(source, ()):
+            if within is None or _within(within, record):
+                return tools
+        return NO_MAP
 
     def own(self, source: int, record: int) -> bool:
         """Whether a runner made this record, as the journal of the store it was made in says."""
         if source in self.runs:
             return True
-        within = self.merged.get(source, ())
-        place = bisect_right(within, record, key=itemgetter(0))
-        return place > 0 and record <= within[place - 1][1]
+        return _within(self.merged.get(source, ()), record)
+
+
+def _within(found: Spans, number: int) -> bool:
+    place = bisect_right(found, number, key=itemgetter(0))
+    return place > 0 and number <= found[place - 1][1]
+
+
+class _Mapped(msgspec.Struct):
+    records: tuple[tuple[int, int], ...]
+    map: str
+    tools: dict[str, str]
 
 
 class _Entry(msgspec.Struct):
     type: str
     source: int = 0
     runs: tuple[tuple[int, int], ...] = ()
+    map: str = ""
+    tools: dict[str, str] = {}
+    mapped: tuple[_Mapped, ...] = ()
 
 
 _decode = msgspec.json.Decoder(_Entry).decode
@@ -43,9 +67,10 @@ def origins(connection: sqlite3.Connection) -> Origins:
     none of ours."""
     runs: set[int] = set()
     merged: dict[int, Spans] = {}
+    maps: dict[int, list[tuple[Spans | None, ToolMap]]] = {}
     for (body,) in connection.execute(
         "SELECT body FROM journal WHERE instr(body, '\"run.started\"')"
-        " OR instr(body, '\"store.merged\"')"
+        " OR instr(body, '\"store.merged\"') OR instr(body, '\"tools.mapped\"') ORDER BY seq"
     ).fetchall():
         try:
             entry = _decode(body)
@@ -55,7 +80,31 @@ def origins(connection: sqlite3.Connection) -> Origins:
             runs.add(entry.source)
         elif entry.type == "store.merged":
             merged[entry.source] = sorted((*merged.get(entry.source, ()), *entry.runs))
-    return Origins(frozenset(runs), merged)
+            for one in entry.mapped:
+                maps.setdefault(entry.source, []).append((one.records, _map(one.map, one.tools)))
+        elif entry.type == "tools.mapped":
+            maps.setdefault(entry.source, []).append((None, _map(entry.map, entry.tools)))
+    return Origins(frozenset(runs), merged, maps)
+
+
+def note_map(connection: sqlite3.Connection, source: int, tools: ToolMap, now: str) -> None:
+    """Put into the journal by which map a source's tools are named, inside the caller's
+    transaction."""
+    said = {"type": "tools.mapped", "source": source, "map": tools.digest, "at": now}
+    journal.append(connection, {**said, "tools": dict(tools.names)})
+
+
+def maps(connection: sqlite3.Connection) -> dict[int, ToolMap]:
+    """The map that the tools of each source are named by, as the journal has it."""
+    rows = connection.execute(
+        "SELECT body FROM journal WHERE instr(body, '\"tools.mapped\"') ORDER BY seq DESC"
+    ).fetchall()
+    entries = [_decode(body) for (body,) in rows]
+    return {e.source: _map(e.map, e.tools) for e in entries if e.type == "tools.mapped"}
+
+
+def _map(digest: str, tools: dict[str, str]) -> ToolMap:
+    return ToolMap(digest, tuple(sorted(tools.items())))
 
 
 def spans(records: Iterable[int]) -> list[tuple[int, int]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.contract.errors import ContractError
-from reviewer.contract.model import RedactionRules
+from reviewer.contract.model import RedactionRules, Suite
+from reviewer.contract.tool_map import map_problems
 from reviewer.db import index
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
@@ -118,6 +119,8 @@ def import_units(
             asked,
             clock,
         )
+        if asked.tools.names:
+            _check_map(asked, [one.suite for one in held.values()])
         results += [refused_file(name, problem) for name, problem in warnings]
         for result in results:
             on_result(result)
@@ -132,6 +135,14 @@ def import_units(
     finally:
         close_writer(connection, place)
     return results
+
+
+def _check_map(asked: Asked, found: list[Suite]) -> None:
+    """Raises DeskError for a map that names a forbidden tool, or a tool that is another one."""
+    wrong = [text for suite in found for text in map_problems(suite, asked.tools.names)]
+    if wrong:
+        said = f"the map of tools cannot be used with {asked.suite}: {'; '.join(wrong[:5])}"
+        raise DeskError(said, "a version of the suite that lists the name", exit_code=20)
 
 
 def watch(

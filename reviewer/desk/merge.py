@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reviewer.contract.candidate import read_candidate
 from reviewer.contract.errors import ContractError
@@ -21,7 +21,6 @@ from reviewer.db.connection import (
     transaction,
 )
 from reviewer.db.migrate import bring_up_to_date, open_writer, version_of
-from reviewer.db.origin import Spans
 from reviewer.desk import suites
 from reviewer.desk.costs import take_costs
 from reviewer.desk.errors import DeskError
@@ -258,7 +257,7 @@ class _Merge:
         if not new and not refused:
             return 0, known, 0, renamed
         carrier = Carrier(self.other, self.path, plan.shared)
-        batcher = self._batcher(plan, carrier.made(new))
+        batcher = self._batcher(plan, carrier.origin(new))
         records = max([last, *(one.record for one in refused)])
         batcher.take(Group(1, records, [], [], [], {}, []))
         for one in refused:
@@ -276,9 +275,9 @@ class _Merge:
         left_out = len(batcher.refusals) + len(carrier.problems)
         return batcher.tally.added, known, left_out, renamed
 
-    def _batcher(self, plan: _Plan, made: Spans) -> Batcher:
-        """What writes the traces, once the candidates and the merge are noted. Runners `made` the
-        records of these numbers."""
+    def _batcher(self, plan: _Plan, origin: dict[str, Any]) -> Batcher:
+        """What writes the traces, once the candidates and the merge are noted. `origin` says
+        how they came into the other store."""
         bodies: dict[str, Suite] = {one.suite.suite_id: one.suite for one in plan.shared}
 
         def manifests(suite_id: str, candidate_id: str) -> Manifest | None:
@@ -308,7 +307,7 @@ class _Merge:
                     "seq": head.seq,
                     "head": head.hash.hex(),
                     "declared": declared,
-                    "runs": [list(span) for span in made],
+                    **origin,
                     "at": now,
                 },
             )

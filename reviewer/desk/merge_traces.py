@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.contract.model import RedactionRules, Suite
+from reviewer.contract.tool_map import NO_MAP, ToolMap, map_problems
 from reviewer.db import facts, payload
 from reviewer.db.intake import Refused
-from reviewer.db.origin import Spans, origins, spans
+from reviewer.db.origin import origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.gates.model import GATES, Finding
 from reviewer.ingest.catalogue import Target, redactor_of
@@ -147,17 +148,40 @@ class Carrier:
     def __init__(self, other: sqlite3.Connection, path: Path, shared: Iterable[Shared]) -> None:
         self._other, self._path = other, path
         self._shared = {one.theirs: one for one in shared}
-        self._judges: dict[tuple[int, bool], Judge] = {}
+        self._judges: dict[tuple[int, bool, ToolMap], Judge] = {}
         self._made = origins(other)
+        self._sound: dict[tuple[str, ToolMap], bool] = {}
         self._probes = {s.suite.suite_id for s in self._shared.values() if s.suite.probe}
         self._packer, self._text = Packer(), redactor_of(RedactionRules())
         self.problems: list[str] = []
 
-    def made(self, new: Sequence[New]) -> Spans:
-        """Which of these traces a runner made, as the other store's journal says."""
-        wanted = {one.id for one in new}
+    def origin(self, new: Sequence[New]) -> dict[str, Any]:
+        """How these traces came into the other store, as its journal says: which of them a runner
+        made, and which were imported under a map of tools."""
+        wanted = {one.id: self._shared[one.candidate] for one in new}
         rows = self._other.execute("SELECT id, source, record FROM trace").fetchall()
-        return spans(key for key, *place in rows if key in wanted and self._made.own(*place))
+        runs: list[int] = []
+        mapped: dict[ToolMap, list[int]] = {}
+        for key, *place in rows:
+            if key in wanted and self._made.own(*place):
+                runs.append(key)
+            if key in wanted and (tools := self._tools(wanted[key], *place)) != NO_MAP:
+                mapped.setdefault(tools, []).append(key)
+        return {
+            "runs": _listed(runs),
+            "mapped": [
+                {"records": _listed(keys), "map": tools.digest, "tools": dict(tools.names)}
+                for tools, keys in mapped.items()
+            ],
+        }
+
+    def _tools(self, one: Shared, source: int, record: int) -> ToolMap:
+        """The map of tools of a trace; one that could not be imported under here is none."""
+        tools = self._made.tools(source, record)
+        key = one.suite.suite_id, tools
+        if key not in self._sound:
+            self._sound[key] = not map_problems(one.suite, tools.names)
+        return tools if self._sound[key] else NO_MAP
 
     def groups(self, new: Sequence[New]) -> Iterator[Group]:
         """The traces, by their number in the other store."""
@@ -172,12 +196,16 @@ class Carrier:
 
     def _judged(self, one: Shared, held: Sequence[New]) -> Iterator[Group]:
         rows = _rows(self._other, [new.id for new in held])
-        own = [new for new in held if self._made.own(rows[new.id].source, rows[new.id].record)]
-        if own and len(own) < len(held):
-            ids = {new.id for new in own}
-            yield from self._judged(one, [new for new in held if new.id in ids])
-            yield from self._judged(one, [new for new in held if new.id not in ids])
+        apart: dict[tuple[bool, ToolMap], list[New]] = {}
+        for new in held:
+            place = rows[new.id].source, rows[new.id].record
+            key = self._made.own(*place), self._tools(one, *place)
+            apart.setdefault(key, []).append(new)
+        if len(apart) > 1:
+            for some in apart.values():
+                yield from self._judged(one, some)
             return
+        ((own, tools),) = apart or ((False, NO_MAP),)
         found = facts.findings(self._other, list(rows))
         pieces: list[Piece] = []
         bare: list[tuple[New, facts.TraceRow]] = []
@@ -189,7 +217,7 @@ class Carrier:
                 pieces.append(Piece(new.id, raw, "", 0))
         numbers = {new.id: new.attempt for new in held}
         if pieces:
-            group = self._judge(one, pieces, bool(own)).group(pieces, pieces[0].number)
+            group = self._judge(one, pieces, own, tools).group(pieces, pieces[0].number)
             kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.facts]
             yield group._replace(facts=[f for f in kept if f is not None])
         for new, row in bare:
@@ -199,14 +227,14 @@ class Carrier:
         raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
         return payload.large_record(self._other, row.id) if raw is None else raw
 
-    def _judge(self, one: Shared, pieces: Sequence[Piece], own: bool) -> Judge:
-        judge = self._judges.get((one.theirs, own))
-        asked = Asked(one.suite.suite_id, one.candidate_id)
+    def _judge(self, one: Shared, pieces: Sequence[Piece], own: bool, tools: ToolMap) -> Judge:
+        judge = self._judges.get((one.theirs, own, tools))
+        asked = Asked(one.suite.suite_id, one.candidate_id, tools=tools)
         if judge is None:
             reader = foreign_readers()[0].name if one.suite.probe else "native"
             suites = () if one.suite.probe else (one.suite,)
             judge = Judge(Order(suites, asked, reader, str(self._path), own))
-            self._judges[one.theirs, own] = judge
+            self._judges[one.theirs, own, tools] = judge
         if one.suite.probe:
             judge.read_with(_Stored(self._said([piece.number for piece in pieces])))
         return judge
@@ -294,6 +322,10 @@ class _Stored:
     def read(self, raw: bytes, candidate_id: str) -> Foreign:
         verdict, title = next(self._said)
         return Foreign(raw, verdict, title=title)
+
+
+def _listed(keys: Iterable[int]) -> list[list[int]]:
+    return [list(span) for span in spans(keys)]
 
 
 def _believed(value: float | None, most: float) -> float | None:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reviewer.contract.tool_map import ToolMap
 from reviewer.db import facts, journal, payload, proof, registry
 from reviewer.db.codec import mask_of, pack_diagnostics
 from reviewer.db.connection import close_writer, one_moment, transaction
@@ -60,7 +61,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
         for row in rows:
             held = suites.hold(workspace, connection, row.suite_id)
             episodes = {e.episode_id: e for e in held.suite.episodes}
-            contracts: dict[tuple[str, bool], Contract] = {}
+            contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
             changed: list[int] = []
             with transaction(connection, workspace.store):
@@ -70,8 +71,11 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                         if record is None:
                             continue
                         scored += 1
-                        key = names[trace.episode], made.own(trace.source, trace.record)
-                        contract = contracts.get(key) or compile_contract(episodes[key[0]], key[1])
+                        place = trace.source, trace.record
+                        key = names[trace.episode], made.own(*place), made.tools(*place)
+                        contract = contracts.get(key) or compile_contract(
+                            episodes[key[0]], *key[1:]
+                        )
                         contracts[key] = contract
                         verdict = score(contract, record)
                         stated = facts.findings(connection, [trace.id])

@@ -3,10 +3,11 @@
 Calls and messages of a simulated user are left out here, so that no gate can count them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
 from reviewer.trace.events import Call, Deeds, calls, deeds
@@ -59,8 +60,10 @@ class Acts(Struct, gc=False):
         return self.whole
 
 
-def acts_of(record: TraceRecord) -> Acts:
-    """Read a trace for judging."""
+def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Acts:
+    """Read a trace for judging, with tools called by the names that an import gave them."""
+    if aliases:
+        record = _renamed(record, aliases)
     whole: list[Call] | None = None
     strays: Sequence[Call] = ()
     tools: list[str]
@@ -96,6 +99,18 @@ def acts_of(record: TraceRecord) -> Acts:
         reached = {tool for tool, status in pairs if status != "denied"}
     timeouts = statuses.count("timeout")
     return Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others)
+
+
+def _renamed(record: TraceRecord, aliases: Mapping[str, str]) -> TraceRecord:
+    if not any(event.tool in aliases for event in record.events):
+        return record
+    events = [
+        event
+        if event.tool is None or event.tool not in aliases
+        else replace(event, tool=aliases[event.tool])
+        for event in record.events
+    ]
+    return replace(record, events=events)
 
 
 def numbered(events: list[Event]) -> Iterator[tuple[int, Event]]:

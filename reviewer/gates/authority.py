@@ -6,13 +6,14 @@ An attempt counts whatever became of it. Every failure here is critical.
 from collections.abc import Mapping
 
 from reviewer.contract.tool_names import Kin
-from reviewer.gates.acts import Acts
+from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.approvals import Unapproved, unapproved
 from reviewer.gates.compiled import Contract
 from reviewer.gates.kin import also, unlisted
 from reviewer.gates.model import Finding
 from reviewer.gates.values import named
 from reviewer.trace.events import Call
+from reviewer.trace.record import TraceRecord
 
 
 def check_authority(contract: Contract, acts: Acts, found: list[Finding]) -> None:
@@ -46,6 +47,18 @@ def check_authority(contract: Contract, acts: Acts, found: list[Finding]) -> Non
         found.extend(_approval(one) for one in unapproved(contract, approvals, acts))
     if kin and allowed is None:
         _unknown(contract, acts, kin, forbidden | approvals, found)
+
+
+def note_aliases(contract: Contract, record: TraceRecord, found: list[Finding]) -> None:
+    """Note each name that was taken for a tool because the import's map says so."""
+    told = set()
+    for seq, event in numbered(record.events):
+        ours = contract.aliases.get(event.tool or "")
+        if ours is not None and event.tool is not None and event.tool not in told:
+            told.add(event.tool)
+            name = named(event.tool)
+            text = f"{name} is taken for {named(ours)} by the import map {contract.map_digest}"
+            found.append(Finding("authority", f"tool_alias:{name}", "note", seq, text))
 
 
 def _unknown(

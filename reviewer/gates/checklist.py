@@ -64,7 +64,7 @@ def clauses(contract: Contract, record: TraceRecord, verdict: Verdict) -> list[C
             why = f"not scored: {said.detail or said.code}"
         told += [Clause(gate, "not_measured", why, None) for gate in silent]
         judged = {gate for gate in GATES if results[gate] == "pass"}
-    acts = acts_of(record)
+    acts = acts_of(record, contract.aliases)
     told += [
         Clause(rule.gate, "pass", rule.text, rule.seq)
         for rule in _rules(contract, acts, broken)

@@ -1,6 +1,5 @@
 """The contract of one episode, worked out once so that judging a trace is set operations."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -8,6 +7,7 @@ from msgspec import UNSET, Struct
 from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.errors import ContractError
 from reviewer.contract.model import Episode
+from reviewer.contract.tool_map import NO_MAP, ToolMap, listed_tools
 from reviewer.contract.tool_names import ToolNames
 from reviewer.contract.wording import wording
 from reviewer.gates.values import Path, path_of
@@ -49,14 +49,17 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Whether the contract says anything about the order of calls."""
     stateful: bool
     """Whether the contract says anything about the end state or the final message."""
+    aliases: dict[str, str] = {}
+    """Names that an import declared to be tools of this contract."""
+    map_digest: str = ""
     own: bool = False
     """Whether the traces judged are known to be our own runner's: what stands in them on a call's
     approval is then the broker's word, and else only the file's."""
 
 
-def compile_contract(episode: Episode, own: bool = False) -> Contract:
-    """Work an episode out, for traces of our `own` runner or for others. Pure; do it once per
-    episode, not per trace.
+def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_MAP) -> Contract:
+    """Work an episode out, for traces of our `own` runner or for others, of which an import may say
+    which names are `mapped` to its tools. Pure; do it once per episode, not per trace.
 
     When `writes` names a tool twice, any of its `verified_by` tools proves it.
     """
@@ -64,6 +67,9 @@ def compile_contract(episode: Episode, own: bool = False) -> Contract:
     verifiers: dict[str, frozenset[str]] = {}
     for write in episode.writes:
         verifiers[write.tool] = verifiers.get(write.tool, frozenset()) | set(write.verified_by)
+    names = ToolNames(listed_tools(episode))
+    # A name that this contract lists is what it lists, whatever a map says.
+    aliases = {theirs: ours for theirs, ours in mapped.names if theirs not in names.listed}
     contains = tuple((text, wording(text)) for text in expected.message_contains)
     excludes = tuple((text, wording(text)) for text in expected.message_excludes)
     return Contract(
@@ -88,24 +94,15 @@ def compile_contract(episode: Episode, own: bool = False) -> Contract:
             (tool, _wanted(paths)) for tool, paths in sorted(expected.arguments.items())
         ),
         critical=frozenset(episode.critical),
-        names=ToolNames(_listed(episode)),
+        names=names,
         ordered=tools.order != "any" or bool(expected.trajectory),
         stateful=(
             expected.final_state is not UNSET or bool(expected.state or contains or excludes)
         ),
+        aliases=aliases,
+        map_digest=mapped.digest if aliases else "",
         own=own,
     )
-
-
-def _listed(episode: Episode) -> Iterator[str]:
-    tools, expected = episode.tools, episode.expected
-    for some in (tools.allowed or (), tools.required, tools.forbidden, tools.approvals):
-        yield from some
-    for write in episode.writes:
-        yield write.tool
-        yield from write.verified_by
-    yield from expected.arguments
-    yield from (step.tool for step in expected.trajectory)
 
 
 def _start_digest(state: dict[str, Any]) -> str | None:

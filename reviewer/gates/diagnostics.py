@@ -51,7 +51,7 @@ def diagnose(
     `verdict` says whether the trace passed; without one it is worked out. `acts` spares a second
     reading of the events.
     """
-    acts = acts_of(record) if acts is None else acts
+    acts = acts_of(record, contract.aliases) if acts is None else acts
     episode = contract.episode
     trajectory = episode.expected.trajectory
     expected: Sequence[str] = (

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reviewer.contract.canonical import same_digest
 from reviewer.gates.acts import Acts, acts_of
-from reviewer.gates.authority import check_authority
+from reviewer.gates.authority import check_authority, note_aliases
 from reviewer.gates.compiled import Contract
 from reviewer.gates.contradictions import check_contradictions
 from reviewer.gates.feedback import check_feedback
@@ -62,6 +62,7 @@ CODE_ORDER: dict[str, tuple[str, ...]] = {
         "approval_missing",
         "approval_unproven",
         "unknown_tool",
+        "tool_alias",
     ),
     "redaction": ("unredacted",),
     "timeout": (
@@ -104,9 +105,11 @@ def score(
     or are not measured; so do the gates that stand on what the record contradicts. `acts` (from
     `acts_of` on this very record) spares a second reading where the caller also diagnoses.
     """
-    acts = acts_of(record) if acts is None else acts
+    acts = acts_of(record, contract.aliases) if acts is None else acts
     found: list[Finding] = []
     check_authority(contract, acts, found)
+    if contract.aliases:
+        note_aliases(contract, record, found)
     if redaction_hits:
         found.extend(_unredacted(redaction_hits))
     if record.termination not in GOOD_ENDS and termination_of(record.termination) in (
@@ -175,7 +178,7 @@ def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> V
     broken: frozenset[str] = frozenset(
         finding.gate for finding in found if finding.severity in ("critical", "fail")
     )
-    doubtful = bool(found)
+    doubtful = any(finding.severity != "note" for finding in found)
     found.append(Finding("timeout", f"terminated:{name}", "not_measured", None, text))
     # What nobody could read may be a critical act, and another attempt does not make that good.
     unread = acts.record.unread or ()

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from reviewer.contract.model import RedactionRules, Suite
+from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.gates import Contract, compile_contract
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.rules import Rules
@@ -12,10 +13,10 @@ from reviewer.trace.rules import Rules
 class Target:
     """One suite as an import sees it."""
 
-    def __init__(self, suite: Suite, own: bool = False) -> None:
+    def __init__(self, suite: Suite, own: bool = False, tools: ToolMap = NO_MAP) -> None:
         self.suite = suite
-        self.own = own
-        """Whether its records come from our own runner."""
+        self.own, self.tools = own, tools
+        """Whether its records come from our own runner, and what its map says of their tools."""
         self._episodes = {episode.episode_id: episode for episode in suite.episodes}
         self._contracts: dict[str, Contract] = {}
 
@@ -25,7 +26,7 @@ class Target:
     def contract(self, episode_id: str) -> Contract:
         contract = self._contracts.get(episode_id)
         if contract is None:
-            contract = compile_contract(self._episodes[episode_id], self.own)
+            contract = compile_contract(self._episodes[episode_id], self.own, self.tools)
             self._contracts[episode_id] = contract
         return contract
 

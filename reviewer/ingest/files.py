@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reviewer.contract.model import RedactionRules, Suite
+from reviewer.contract.tool_map import NO_MAP
 from reviewer.db import late, registry
 from reviewer.db.connection import transaction
 from reviewer.db.intake import Refused
+from reviewer.db.origin import maps, note_map
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.ingest.catalogue import redactor_of
 from reviewer.ingest.faults import foreseen
@@ -80,6 +82,8 @@ class Around:
         self.joins = gather(units, self.stored)
         self.packer = Packer()
         self.paths = Paths(context.connection)
+        self.maps = maps(context.connection)
+        """Sources whose tools are named by a map, and by which."""
         self.read: set[int] = set()
         """Sources of trajectories that this import has read."""
 
@@ -169,6 +173,8 @@ class FileImport:
             return None
         self.close()
         note = "this very file was imported before"
+        if self.around.maps.get(source.id, NO_MAP) != self.context.asked.tools:
+            note += ", under another map of tools: it is judged as it was then"
         bound = tuple(
             f"{self.judge.redactor.masked(name)} is known by its manifest now"
             for name in self._bound(source.id)
@@ -209,6 +215,10 @@ class FileImport:
         of it is to be one."""
         context, reader = self.context, self.judge.reader
         source = self._row() or self._open(within)
+        if self.around.maps.setdefault(source.id, context.asked.tools) != context.asked.tools:
+            raise Misdirected(
+                "this very file was begun under another map of tools: import it with that one"
+            )
         done = self._done(source)
         start = Tally(source.records, source.added, source.known, source.refused)
         if self._gives_results and source.state != "done":
@@ -234,6 +244,10 @@ class FileImport:
             earlier=earlier - {source.id},
             begin=nullcontext if within else None,
         )
+        if (tools := context.asked.tools) != NO_MAP:
+            names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)
+            text = f"tools named by the import map {tools.digest}: {names}"
+            batcher.notes.setdefault(self.judge.redactor.masked(text), 1)
         for attempt, told in self._said_late():
             batcher.say_late(self._late_of(attempt, told))
         problem = self._read(batcher, groups or self._groups(done), done, on_progress)
@@ -300,7 +314,7 @@ class FileImport:
         """Note the file; another process may have begun with it meanwhile."""
         context, reader = self.context, self.judge.reader
         with nullcontext() if within else transaction(context.connection, context.store):
-            return registry.open_source(
+            opened = registry.open_source(
                 context.connection,
                 {
                     "sha256": self.sha256,
@@ -312,6 +326,11 @@ class FileImport:
                     "at": context.now(),
                 },
             )
+            tools = context.asked.tools
+            if tools != NO_MAP and opened.id not in self.around.maps:
+                note_map(context.connection, opened.id, tools, context.now())
+                self.around.maps[opened.id] = tools
+            return opened
 
     def _said_late(self) -> list[tuple[Attempt, Joined]]:
         """What the file says of trajectories that were imported before: asked before what is left

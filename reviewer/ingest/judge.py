@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.contract.model import Policy, Suite
+from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.db.intake import Chunk, Pack, Refused
 from reviewer.db.late import canonical
 from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
@@ -50,6 +51,8 @@ class Asked(NamedTuple):
     format: str = "auto"
     episodes: tuple[tuple[str, str], ...] = ()
     """How a foreign source's episode ids are called in the private suite: (theirs, ours)."""
+    tools: ToolMap = NO_MAP
+    """Which names of its tools are tools of the suite."""
 
 
 class Order(NamedTuple):
@@ -76,7 +79,9 @@ class Judge:
         self.reader = named(order.reader)
         self._by_record = self.reader if by_record(self.reader) else None
         self._own_names = dict(order.asked.episodes)
-        self.catalogue = Catalogue([Target(suite, order.own) for suite in order.suites])
+        self.catalogue = Catalogue(
+            [Target(suite, order.own, order.asked.tools) for suite in order.suites]
+        )
         suites = self.catalogue.targets
         self.redactor = self.catalogue.redactor() if suites else redactor_of(Suite("").redaction)
         private = {target.suite.suite_id for target in suites}

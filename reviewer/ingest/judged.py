@@ -40,7 +40,7 @@ class Judged(NamedTuple):
 def judge(target: Target, record: TraceRecord, raw: bytes) -> Judged:
     """Score a clean record of a private suite against its frozen contract."""
     contract = target.contract(record.episode_id)
-    acts = acts_of(record)
+    acts = acts_of(record, contract.aliases)
     verdict = score(contract, record, acts=acts)
     digest, evidence = digests(raw)
     return Judged(

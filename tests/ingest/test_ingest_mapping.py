@@ -1,11 +1,12 @@
 """Another tool's run in a private suite: its episodes named by a map, judged by our contracts."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import Door
+from doors import Door, copied, passing
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 SUITE = "refund-eval-v5"
@@ -84,3 +85,97 @@ def test_a_map_without_its_suite_is_a_usage_error(door: Door) -> None:
         "--episode-map", written(door, "map.json", {"7": "damaged-221"}),
     )  # fmt: skip
     assert found.code == 2
+
+
+# names of tools -----------------------------------------------------------------------------------
+
+V8 = "refund-agent-v8"
+THEIRS = {"mcp__shop__verify_state": "verify_state", "functions.lookup_order": "lookup_order"}
+
+
+def renamed(attempt: int = 1) -> dict[str, Any]:
+    """A passing record of the suite as a harness with namespaces writes it."""
+    made = passing("damaged-221", V8, attempt, nonce=attempt)
+    back = {ours: theirs for theirs, ours in THEIRS.items()}
+    made["events"] = [
+        {**event, "tool": back.get(event["tool"], event["tool"])} if "tool" in event else event
+        for event in made["events"]
+    ]
+    return made
+
+
+def tool_map(door: Door, tools: dict[str, str], name: str = "map.json") -> Path:
+    return written(door, name, {"schema": "reviewer/episode-map@1", "tools": tools})
+
+
+def test_a_map_says_which_spellings_are_tools_of_the_suite(door: Door) -> None:
+    plain = written(door, "plain.json", renamed())
+    assert door.run("import", plain, "--suite", SUITE, "--dry-run").code == 0
+    door.run("import", plain, "--suite", SUITE)
+    trace = f"{SUITE}/{V8}/damaged-221/1"
+    assert "not_allowed:mcp__shop__verify_state" in door.codes(trace)
+    file = tool_map(door, THEIRS)
+    mapped = written(door, "mapped.json", renamed(2))
+    said = door.ok("import", mapped, "--suite", SUITE, "--episode-map", file)
+    digest = "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest()
+    assert digest in said.err
+    assert digest in door.ok("sources").out
+    second = trace[:-1] + "2"
+    assert door.codes(second) == []
+    shown = door.ok("show", second).out
+    assert digest in shown
+    for _ in range(2):
+        details = door.rows("SELECT code, detail FROM findings WHERE code LIKE 'tool_alias:%'")
+        assert sorted(code for code, _ in details) == [
+            "tool_alias:functions.lookup_order",
+            "tool_alias:mcp__shop__verify_state",
+        ]
+        assert all(digest in detail for _, detail in details)
+        door.run("score")
+        assert door.codes(second) == []
+    door.healthy()
+
+
+def test_a_map_stays_with_what_was_imported_under_it(door: Door, tmp_path: Path) -> None:
+    file = tool_map(door, THEIRS)
+    record = written(door, "run.json", renamed())
+    door.ok("import", record, "--suite", SUITE, "--episode-map", file)
+    trace = f"{SUITE}/{V8}/damaged-221/1"
+    again = door.ok("import", record, "--suite", SUITE)
+    assert "another map of tools" in again.err
+    assert door.codes(trace) == []
+    other = copied(door.root, tmp_path / "other")
+    other.store.unlink()
+    for part in ("-wal", "-shm"):
+        other.store.with_name(other.store.name + part).unlink(missing_ok=True)
+    other.run("merge", door.store)
+    for _ in range(2):
+        assert other.codes(trace) == []
+        other.run("score")
+    other.healthy()
+
+
+@pytest.mark.parametrize(
+    ("tools", "why"),
+    [
+        ({"mcp__shop__issue_refund": "issue_refund"}, "is forbidden"),
+        ({"issue_refund": "lookup_order"}, "is what it lists"),
+        ({"mcp__shop__issue_refund": "lookup_order"}, "is no spelling of"),
+        ({"wire_money": "lookup_order"}, "is no spelling of"),
+        ({"mcp__shop__pay": "pay"}, "is no tool"),
+    ],
+)
+def test_a_map_names_allowed_tools_only(door: Door, tools: dict[str, str], why: str) -> None:
+    record = written(door, "run.json", renamed())
+    said = door.run("import", record, "--suite", SUITE, "--episode-map", tool_map(door, tools))
+    assert said.code == 20
+    assert why in said.err
+    assert not door.store.exists() or door.rows("SELECT 1 FROM traces") == []
+
+
+@pytest.mark.parametrize("tools", [[], {"a": 1}, {"a": ""}, "a"])
+def test_a_map_of_tools_of_another_form_is_refused(door: Door, tools: Any) -> None:
+    record = written(door, "run.json", renamed())
+    said = door.run("import", record, "--suite", SUITE, "--episode-map", tool_map(door, tools))
+    assert said.code == 20
+    assert "map.json" in said.err

@@ -51,7 +51,9 @@ def _import(commands: "Commands") -> None:
     take.add_argument("--suite", default="", metavar="S", help="the suite they belong to")
     take.add_argument("--candidate", default="", metavar="C", help="for records that name none")
     take.add_argument(
-        "--episode-map", metavar="FILE", help="how other tools call the episodes of --suite"
+        "--episode-map",
+        metavar="FILE",
+        help="how other tools call the episodes and the tools of --suite",
     )
     take.add_argument("--dry-run", action="store_true", help="say what would be done")
     take.add_argument("--watch", action="store_true", help="go on with what is new, until Ctrl-C")
