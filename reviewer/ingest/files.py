@@ -2,7 +2,7 @@
 
 import gc
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -25,6 +25,7 @@ from reviewer.ingest.judge import Asked, Judge, Misdirected, Order
 from reviewer.ingest.keys import FindManifest
 from reviewer.ingest.opening import kind_of, start_of
 from reviewer.ingest.outcome import Group
+from reviewer.ingest.places import Places
 from reviewer.ingest.pool import Judging, worth_processes
 from reviewer.ingest.reader import (
     Broken,
@@ -76,7 +77,7 @@ class Context(NamedTuple):
 class Around:
     """What the files of one import have to do with each other, and with imports before it."""
 
-    def __init__(self, context: Context, units: Iterable[Unit]) -> None:
+    def __init__(self, context: Context, units: Sequence[Unit]) -> None:
         asked = context.asked
         self.stored = Stored(context.connection, asked.suite, dict(asked.episodes))
         self.joins = gather(units, self.stored)
@@ -84,6 +85,7 @@ class Around:
         self.paths = Paths(context.connection)
         self.maps = maps(context.connection)
         """Sources whose tools are named by a map, and by which."""
+        self.places = Places(context.connection, units)
         self.read: set[int] = set()
         """Sources of trajectories that this import has read."""
 
@@ -137,10 +139,13 @@ class FileImport:
             raise Misdirected(f"there is no suite {asked.suite} in this workspace")
         self.context, self.path, self.around = context, unit.path, around
         self.order = Order(context.suites, asked, reader.name, str(unit.path))
+        place, home = around.places.of(unit, str(unit.path))
+        self.order = self.order._replace(home=home)
         self.judge = Judge(self.order, around.packer)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
         self.source.reader = reader.name
+        self.source.place, self.source.home = place, home
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)

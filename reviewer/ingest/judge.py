@@ -64,6 +64,8 @@ class Order(NamedTuple):
     path: str
     own: bool = False
     """Whether our own runner made these records, as the store knows it and no file can say."""
+    home: str = ""
+    """What its candidate is called when neither the user nor a record names one."""
 
 
 class Misdirected(Exception):
@@ -91,7 +93,10 @@ class Judge:
         self._private = private
         self._probes: dict[str, Target] = {}
         self._packer = packer or Packer()
-        self.candidate = self.asked.candidate or self.reader.candidate_id(self.path)
+        called = self.reader.candidate_id(self.path)
+        if order.home and called == self.path.stem:
+            called = order.home
+        self.candidate = self.asked.candidate or called
         if self.probing and self._by_record is not None:
             self._probe("")
 

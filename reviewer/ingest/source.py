@@ -30,6 +30,11 @@ class Source:
         self.path = path
         self.candidate = candidate
         """What --candidate says; a reader names the candidate itself when this is empty."""
+        self.place = path.stem
+        """What to call an episode whose record names none: its path below the folder that was
+        imported, without its ending. Files of one name in two folders are two files."""
+        self.home = path.stem
+        """What to call a candidate whom no record names."""
         self.reader = ""
         """The name of the reader at work, for what is told of its faults."""
         self.companions = companions

@@ -34,13 +34,15 @@ _NOTHING = (
 
 class Unit(NamedTuple):
     """One thing to import; `problem` is why it cannot be, `name` what to call it when the path
-    says nothing (standard input)."""
+    says nothing (standard input), `place` its path below the folder that was named, without its
+    ending: what records that name nothing are called after."""
 
     path: Path
     reader: Reader | None
     companions: tuple[Path, ...] = ()
     problem: str = ""
     name: str = ""
+    place: str = ""
 
 
 class Found(NamedTuple):
@@ -70,12 +72,16 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Found:
             if unit is None:
                 passed += 1
             else:
-                claimed[file] = unit
+                claimed[file] = unit._replace(place=_below(path, file) if inside else "")
                 any_of_it = True
         if not any_of_it and passed > before:
             claimed[path] = Unit(path, None, (), _NOTHING.format(passed - before))
     taken = {_key(other) for unit in claimed.values() for other in unit.companions}
     return Found([unit for unit in claimed.values() if _key(unit.path) not in taken], passed)
+
+
+def _below(folder: Path, file: Path) -> str:
+    return Path(os.path.relpath(file, folder)).with_suffix("").as_posix()
 
 
 def _key(path: Path) -> str:

@@ -95,10 +95,11 @@ def _trace(source: Source, number: int, value: Any) -> Foreign:
         final = draft.last_words()
     else:
         raise Rejected("missing:outputs")
-    named = value.get("id") or value.get("test") or value.get("name")
+    own = value.get("id")
+    named = own or value.get("test") or value.get("name")
     return draft.foreign(
-        episode_id=f"{source.path.stem}-{number}",
-        candidate_id=source.candidate or source.path.stem,
+        episode_id=own if isinstance(own, str) and own else f"{source.place}-{number}",
+        candidate_id=source.candidate or source.home,
         final_message=final,
         title=str(named or ""),
     )

@@ -93,7 +93,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
         draft.note("the trajectory names no model")
     return draft.foreign(
         episode_id=episode,
-        candidate_id=source.candidate or agent.candidate or slug(source.path.stem),
+        candidate_id=source.candidate or agent.candidate or slug(source.home),
         final_message=teller.final,
         cost_usd=totals.cost_usd,
         latency_ms=teller.elapsed_ms(),

@@ -143,7 +143,7 @@ class AgentDojoReader(OpenAIChatReader):
         said = isinstance(utility, bool) or bool(error)
         return draft.foreign(
             episode_id=episode,
-            candidate_id=source.candidate or value.get("pipeline_name") or source.path.stem,
+            candidate_id=source.candidate or value.get("pipeline_name") or source.home,
             final_message=draft.last_words(),
             latency_ms=duration * 1000 if isinstance(duration, float) else None,
             termination="error" if error else None,

@@ -92,7 +92,7 @@ class GaiaReader:
         model = first_text(row, "agent_name", "model_id")
         if not model:
             draft.note("the candidate is taken from the file's name: no row names it")
-            return self.candidate_id(source.path)
+            return source.home if "/" in source.home else self.candidate_id(source.path)
         named = ("smolagents", first_text(row, "agent_action_type"), model)
         return " ".join(part for part in named if part)
 

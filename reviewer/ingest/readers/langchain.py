@@ -90,8 +90,8 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
         teller.account.tell(thread if record is None else record, draft)
         name = own.get("thread_id") or own.get("id")
         return draft.foreign(
-            episode_id=name if isinstance(name, str) else f"{source.path.stem}-{number}",
-            candidate_id=source.candidate or (models[-1] if models else source.path.stem),
+            episode_id=name if isinstance(name, str) else f"{source.place}-{number}",
+            candidate_id=source.candidate or (models[-1] if models else source.home),
             final_message=draft.last_words(),
             usage=counts or None,
         )

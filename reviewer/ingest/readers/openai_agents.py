@@ -99,7 +99,7 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
     named = " ".join(dict.fromkeys([*agents[:1], *models[:1]])) or workflow
     return draft.foreign(
         episode_id=own.get("episode_id") or (head or {}).get("group_id") or key,
-        candidate_id=source.candidate or own.get("candidate_id") or named or source.path.stem,
+        candidate_id=source.candidate or own.get("candidate_id") or named or source.home,
         final_message=draft.last_words(),
         latency_ms=elapsed_ms(min(starts), max(ends)) if starts and ends else None,
         started_at=draft.at(min(starts)) if starts else None,

@@ -134,7 +134,7 @@ class OpenAIChatReader:
         """The attempt that a record is."""
         return draft.foreign(
             episode_id=_episode(source, number, value),
-            candidate_id=source.candidate or value.get("model") or source.path.stem,
+            candidate_id=source.candidate or value.get("model") or source.home,
             final_message=draft.last_words(),
             usage=self.usage(value, messages),
             termination=ended(value),
@@ -172,7 +172,7 @@ class OpenAIChatReader:
             request, _ = _split(pairs[-1])
             return draft.foreign(
                 episode_id=_episode(source, number, pairs[0]),
-                candidate_id=source.candidate or _model(request, last) or source.path.stem,
+                candidate_id=source.candidate or _model(request, last) or source.home,
                 final_message=draft.last_words(),
                 usage=usage_of([spent(answer) for answer in answers]),
                 termination=ended(last),
@@ -238,7 +238,7 @@ def _episode(source: Source, number: int, value: dict[str, Any]) -> str:
     for name in ("id", "conversation_id", "thread_id", "session_id"):
         if isinstance(value.get(name), str) and value[name]:
             return str(value[name])
-    return f"{source.path.stem}-{number}"
+    return f"{source.place}-{number}"
 
 
 def _answer(

@@ -212,10 +212,10 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
     if any(e.get("tool", "").startswith("transfer_to_") for e in draft.events):
         draft.note("handoffs between agents look like tool calls (transfer_to_…)")
     draft.note("no verdict, attempt or cost in this format")
-    stem = source.path.stem
+    stem = source.place
     return draft.foreign(
         episode_id=stem if len(pairs) and number == 1 else f"{stem}-{number}",
-        candidate_id=source.candidate or asked or (served[0] if served else stem),
+        candidate_id=source.candidate or asked or (served[0] if served else source.home),
         final_message=draft.last_words(),
         usage=usage_of([one.get("usage") for one in answers]),
         termination=_termination(last),

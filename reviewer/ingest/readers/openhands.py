@@ -88,7 +88,7 @@ class OpenHandsReader:
             if piece.problem:
                 raise Rejected(piece.problem)
             events.append(source.value(piece.raw))
-        return self._attempt(source, {"history": events}, source.path.stem, "events")
+        return self._attempt(source, {"history": events}, source.place, "events")
 
     def _record(self, source: Source, record: Any) -> Foreign:
         if not isinstance(record, dict):

@@ -238,7 +238,7 @@ class _File:
         source = self._source
 
         def make() -> Foreign:
-            otherwise = self._reader.candidate_id(source.path)
+            otherwise = source.home
             suite = self._reader.suite_of(tree)
             first = 0 if self._index.from_zero else 1
             return native(
