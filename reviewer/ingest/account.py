@@ -125,6 +125,15 @@ class Account:
             if isinstance(part, (dict, list)):
                 self._whole.add(id(part))
 
+    def offered(self, tools: Any) -> None:
+        """Take descriptions of tools that a model was offered. One that says what a tool is given
+        is none, and stays to be looked at."""
+        for one in tools if isinstance(tools, list) else [tools]:
+            held = one.get("function") if isinstance(one, dict) else None
+            parts = [part for part in (one, held) if isinstance(part, dict)]
+            if parts and not any(part.keys() & _NEVER_OFFERED for part in parts):
+                self.whole(one)
+
     def refuse(self, part: Any) -> None:
         """Leave an object that was decoded and cannot be what it says: a call of somebody who
         makes none."""
@@ -347,6 +356,7 @@ class _Known:
         return found
 
 
+_NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
 _HOLD = frozenset((dict, list, Repeated))
 _TELLING = frozenset((*NAMES, *ARGUMENTS, *_SEEN, *_KINDS, "function"))
 _NAMES = tuple(sorted(NAMES))
@@ -361,13 +371,13 @@ def could_act(part: dict[str, Any]) -> bool:
         return False
     function = part.get("function")
     if isinstance(function, dict) and not _describes(function):
-        return bool(function.keys() & (NAMES | ARGUMENTS))
+        return bool(function.keys() & ARGUMENTS) or not names.isdisjoint(_IDS)
     if _describes(part) or (isinstance(function, dict) and _describes(function)):
         return False
     if any(isinstance(part[name], str) for name in names & NAMES) and names & ARGUMENTS:
         return True
     if names & _SEEN and (
-        part.get("role") in _TOOL_ROLES
+        part["role"] in _TOOL_ROLES and not isinstance(part.get("content"), list)
         if isinstance(part.get("role"), str)
         else any(isinstance(part[name], str) for name in names & _ANSWERS)
     ):

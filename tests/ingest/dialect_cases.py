@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Every dialect of calls, small: what was called and what came back is the same in each."""
 
 from typing import Any
@@ -430,3 +431,1058 @@ OTHERS: dict[str, tuple[list[Any], tuple[str, Any]]] = {
     ),
 }
 """Other kinds of calls: (record, what was called)."""
+
+MORE: dict[str, Any] = {
+    "ui approval": [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "x"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "tool-issue_refund",
+                    "toolCallId": "c1",
+                    "state": "approval-requested",
+                    "input": {"order": "o-7", "amount": 40},
+                    "approval": {"id": "a1"},
+                }
+            ],
+        },
+    ],
+    "ui denied": [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "x"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "tool-issue_refund",
+                    "toolCallId": "c1",
+                    "state": "output-denied",
+                    "input": {"order": "o-7", "amount": 40},
+                    "approval": {"id": "a1", "approved": False, "reason": "no"},
+                }
+            ],
+        },
+    ],
+    "ui v4 parts": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "id": "2",
+            "role": "assistant",
+            "content": "done",
+            "parts": [
+                {
+                    "type": "tool-invocation",
+                    "toolInvocation": {
+                        "state": "result",
+                        "step": 0,
+                        "toolCallId": "c1",
+                        "toolName": "issue_refund",
+                        "args": {"order": "o-7", "amount": 40},
+                        "result": "ok",
+                    },
+                },
+                {"type": "text", "text": "done"},
+            ],
+            "toolInvocations": [
+                {
+                    "state": "result",
+                    "step": 0,
+                    "toolCallId": "c1",
+                    "toolName": "issue_refund",
+                    "args": {"order": "o-7", "amount": 40},
+                    "result": "ok",
+                }
+            ],
+        },
+    ],
+    "ui {messages} chat": {
+        "id": "chat1",
+        "messages": [
+            {"id": "1", "role": "user", "parts": [{"type": "text", "text": "x"}]},
+            {
+                "id": "2",
+                "role": "assistant",
+                "parts": [
+                    {"type": "reasoning", "text": "hm", "state": "done"},
+                    {
+                        "type": "tool-issue_refund",
+                        "toolCallId": "c1",
+                        "state": "output-available",
+                        "input": {"order": "o-7", "amount": 40},
+                        "output": {"ok": True},
+                        "callProviderMetadata": {"openai": {"itemId": "fc"}},
+                    },
+                    {"type": "data-note", "data": {"x": 1}},
+                    {"type": "file", "mediaType": "image/png", "url": "data:"},
+                    {"type": "source-url", "sourceId": "s", "url": "u"},
+                    {"type": "text", "text": "ok"},
+                ],
+            },
+        ],
+    },
+    "vercel v4 model": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "reasoning", "text": "x", "providerOptions": {}},
+                {
+                    "type": "tool-call",
+                    "toolCallId": "c1",
+                    "toolName": "issue_refund",
+                    "args": {"order": "o-7", "amount": 40},
+                },
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c1",
+                    "toolName": "issue_refund",
+                    "result": {"error": 1},
+                    "isError": True,
+                }
+            ],
+        },
+    ],
+    "vercel denied": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "tool-call",
+                    "toolCallId": "c1",
+                    "toolName": "issue_refund",
+                    "input": {"order": "o-7", "amount": 40},
+                },
+                {"type": "tool-approval-request", "approvalId": "a1", "toolCallId": "c1"},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {"type": "tool-approval-response", "approvalId": "a1", "approved": False},
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c1",
+                    "toolName": "issue_refund",
+                    "output": {"type": "execution-denied", "reason": "no"},
+                },
+            ],
+        },
+    ],
+    "vercel generateText": {
+        "text": "done",
+        "finishReason": "stop",
+        "totalUsage": {"inputTokens": 10, "outputTokens": 5, "cachedInputTokens": 2},
+        "steps": [
+            {
+                "content": [
+                    {"type": "text", "text": "x"},
+                    {
+                        "type": "tool-call",
+                        "toolCallId": "c1",
+                        "toolName": "issue_refund",
+                        "input": {"order": "o-7", "amount": 40},
+                    },
+                    {
+                        "type": "tool-result",
+                        "toolCallId": "c1",
+                        "toolName": "issue_refund",
+                        "input": {"order": "o-7", "amount": 40},
+                        "output": {"ok": 1},
+                    },
+                ],
+                "finishReason": "tool-calls",
+                "usage": {"inputTokens": 5, "outputTokens": 3},
+                "request": {"body": "{}"},
+                "response": {
+                    "id": "r",
+                    "messages": [
+                        {
+                            "role": "assistant",
+                            "content": [
+                                {
+                                    "type": "tool-call",
+                                    "toolCallId": "c1",
+                                    "toolName": "issue_refund",
+                                    "input": {"order": "o-7", "amount": 40},
+                                }
+                            ],
+                        },
+                        {
+                            "role": "tool",
+                            "content": [
+                                {
+                                    "type": "tool-result",
+                                    "toolCallId": "c1",
+                                    "toolName": "issue_refund",
+                                    "output": {"type": "json", "value": {"ok": 1}},
+                                }
+                            ],
+                        },
+                    ],
+                },
+                "toolCalls": [
+                    {
+                        "type": "tool-call",
+                        "toolCallId": "c1",
+                        "toolName": "issue_refund",
+                        "input": {"order": "o-7", "amount": 40},
+                    }
+                ],
+                "toolResults": [
+                    {
+                        "type": "tool-result",
+                        "toolCallId": "c1",
+                        "toolName": "issue_refund",
+                        "input": {"order": "o-7", "amount": 40},
+                        "output": {"ok": 1},
+                    }
+                ],
+            },
+            {
+                "content": [{"type": "text", "text": "done"}],
+                "finishReason": "stop",
+                "usage": {"inputTokens": 5, "outputTokens": 2},
+            },
+        ],
+    },
+    "converse request": {
+        "modelId": "m",
+        "messages": [
+            {"role": "user", "content": [{"text": "hi"}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"text": "ok"},
+                    {
+                        "toolUse": {
+                            "toolUseId": "c1",
+                            "name": "issue_refund",
+                            "input": {"order": "o-7", "amount": 40},
+                        }
+                    },
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "toolResult": {
+                            "toolUseId": "c1",
+                            "content": [{"json": {"a": 1}}],
+                            "status": "error",
+                        }
+                    }
+                ],
+            },
+        ],
+        "system": [{"text": "You help."}],
+        "toolConfig": {
+            "tools": [{"toolSpec": {"name": "issue_refund", "inputSchema": {"json": {}}}}]
+        },
+    },
+    "converse pair": [
+        {
+            "request": {
+                "modelId": "m",
+                "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+            },
+            "response": {
+                "output": {
+                    "message": {
+                        "role": "assistant",
+                        "content": [
+                            {"reasoningContent": {"reasoningText": {"text": "x"}}},
+                            {
+                                "toolUse": {
+                                    "toolUseId": "c1",
+                                    "name": "issue_refund",
+                                    "input": {"order": "o-7", "amount": 40},
+                                }
+                            },
+                        ],
+                    }
+                },
+                "stopReason": "tool_use",
+                "usage": {"inputTokens": 10, "outputTokens": 3, "totalTokens": 13},
+            },
+        }
+    ],
+    "gemini snake": {
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {
+                "role": "model",
+                "parts": [
+                    {"text": "hm", "thought": True},
+                    {
+                        "function_call": {
+                            "name": "issue_refund",
+                            "args": {"order": "o-7", "amount": 40},
+                        },
+                        "thought_signature": "abc",
+                    },
+                ],
+            },
+            {
+                "role": "function",
+                "parts": [
+                    {"function_response": {"name": "issue_refund", "response": {"result": "x"}}}
+                ],
+            },
+        ]
+    },
+    "gemini pair": [
+        {
+            "request": {
+                "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+                "systemInstruction": {"parts": [{"text": "sys"}]},
+                "tools": [{"functionDeclarations": [{"name": "issue_refund", "parameters": {}}]}],
+            },
+            "response": {
+                "candidates": [
+                    {
+                        "content": {
+                            "role": "model",
+                            "parts": [
+                                {
+                                    "functionCall": {
+                                        "id": "1",
+                                        "name": "issue_refund",
+                                        "args": {"order": "o-7", "amount": 40},
+                                    }
+                                }
+                            ],
+                        },
+                        "finishReason": "STOP",
+                        "index": 0,
+                    }
+                ],
+                "usageMetadata": {
+                    "promptTokenCount": 3,
+                    "candidatesTokenCount": 2,
+                    "totalTokenCount": 5,
+                },
+                "modelVersion": "g",
+            },
+        }
+    ],
+    "gemini history list": [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {
+            "role": "model",
+            "parts": [
+                {"functionCall": {"name": "issue_refund", "args": {"order": "o-7", "amount": 40}}}
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "issue_refund", "response": {"error": "no"}}}],
+        },
+    ],
+    "anthropic cache": {
+        "model": "m",
+        "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+        "messages": [
+            {"role": "user", "content": "My lamp came broken."},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "hm", "signature": "x"},
+                    {"type": "text", "text": "ok", "citations": None},
+                    {
+                        "type": "tool_use",
+                        "id": "c1",
+                        "name": "issue_refund",
+                        "input": {"order": "o-7", "amount": 40},
+                        "cache_control": {"type": "ephemeral"},
+                        "caller": {"type": "direct"},
+                    },
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "c1",
+                        "content": [
+                            {"type": "text", "text": "x"},
+                            {"type": "image", "source": {"type": "base64", "data": "x"}},
+                        ],
+                        "cache_control": {"type": "ephemeral"},
+                    },
+                    {"type": "text", "text": "go on"},
+                ],
+            },
+        ],
+    },
+    "anthropic response log": [
+        {
+            "request": {
+                "model": "m",
+                "max_tokens": 5,
+                "messages": [{"role": "user", "content": "My lamp came broken."}],
+                "tools": [
+                    {"name": "issue_refund", "description": "d", "input_schema": {"type": "object"}}
+                ],
+            },
+            "response": {
+                "id": "m1",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "id": "c1",
+                        "name": "issue_refund",
+                        "input": {"order": "o-7", "amount": 40},
+                    }
+                ],
+                "stop_reason": "tool_use",
+                "usage": {
+                    "input_tokens": 5,
+                    "cache_read_input_tokens": 3,
+                    "cache_creation_input_tokens": 2,
+                    "output_tokens": 2,
+                    "server_tool_use": {"web_search_requests": 0},
+                },
+            },
+        },
+        {
+            "request": {
+                "model": "m",
+                "messages": [
+                    {"role": "user", "content": "My lamp came broken."},
+                    {
+                        "role": "assistant",
+                        "content": [
+                            {
+                                "type": "tool_use",
+                                "id": "c1",
+                                "name": "issue_refund",
+                                "input": {"order": "o-7", "amount": 40},
+                            }
+                        ],
+                    },
+                    {
+                        "role": "user",
+                        "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}],
+                    },
+                ],
+            },
+            "response": {
+                "id": "m2",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [{"type": "text", "text": "done"}],
+                "stop_reason": "end_turn",
+                "usage": {"input_tokens": 5, "output_tokens": 2},
+            },
+        },
+    ],
+    "langchain chunks": [
+        {"type": "human", "content": "x"},
+        {
+            "type": "AIMessageChunk",
+            "id": "r1",
+            "content": "",
+            "tool_call_chunks": [
+                {
+                    "name": "issue_refund",
+                    "args": "",
+                    "id": "c1",
+                    "index": 0,
+                    "type": "tool_call_chunk",
+                }
+            ],
+            "tool_calls": [{"name": "issue_refund", "args": {}, "id": "c1", "type": "tool_call"}],
+        },
+        {
+            "type": "AIMessageChunk",
+            "id": "r1",
+            "content": "",
+            "tool_call_chunks": [
+                {
+                    "name": None,
+                    "args": '{"order": "o-7", "amount": 40}',
+                    "id": None,
+                    "index": 0,
+                    "type": "tool_call_chunk",
+                }
+            ],
+            "tool_calls": [],
+            "invalid_tool_calls": [],
+        },
+    ],
+    "langchain merged chunk": [
+        {"type": "human", "content": "x"},
+        {
+            "type": "AIMessageChunk",
+            "id": "r1",
+            "content": "",
+            "tool_call_chunks": [
+                {
+                    "name": "issue_refund",
+                    "args": '{"order": "o-7", "amount": 40}',
+                    "id": "c1",
+                    "index": 0,
+                    "type": "tool_call_chunk",
+                }
+            ],
+            "tool_calls": [
+                {
+                    "name": "issue_refund",
+                    "args": {"order": "o-7", "amount": 40},
+                    "id": "c1",
+                    "type": "tool_call",
+                }
+            ],
+            "additional_kwargs": {
+                "tool_calls": [
+                    {
+                        "index": 0,
+                        "id": "c1",
+                        "type": "function",
+                        "function": {
+                            "name": "issue_refund",
+                            "arguments": '{"order": "o-7", "amount": 40}',
+                        },
+                    }
+                ]
+            },
+            "chunk_position": "last",
+        },
+    ],
+    "langchain legacy fc": [
+        {"type": "human", "content": "x"},
+        {
+            "type": "ai",
+            "content": "",
+            "additional_kwargs": {
+                "function_call": {
+                    "name": "issue_refund",
+                    "arguments": '{"order": "o-7", "amount": 40}',
+                }
+            },
+            "tool_calls": [
+                {
+                    "name": "issue_refund",
+                    "args": {"order": "o-7", "amount": 40},
+                    "id": "c1",
+                    "type": "tool_call",
+                }
+            ],
+        },
+    ],
+    "langchain openai style": {
+        "messages": [
+            {"role": "user", "content": "x"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    {
+                        "name": "issue_refund",
+                        "args": {"order": "o-7", "amount": 40},
+                        "id": "c1",
+                        "type": "tool_call",
+                    }
+                ],
+            },
+        ]
+    },
+    "lc dumpd": [
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "messages", "AIMessageChunk"],
+            "kwargs": {
+                "content": "",
+                "tool_calls": [
+                    {
+                        "name": "issue_refund",
+                        "args": {"order": "o-7", "amount": 40},
+                        "id": "c1",
+                        "type": "tool_call",
+                    }
+                ],
+                "type": "AIMessageChunk",
+            },
+        }
+    ],
+    "legacy in pair stream": [
+        {
+            "request": {"messages": [{"role": "user", "content": "My lamp came broken."}]},
+            "response": {
+                "choices": [
+                    {
+                        "message": {
+                            "role": "assistant",
+                            "content": None,
+                            "function_call": {
+                                "name": "issue_refund",
+                                "arguments": '{"order": "o-7", "amount": 40}',
+                            },
+                        }
+                    }
+                ]
+            },
+        }
+    ],
+    "genai choice event": [
+        {"role": "user", "parts": [{"type": "text", "content": "x"}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "reasoning", "content": "h"},
+                {
+                    "type": "tool_call",
+                    "id": "c1",
+                    "name": "issue_refund",
+                    "arguments": {"order": "o-7", "amount": 40},
+                },
+            ],
+            "finish_reason": "tool_call",
+        },
+    ],
+    "responses mcp approve": [
+        {"role": "user", "content": "x"},
+        {
+            "type": "mcp_list_tools",
+            "id": "l",
+            "server_label": "shop",
+            "tools": [{"name": "issue_refund", "input_schema": {}}],
+        },
+        {
+            "type": "mcp_approval_request",
+            "id": "ar1",
+            "server_label": "shop",
+            "name": "issue_refund",
+            "arguments": '{"order": "o-7", "amount": 40}',
+        },
+        {"type": "mcp_approval_response", "approval_request_id": "ar1", "approve": True},
+        {
+            "type": "mcp_call",
+            "id": "mcp1",
+            "approval_request_id": "ar1",
+            "server_label": "shop",
+            "name": "issue_refund",
+            "arguments": '{"order": "o-7", "amount": 40}',
+            "output": "ok",
+            "status": "completed",
+        },
+    ],
+    "glm": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": "<tool_call>issue_refund\n<arg_key>order</arg_key>\n<arg_value>o-7</arg_value>\n<arg_key>amount</arg_key>\n<arg_value>40</arg_value>\n</tool_call>",
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "deepseek": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>issue_refund\n```json\n{"order": "o-7", "amount": 40}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "deepseek31": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>issue_refund<｜tool▁sep｜>{"order": "o-7", "amount": 40}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "old anthropic xml": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": "<function_calls>\n<invoke>\n<tool_name>issue_refund</tool_name>\n<parameters>\n<order>o-7</order>\n<amount>40</amount>\n</parameters>\n</invoke>\n</function_calls>",
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "react numbered": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": 'Thought 1: x\nAction 1: issue_refund\nAction Input 1: {"order": "o-7", "amount": 40}\n',
+        },
+        {"role": "user", "content": "Observation 1: y"},
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "structured chat": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": '```json\n{"action": "issue_refund", "action_input": {"order": "o-7", "amount": 40}}\n```',
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "mistral v11": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": '[TOOL_CALLS]issue_refund[ARGS]{"order": "o-7", "amount": 40}',
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "llama pythonic": [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "assistant", "content": "[issue_refund(order='o-7', amount=40)]"},
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "llama tag": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": '<|python_tag|>{"type":"function","name": "issue_refund", "parameters": {"order": "o-7", "amount": 40}}',
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "granite": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": '<|tool_call|>[{"name": "issue_refund", "arguments": {"order": "o-7", "amount": 40}}]',
+        },
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "mixed text (has calls)": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {
+                        "name": "issue_refund",
+                        "arguments": '{"order": "o-7", "amount": 40}',
+                    },
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "refunded"},
+        {"role": "assistant", "content": "It is done."},
+        {"role": "assistant", "content": "I could write <tool_call> too"},
+    ],
+    "pair jsonstr resp": [
+        {
+            "request": {"messages": [{"role": "user", "content": "My lamp came broken."}]},
+            "response": '{"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "issue_refund", "arguments": "{\\"order\\": \\"o-7\\", \\"amount\\": 40}"}}]}}]}',
+        }
+    ],
+    "agentdojo fork": {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "content": "x"}]},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "function": "issue_refund",
+                        "args": {"order": "o-7", "amount": 40},
+                        "id": "c1",
+                        "placeholder_args": None,
+                    }
+                ],
+            },
+            {
+                "role": "tool",
+                "content": [{"type": "text", "content": "x"}],
+                "tool_call_id": "c1",
+                "tool_call": {
+                    "function": "issue_refund",
+                    "args": {"order": "o-7", "amount": 40},
+                    "id": "c1",
+                    "placeholder_args": None,
+                },
+                "error": "ValueError",
+            },
+        ],
+        "evaluation": {"x": 1},
+        "final_answer": "x",
+        "trace": [{"function": "issue_refund", "args": {"order": "o-7", "amount": 40}, "id": "c1"}],
+        "suite_name": "banking",
+        "user_task_id": "user_task_1",
+    },
+    "agentdojo old str": {
+        "suite_name": "s",
+        "user_task_id": "u",
+        "messages": [
+            {"role": "user", "content": "x"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    {"function": "issue_refund", "args": {"order": "o-7", "amount": 40}, "id": None}
+                ],
+            },
+            {
+                "role": "tool",
+                "content": "ok",
+                "tool_call": {
+                    "function": "issue_refund",
+                    "args": {"order": "o-7", "amount": 40},
+                    "id": None,
+                },
+                "tool_call_id": None,
+                "error": None,
+            },
+        ],
+        "utility": True,
+        "security": True,
+    },
+}
+"""Other envelopes and dresses of the same one call."""
+
+HIDDEN: dict[str, Any] = {
+    "second choice": [
+        {
+            "request": {"messages": [{"role": "user", "content": "My lamp came broken."}]},
+            "response": {
+                "choices": [
+                    {"message": {"role": "assistant", "content": "no"}},
+                    {
+                        "message": {
+                            "role": "assistant",
+                            "content": None,
+                            "tool_calls": [
+                                {
+                                    "id": "c1",
+                                    "type": "function",
+                                    "function": {
+                                        "name": "issue_refund",
+                                        "arguments": '{"order": "o-7", "amount": 40}',
+                                    },
+                                }
+                            ],
+                        }
+                    },
+                ]
+            },
+        }
+    ],
+    "calls under user": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "user",
+            "content": "x",
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {
+                        "name": "issue_refund",
+                        "arguments": '{"order": "o-7", "amount": 40}',
+                    },
+                }
+            ],
+        },
+        {"role": "assistant", "content": "done"},
+    ],
+    "tool_use under user": [
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_use",
+                    "id": "c1",
+                    "name": "issue_refund",
+                    "input": {"order": "o-7", "amount": 40},
+                }
+            ],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "x"}]},
+    ],
+    "metadata": {
+        "messages": [
+            {"role": "user", "content": "My lamp came broken."},
+            {"role": "assistant", "content": "done"},
+        ],
+        "metadata": {
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {
+                        "name": "issue_refund",
+                        "arguments": '{"order": "o-7", "amount": 40}',
+                    },
+                }
+            ]
+        },
+    },
+    "metadata text": {
+        "messages": [
+            {"role": "user", "content": "My lamp came broken."},
+            {"role": "assistant", "content": "done"},
+        ],
+        "metadata": {
+            "raw": '{"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "issue_refund", "arguments": "{\\"order\\": \\"o-7\\", \\"amount\\": 40}"}}]}'
+        },
+    },
+    "sibling": {
+        "messages": [
+            {"role": "user", "content": "My lamp came broken."},
+            {"role": "assistant", "content": "done"},
+        ],
+        "history": [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {
+                            "name": "issue_refund",
+                            "arguments": '{"order": "o-7", "amount": 40}',
+                        },
+                    }
+                ],
+            }
+        ],
+    },
+    "sibling result": {
+        "messages": [
+            {"role": "user", "content": "My lamp came broken."},
+            {"role": "assistant", "content": "done"},
+        ],
+        "history": [{"role": "tool", "tool_call_id": "c1", "content": "refunded"}],
+    },
+    "unknown block": [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "assistant", "content": [{"type": "future_act", "payload": {"x": 1}}]},
+    ],
+    "unknown item": [
+        {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
+        {"type": "future_item", "foo": 1},
+    ],
+    "result without call nameless": [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "tool", "tool_call_id": "zz", "content": "refunded"},
+        {"role": "assistant", "content": "x"},
+    ],
+    "nameless": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"arguments": '{"order": "o-7", "amount": 40}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "refunded"},
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "list args": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "issue_refund", "arguments": "[1]"},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "refunded"},
+        {"role": "assistant", "content": "It is done."},
+    ],
+    "langchain invalid": [
+        {"type": "human", "content": "x"},
+        {
+            "type": "ai",
+            "content": "",
+            "tool_calls": [],
+            "invalid_tool_calls": [
+                {
+                    "name": "issue_refund",
+                    "args": "{bad",
+                    "id": "c1",
+                    "error": "x",
+                    "type": "invalid_tool_call",
+                }
+            ],
+        },
+    ],
+    "hermes broken": [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "assistant", "content": '<tool_call>{"name": "issue_refund", </tool_call>'},
+    ],
+    "openai stream chunks": [
+        {
+            "request": {"messages": [{"role": "user", "content": "My lamp came broken."}]},
+            "response": [
+                {
+                    "object": "chat.completion.chunk",
+                    "choices": [
+                        {
+                            "delta": {
+                                "role": "assistant",
+                                "tool_calls": [
+                                    {
+                                        "index": 0,
+                                        "id": "c1",
+                                        "type": "function",
+                                        "function": {
+                                            "name": "issue_refund",
+                                            "arguments": '{"order": "o-7", "amount": 40}',
+                                        },
+                                    }
+                                ],
+                            }
+                        }
+                    ],
+                }
+            ],
+        }
+    ],
+}
+"""Records whose act no reader takes: each must say so."""
+
+QUIET: dict[str, Any] = {
+    "plain prose json": [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "assistant", "content": '{"answer": 42, "name": "x"}'},
+    ],
+    "prose action": [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "assistant", "content": "Action: call the customer tomorrow.\nThen wait."},
+    ],
+    "empty tool_calls": [
+        {"role": "user", "content": "My lamp came broken."},
+        {
+            "role": "assistant",
+            "content": "x",
+            "tool_calls": [],
+            "function_call": None,
+            "refusal": None,
+            "annotations": [],
+            "audio": None,
+            "reasoning_content": '{"tool": 1}',
+        },
+    ],
+}
+"""Records of words alone, which look a little like calls."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialect_cases import CALL, OTHERS, SAME
+from dialect_cases import CALL, HIDDEN, MORE, OTHERS, QUIET, SAME
 
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, by_document
@@ -75,6 +75,25 @@ def test_other_kinds_of_calls_are_read(tmp_path: Path, name: str) -> None:
     record, call = OTHERS[name]
     found = read(tmp_path, json.dumps(record))
     assert found.calls == {key(*call): 1}
+    assert found.unread == []
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_the_same_call_is_read_in_every_dress(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, json.dumps(MORE[name]))
+    assert found.calls == {key(*CALL): 1}
+    assert found.unread == []
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_an_act_that_no_reader_takes_is_unread(tmp_path: Path, name: str) -> None:
+    assert read(tmp_path, json.dumps(HIDDEN[name])).unread
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_words_are_no_calls(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, json.dumps(QUIET[name]))
+    assert not found.calls
     assert found.unread == []
 
 

@@ -1,6 +1,7 @@
 """Calls that a model wrote as text, in the forms that models are trained on, for records that
 have no other form of call."""
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -94,6 +95,7 @@ _BLOCKS = re.compile(
     r'|"(?:toolUse|toolCall|functionCall|function_call|tool_calls|tool_use|executableCode)"\s*:'
     r'|"function"\s*:\s*\{'
 )
+_PYTHONIC = re.compile(r"\s*\[\s*[A-Za-z_][\w.]{0,120}\([^\n]{0,20000}\)\s*\]\s*\Z")
 _NAMES = ("name", "tool", "tool_name", "action", "function", "recipient_name", "function_name")
 _ARGUMENTS = ("arguments", "args", "parameters", "action_input", "input", "tool_input", "params")
 _TEXT = 1 << 18
@@ -105,7 +107,7 @@ def written(text: str) -> Written | None:
     if len(spoken) > _TEXT:
         return Written([], text, False) if _MARKS.search(spoken) else None
     if not _MARKS.search(spoken):
-        return _json(spoken)
+        return _pythonic(spoken) if _PYTHONIC.match(spoken) else _json(spoken)
     for read in _FORMS:
         found = read(spoken)
         if found is not None:
@@ -254,6 +256,21 @@ def _loose(text: str) -> Any:
     if isinstance(value, dict):
         return plain
     return {"input": plain.strip("\"'`")} if plain else {}
+
+
+def _pythonic(text: str) -> Written:
+    """`[name(order="o-7")]`, as Llama writes calls."""
+    calls: list[tuple[str, Any]] = []
+    try:
+        listed = ast.parse(text.strip(), mode="eval").body
+        for one in listed.elts if isinstance(listed, ast.List) else ():
+            if not isinstance(one, ast.Call) or one.args:
+                return Written([], text, False)
+            given = {str(word.arg): ast.literal_eval(word.value) for word in one.keywords}
+            calls.append((ast.unparse(one.func), given))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        return Written([], text, False)
+    return Written(calls, "", bool(calls))
 
 
 def _json(text: str) -> Written | None:

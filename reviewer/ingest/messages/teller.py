@@ -108,7 +108,7 @@ class Teller:
             elif part.kind == "call":
                 self._call(part, actor)
             elif part.kind == "result":
-                self._result(part)
+                self._results(part, as_text)
             elif part.kind == "ask":
                 self._ask(part)
             elif part.kind == "error":
@@ -186,6 +186,15 @@ class Teller:
         self.account.copies.append((part.id or None, part.name, arguments))
         for own, (name, given) in zip(ids, held, strict=True):
             self.draft.call(name, given, own, actor, **more)
+
+    def _results(self, part: Part, as_text: bool) -> None:
+        """What a tool returned; where calls are texts, so may be several results at once."""
+        seen = answers(part.value) if as_text and isinstance(part.value, str) else []
+        if part.id or len(seen) < 2:
+            self._result(part)
+        else:
+            for one in seen:
+                self._result(part._replace(value=one))
 
     def _result(self, part: Part) -> None:
         for own in self._wrapped.pop(part.id, None) or [part.id]:

@@ -17,10 +17,21 @@ _MARKUP = re.compile(
 
 def dialect_of(messages: list[Any]) -> str:
     """The name of the dialect; empty for what any of them could have written."""
+    as_text = structured = False
     for message in messages:
-        if isinstance(message, dict) and (found := next(_marks(message), "")):
+        if not isinstance(message, dict):
+            continue
+        if found := next(_marks(message), ""):
             return found
-    return ""
+        as_text = as_text or _calls_as_text(message)
+        structured = structured or bool(message.get("tool_calls") or message.get("function_call"))
+    return "hermes" if as_text and not structured else ""
+
+
+def _calls_as_text(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    spoken = message.get("role") in ("assistant", "tool")
+    return spoken and isinstance(content, str) and _MARKUP.search(content) is not None
 
 
 def _marks(message: dict[str, Any]) -> Iterator[str]:
@@ -41,9 +52,6 @@ def _marks(message: dict[str, Any]) -> Iterator[str]:
         yield "autogen"
     if message.get("role") == "toolResult":
         yield "pi"
-    spoken = message.get("role") in ("assistant", "tool", "user") and not calls
-    if spoken and isinstance(content, str) and _MARKUP.search(content):
-        yield "hermes"
 
 
 _AUTOGEN = ("ssage", "Event")

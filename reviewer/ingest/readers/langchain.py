@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from reviewer.ingest import unsupported
 from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.head import Head
@@ -27,6 +28,8 @@ class LangChainReader:
     probe = True
 
     def sniff(self, head: Head) -> bool:
+        if unsupported.tool(head):
+            return False  # messages of a tool that keeps more than messages
         value, first = head.value, head.first
         return is_thread(value) or is_thread(first) or is_thread(_inside(first))
 

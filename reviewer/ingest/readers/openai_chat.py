@@ -44,6 +44,9 @@ class OpenAIChatReader:
         if not self.dialect and unsupported.tool(head):
             return False  # messages of a tool that keeps more than messages
         found = self.messages(head.value) or self.messages(head.first)
+        if found and is_pair(head.first):
+            answer = _split(head.first)[1]
+            found = [*found, answered(answer) if isinstance(answer, dict) else None]
         if not found and is_message(head.value):
             found = list(head.lines()) if isinstance(head.value, dict) else []
         if not found:
@@ -113,6 +116,7 @@ class OpenAIChatReader:
         messages = self.messages(value)
         if isinstance(value, dict):
             teller.account.read(value, _READ)
+            _offered(teller, value)
             _instructions(teller, value)
         listed = value if isinstance(value, list) else messages
         teller.account.every(listed)
@@ -152,6 +156,7 @@ class OpenAIChatReader:
                 teller.account.read(pair, parts_of_pair(pair) or ())
                 teller.account.read(request, _READ)
                 teller.account.every(messages)
+                _offered(teller, request)
                 if not done:
                     _instructions(teller, request)
                 for one in messages[:same]:
@@ -193,7 +198,7 @@ _READ = (
     "system",
     "systemInstruction",
     "system_instruction",
-    "tools",  # what the model was offered: no act, whatever shape it has
+    "tools",
     "functions",
     "toolConfig",
     "tool_choice",
@@ -201,8 +206,20 @@ _READ = (
 )
 
 
+def _offered(teller: Teller, value: dict[str, Any]) -> None:
+    """Pass over the tools that a request offers, and which of them it asks for."""
+    config = value.get("toolConfig")
+    held = config.get("tools") if isinstance(config, dict) else None
+    for tools in (value.get("tools"), value.get("functions"), held):
+        teller.account.offered(tools)
+    for name in ("tool_choice", "toolChoice", "function_call"):
+        choice = value.get(name)
+        if isinstance(choice, dict) and choice.keys() <= {"type", "name", "function", "mode"}:
+            teller.account.offered(choice)
+
+
 def _instructions(teller: Teller, value: dict[str, Any]) -> None:
-    """What a request says before its messages; its tools are what the model was offered."""
+    """What a request says before its messages."""
     for name in ("system", "systemInstruction", "system_instruction"):
         given = value.get(name)
         if isinstance(given, dict) and isinstance(given.get("parts"), list):
@@ -210,8 +227,6 @@ def _instructions(teller: Teller, value: dict[str, Any]) -> None:
             teller.say({"role": "system", "parts": given["parts"]})
         elif isinstance(given, (str, list)) and given:
             teller.say({"role": "system", "content": given})
-    for name in ("tools", "functions", "toolConfig", "tool_choice", "toolChoice"):
-        teller.account.whole(value.get(name))
 
 
 def _split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:

@@ -167,7 +167,8 @@ def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign
             answered = output if isinstance(output, list) else []
             for holder in (request, response):
                 teller.account.read(holder, _READ)
-                teller.account.whole(*(holder.get(name) for name in _OFFERED))
+                teller.account.offered(holder.get("tools"))
+                teller.account.whole(holder.get("tool_choice"), holder.get("text"))
             for item in fresh:
                 teller.say(item)
             teller.account.every(output)
@@ -189,8 +190,7 @@ def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign
     return source.attempt(make, f"conversation {number}")
 
 
-_OFFERED = ("tools", "tool_choice", "text", "prompt")
-_READ = ("input", "output", "instructions", *_OFFERED)
+_READ = ("input", "output", "instructions", "tools", "tool_choice", "text")
 
 
 def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: Draft) -> Foreign:
