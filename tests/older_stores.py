@@ -29,8 +29,10 @@ def as_before(door: Door, script: str) -> None:
         base.execute(f"DELETE FROM _sqlite_migrations WHERE name IN ({later})")
         names = "SELECT name FROM sqlite_schema WHERE type='table' AND sql NOT LIKE '%VIRTUAL%'"
         for (name,) in base.execute(names).fetchall():
-            if name.startswith(("search", "_sqlite")):
+            if name.startswith("_sqlite"):
                 continue
+            if name.startswith("search_"):  # what the full text is kept in
+                base.execute(f"DELETE FROM {name}")
             columns = ", ".join(
                 f'"{row[1]}"' for row in base.execute(f"PRAGMA table_info({name})").fetchall()
             )

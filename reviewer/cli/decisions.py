@@ -1,4 +1,4 @@
-"""`reviewer decisions`, `break-glass` and `attest`: what is signed, beside signing a decision."""
+"""`reviewer decisions`, `break-glass`, `loss`, `witness`, `attest`: beside signing a decision."""
 
 import argparse
 
@@ -11,6 +11,10 @@ from reviewer.desk.decision_views import DecisionInfo
 def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "break-glass":
         return _break_glass(arguments)
+    if arguments.command == "loss":
+        return _loss(arguments)
+    if arguments.command == "witness":
+        return _witness(arguments)
     if arguments.command == "attest":
         return _attest(arguments)
     return {"list": _list, "export": _export, "take": _take}[arguments.act](arguments)
@@ -72,6 +76,31 @@ def _break_glass(arguments: argparse.Namespace) -> int:
     _said(made, "signed")
     out(made.path)
     return 10
+
+
+def _loss(arguments: argparse.Namespace) -> int:
+    stated = desk_of(arguments).state_loss(
+        arguments.key, arguments.reason, passphrase_for(arguments.key)
+    )
+    note(
+        f"signed by {stated.principal}: the journal goes on from entry {stated.kept_seq}, though "
+        f"entry {stated.lost_seq} was known of it; every later report says so"
+    )
+    for name in stated.files:
+        note(f"  {name} stands on what is gone")
+    out(stated.path)
+    return 0
+
+
+def _witness(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    added = desk.witness()
+    for one in added:
+        note(f"journal entry {one.seq}, head {one.head[:16]}: {one.kind}")
+    if not added:
+        note("everything that was signed here is in it already")
+    out(str(desk.place.witness))
+    return 0
 
 
 def _said(one: DecisionInfo, what: str) -> None:

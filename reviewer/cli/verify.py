@@ -18,6 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     pins = _pins(arguments)
     place = Path(arguments.decision)
+    if arguments.witness and not place.is_dir():
+        raise DeskError("--witness wants the folder of decisions: it names them all", exit_code=2)
     manifest = _read(Path(arguments.candidate_manifest))
     signers = _read(Path(arguments.signers)).decode("utf-8", "surrogateescape")
     now = _moment(arguments.at)
@@ -51,6 +53,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         "policy_digest": arguments.policy_digest,
         "signers_digest": arguments.signers_digest,
         "min_seq": arguments.min_seq,
+        "witness": _read(Path(arguments.witness)) if arguments.witness else None,
         "report": _read(Path(arguments.report)) if arguments.report else None,
         "attestations": _envelopes(Path(arguments.attestations))
         if arguments.attestations
@@ -70,6 +73,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
                     exit_code=2,
                 )
             pins[name] = pinned
+        pins["max_days"] = suite.max_days
         pins["threshold"] = max(suite.threshold, arguments.threshold or 1)
     return pins
 

@@ -124,7 +124,16 @@ class LabelPolicy(Value, frozen=True):
 
 
 class ApprovalPolicy(Value, frozen=True):
+    """`promote` approvers sign a promotion; no decision lasts longer than `max_days`, where one is
+    set. It is UNSET and not None without one, so that policies of before it keep their digest."""
+
     promote: int = 1
+    max_days: int | UnsetType | None = UNSET
+
+    @property
+    def longest(self) -> int | None:
+        """Days that a decision may last, None without a limit."""
+        return self.max_days or None
 
 
 class Policy(Value, frozen=True):

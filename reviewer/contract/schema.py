@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from reviewer.contract.fields import (
     Amount,
     Count,
+    Days,
     Id,
     Ids,
     Name,
@@ -169,6 +170,7 @@ class LabelsShape(Shape):
 
 class ApprovalsShape(Shape):
     promote: Positive = 1
+    max_days: Days | None = None
 
 
 class PolicyShape(Shape):

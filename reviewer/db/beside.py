@@ -1,7 +1,8 @@
-"""What is signed beside decisions: break-glass records, and test results of runs."""
+"""What is signed beside decisions: break-glass records, test results of runs, losses of journal."""
 
+import json
 import sqlite3
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from reviewer.db.said import Table
 
@@ -37,9 +38,27 @@ class RunResultRow(NamedTuple):
     envelope: bytes
 
 
+class LossRow(NamedTuple):
+    """One statement that journal was lost; `uid` is the sha256 of its payload, `decisions` a JSON
+    array of the payloads that were signed on what is gone."""
+
+    uid: str
+    journal: str
+    lost_seq: int
+    kept_seq: int
+    decisions: str
+    principal: str
+    reason: str
+    at: str
+    file: str
+    envelope: bytes
+
+
 BREAK_GLASS: Table[BreakGlassRow] = Table("break_glass", BreakGlassRow._fields, "breakglass.signed")
 RUN_RESULTS: Table[RunResultRow] = Table("run_result", RunResultRow._fields, "run.attested")
+LOSSES: Table[LossRow] = Table("loss", LossRow._fields, "journal.lost")
 
+_LOSS = ", ".join(LossRow._fields)
 _GLASS = ", ".join(BreakGlassRow._fields)
 _RESULT = ", ".join(RunResultRow._fields)
 
@@ -50,6 +69,28 @@ def broken_glass(connection: sqlite3.Connection, agent: str | None = None) -> li
         f"SELECT {_GLASS} FROM break_glass WHERE ? IS NULL OR agent=? ORDER BY id", (agent, agent)
     ).fetchall()
     return [BreakGlassRow(*one) for one in found]
+
+
+def entry_of(
+    connection: sqlite3.Connection, table: Literal["break_glass", "loss"], uid: str
+) -> int:
+    """The journal entry that tells of a row, 0 without one."""
+    row = connection.execute(f"SELECT id FROM {table} WHERE uid=?", (uid,)).fetchone()
+    kind = {"break_glass": "breakglass.signed", "loss": "journal.lost"}[table]
+    for seq, body in connection.execute(
+        "SELECT seq, body FROM journal WHERE instr(body, ?) ORDER BY seq DESC",
+        (f'"type":"{kind}"'.encode(),),
+    ).fetchall():
+        entry = json.loads(body)
+        if row and entry["first"] <= row[0] < entry["first"] + entry["added"]:
+            return int(seq)
+    return 0
+
+
+def losses(connection: sqlite3.Connection) -> list[LossRow]:
+    """Every statement that journal was lost, in order."""
+    found = connection.execute(f"SELECT {_LOSS} FROM loss ORDER BY id").fetchall()
+    return [LossRow(*one) for one in found]
 
 
 def run_results(

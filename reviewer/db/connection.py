@@ -53,11 +53,14 @@ def scripts() -> list[Path]:
     return sorted((data_folder("store") / "schema").glob("*.sql"))
 
 
-def reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection: it can neither change nor create the file.
+def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
+    """A read-only connection: it can neither change nor create the file. `linked` also takes a file
+    behind a link, which the store itself may not be; a backup may.
 
     Raises StoreError when the file is missing, not a store of ours, or of a newer reviewer.
     """
+    if not linked:
+        refuse_links(path)
     connection: sqlite3.Connection | None = None
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
@@ -91,6 +94,7 @@ def writer(path: Path) -> sqlite3.Connection:
 
     The caller holds the write lock: turning a new file to WAL is a write. Raises StoreError.
     """
+    refuse_links(path)
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(
@@ -116,6 +120,40 @@ def writer(path: Path) -> sqlite3.Connection:
             "a store needs wal and full (2): put the workspace on a local disk"
         )
     return connection
+
+
+def refuse_links(path: Path) -> None:
+    """A store lies where it is named: behind a symbolic link, or under a second name, another
+    program would write what is read here. Raises StoreError for its folder, itself or its log."""
+    if path.parent.is_symlink():
+        raise StoreError(
+            f"{path.parent}: is a link, and a store is not kept behind one: make it a folder, and "
+            "move what it points to into it"
+        )
+    for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        try:
+            found = os.lstat(one)
+        except OSError:
+            continue  # most are not there; opening says why another cannot be read
+        if stat.S_ISLNK(found.st_mode):
+            raise StoreError(
+                f"{one}: is a link, and a store is not kept behind one: put the file itself there"
+            )
+        if found.st_nlink > 1 and stat.S_ISREG(found.st_mode) and not _set_aside(one, found):
+            raise StoreError(
+                f"{one}: is one file under {found.st_nlink} names (hard links), so that it could "
+                "be written under another: copy it, then put the copy in its place"
+            )
+
+
+def _set_aside(path: Path, found: os.stat_result) -> bool:
+    """Whether the second name is the one that a restore, cut off, was giving it."""
+    others = [
+        one
+        for one in path.parent.glob(f"{path.name}.replaced-*")
+        if os.path.samestat(os.lstat(one), found)
+    ]
+    return len(others) == found.st_nlink - 1
 
 
 def _harden(connection: sqlite3.Connection) -> None:

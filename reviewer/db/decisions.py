@@ -42,6 +42,11 @@ def rows(connection: sqlite3.Connection) -> list[DecisionRow]:
     return [DecisionRow(*row) for row in found]
 
 
+def files(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """(number, file) of every decision, by number."""
+    return connection.execute("SELECT number, file FROM decision ORDER BY number").fetchall()
+
+
 def row(connection: sqlite3.Connection, number: int) -> DecisionRow | None:
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM decision WHERE number=?", (number,)
@@ -161,6 +166,15 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         for number, principal in sorted(signed.keys() | held.keys())
         if signed.get((number, principal)) != held.get((number, principal))
     ]
+
+
+def signed_here(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """(journal entry, payload) of every decision that was first signed in this store, in order."""
+    elsewhere = taken(connection)
+    found = connection.execute(
+        "SELECT number, seq, payload_sha256 FROM decision ORDER BY seq"
+    ).fetchall()
+    return [(seq, payload) for number, seq, payload in found if number not in elsewhere]
 
 
 def taken(connection: sqlite3.Connection) -> set[int]:

@@ -16,6 +16,7 @@ from reviewer.trace.record import ABSENT, Event, kind_of
 
 BATCH = 256
 TEXT_PER_TRACE = 1 << 20
+MOST_NAMED = 5
 _EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
 
@@ -27,6 +28,59 @@ def pending_events(connection: sqlite3.Connection) -> int:
         " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')"
     ).fetchone()
     return int(row[0])
+
+
+def faults(connection: sqlite3.Connection) -> list[str]:
+    """Where event rows or full text are not what the payloads of the traces done give: what was
+    taken away there is no longer found by whoever looks for it. What is not indexed yet is none.
+
+    Counts alone are compared, and payloads opened where they differ. May raise any of DAMAGE.
+    """
+    (done,) = connection.execute(
+        "SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed'"
+    ).fetchone()
+    traces, last = connection.execute(
+        "SELECT count(*) FILTER (WHERE id <= ?), coalesce(max(id), 0) FROM trace", (done,)
+    ).fetchone()
+    if done > last:
+        return [f"traces up to {done} are said to be indexed, and the last one is {last}"]
+    (texts,) = connection.execute("SELECT count(*) FROM search_docsize").fetchone()
+    wrong = (
+        [] if texts == traces else [f"full text of {texts:,} traces where {traces:,} are indexed"]
+    )
+    (held,) = connection.execute("SELECT count(*) FROM event").fetchone()
+    (given,) = connection.execute(
+        "SELECT coalesce(sum(events), 0) FROM trace WHERE id <= ?"
+        " AND (pack IS NOT NULL OR EXISTS (SELECT 1 FROM chunk WHERE chunk.trace = trace.id))",
+        (done,),
+    ).fetchone()
+    if held != given and (missing := _wrong_events(connection, done)):
+        wrong.append(f"event rows of trace {', '.join(map(str, missing))}")
+    return wrong
+
+
+def _wrong_events(connection: sqlite3.Connection, done: int) -> list[int]:
+    """The first traces whose event rows their payloads do not give."""
+    wrong = [
+        trace
+        for (trace,) in connection.execute(
+            "SELECT DISTINCT trace FROM event WHERE trace > ?"
+            " OR trace NOT IN (SELECT id FROM trace) LIMIT ?",
+            (done, MOST_NAMED),
+        ).fetchall()
+    ]
+    rows = connection.execute(
+        "SELECT t.id, t.events, count(e.trace) AS held FROM trace t LEFT JOIN event e"
+        " ON e.trace = t.id WHERE t.id <= ? GROUP BY t.id HAVING held <> t.events ORDER BY t.id",
+        (done,),
+    )
+    for trace, _, held in rows:
+        # One number twice in a trace is one row, and a payload that was refused has none.
+        if held != len({row[1] for row in event_rows(trace, _stored_events(connection, trace))}):
+            wrong.append(trace)
+        if len(wrong) >= MOST_NAMED:
+            break
+    return wrong
 
 
 def catch_up(connection: sqlite3.Connection, store: Path) -> int:

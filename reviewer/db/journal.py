@@ -39,6 +39,19 @@ def head(connection: sqlite3.Connection) -> Head:
     return Head(row[0], row[1]) if row else Head(0, GENESIS)
 
 
+def uri(connection: sqlite3.Connection) -> str:
+    """The store by the first entry of its journal, which it and its copies alone begin with, so
+    that an older copy put in its place is known for what it is."""
+    row = connection.execute("SELECT hash FROM journal WHERE seq=1").fetchone()
+    return f"store/review.db?journal={row[0].hex()[:32]}" if row else "store/review.db"
+
+
+def hash_at(connection: sqlite3.Connection, seq: int) -> str | None:
+    """The hash of an entry, hex; None when there is no entry of that number."""
+    row = connection.execute("SELECT hash FROM journal WHERE seq=?", (seq,)).fetchone()
+    return row[0].hex() if row else None
+
+
 def append(connection: sqlite3.Connection, body: dict[str, Any]) -> Head:
     """Add one entry inside the caller's transaction and return the new head."""
     import rfc8785

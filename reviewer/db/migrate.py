@@ -9,6 +9,7 @@ from reviewer.db.connection import (
     StoreError,
     close_writer,
     create_file,
+    refuse_links,
     scripts,
     unwritten,
     write_lock,
@@ -24,6 +25,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     sqlite-utils (which pulls numpy) is imported only when there is something to apply.
     Raises StoreError for a store written by a newer version.
     """
+    refuse_links(path)
     if not path.exists():
         try:
             create_file(path)

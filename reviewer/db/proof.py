@@ -38,8 +38,8 @@ _CHUNKS = (
     " ORDER BY trace, n"
 )
 
-_Said = Literal["label", "judgment", "note", "leak", "break_glass", "run_result", "cost"]
-_SAID: dict[str, _Said] = {
+Said = Literal["label", "judgment", "note", "leak", "break_glass", "run_result", "cost", "loss"]
+SAID: dict[str, Said] = {
     "labels.recorded": "label",
     "judgments.added": "judgment",
     "notes.recorded": "note",
@@ -47,6 +47,7 @@ _SAID: dict[str, _Said] = {
     "breakglass.signed": "break_glass",
     "run.attested": "run_result",
     "costs.recorded": "cost",
+    "journal.lost": "loss",
 }
 """Journal entries on what people and judges said, and the table they speak of."""
 
@@ -81,7 +82,7 @@ def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:
     return hashlib.sha256(msgspec.msgpack.encode(rows)).hexdigest()
 
 
-def said_digest(connection: sqlite3.Connection, table: _Said, first: int, count: int) -> str:
+def said_digest(connection: sqlite3.Connection, table: Said, first: int, count: int) -> str:
     """sha256 over `count` labels or judgments from id `first`, as the store holds them now."""
     rows = connection.execute(
         f"SELECT * FROM {table} WHERE id >= ? AND id < ? ORDER BY id", (first, first + count)
@@ -124,7 +125,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
     candidates: dict[tuple[str, str], tuple[int, str | None]] = {}
     quarantines: dict[int, str] = {}
     plans: dict[tuple[str, str], int] = {}
-    said: dict[_Said, list[tuple[int, int, str]]] = {table: [] for table in _SAID.values()}
+    said: dict[Said, list[tuple[int, int, str]]] = {table: [] for table in SAID.values()}
     for seq, entry in enumerate(_entries(connection), 1):
         kind = entry["type"]
         if kind == "traces.added":
@@ -144,8 +145,8 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         elif kind == "store.merged":
             for one in entry["declared"]:
                 plans[one["suite_id"], one["candidate_id"]] = one["attempts"]
-        elif kind in _SAID:
-            said[_SAID[kind]].append((entry["first"], entry["added"], entry["digest"]))
+        elif kind in SAID:
+            said[SAID[kind]].append((entry["first"], entry["added"], entry["digest"]))
     return [
         *_wrong_batches(connection, batches),
         *_wrong_names(connection, suites, candidates, plans),
@@ -180,7 +181,7 @@ def _wrong_batches(
 
 
 def _wrong_said(
-    connection: sqlite3.Connection, table: _Said, entries: list[tuple[int, int, str]]
+    connection: sqlite3.Connection, table: Said, entries: list[tuple[int, int, str]]
 ) -> Iterator[str]:
     """Labels, or judgments, that were edited, taken away or put in by other means."""
     for first, added, digest in entries:

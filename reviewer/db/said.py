@@ -9,11 +9,11 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from reviewer.db import journal
 from reviewer.db.connection import transaction
-from reviewer.db.proof import said_digest
+from reviewer.db.proof import Said, said_digest
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -31,7 +31,7 @@ class Table(Generic[Row]):
 
     def __init__(
         self,
-        name: Literal["label", "judgment", "note", "leak", "break_glass", "run_result", "cost"],
+        name: Said,
         columns: Sequence[str],
         entry: str,
     ) -> None:

@@ -94,8 +94,8 @@ def restore(workspace: Workspace, file: Path, replace: bool = False) -> Restored
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _copied(store: Path, target: Path) -> Head:
-    with closing(reader(store)) as source, closing(sqlite3.connect(target)) as copy:
+def _copied(store: Path, target: Path, linked: bool = False) -> Head:
+    with closing(reader(store, linked)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")
         return journal.head(copy)
@@ -105,7 +105,7 @@ def _proved(file: Path, new: Path) -> Head:
     """Copy a backup to `new`, bring it up to date and examine it."""
     create_file(new)
     try:
-        head = _copied(file, new)
+        head = _copied(file, new, linked=True)
         with closing(reader(new)) as connection:
             wrong = [f"not of our schema: {part}" for part in shape.strange(connection)]
         if not wrong:

@@ -111,7 +111,7 @@ def add(
     signer = _signer(key, passphrase, signature)
     connection = open_writer(workspace.store)
     try:
-        intact(connection)
+        intact(workspace, connection)
         found = find(workspace, connection, reference)
         one, predicate = found.one, found.one.statement.predicate
         if look is not None:

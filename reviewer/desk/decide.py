@@ -10,7 +10,7 @@ from reviewer import __version__
 from reviewer.db import journal
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
-from reviewer.desk import decision_book
+from reviewer.desk import decision_book, witness
 from reviewer.desk.decision_check import as_a_stranger, intact
 from reviewer.desk.decision_choices import ENVIRONMENT, may_decide
 from reviewer.desk.decision_facts import Told, decision_facts
@@ -51,7 +51,7 @@ def sign(
     agent = agent_of(subject_name(built.gathered.manifest or {}))
     connection = open_writer(workspace.store)
     try:
-        intact(connection)
+        intact(workspace, connection)
         refuse_twin(workspace, connection, built, signers, book, decision, environment)
         others = decision_book.elsewhere(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
@@ -76,6 +76,7 @@ def sign(
         checked = as_a_stranger(workspace, built, envelope, now)
         keys = decision_book.keys_of(connection, built)
         row = decision_book.keep(workspace, connection, one, keys, facts.created)
+        witness.add(workspace, connection, "decision", row.payload_sha256)
         return decision_book.told(workspace, connection, row, who, checked)
     finally:
         close_writer(connection, workspace.store)

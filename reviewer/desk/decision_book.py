@@ -7,12 +7,13 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import beside, decisions, registry
+from reviewer.db import decisions, registry
 from reviewer.db.connection import transaction
 from reviewer.db.decisions import DecisionRow, Standing
 from reviewer.desk.decision_views import Signed
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
+from reviewer.desk.standing import files_of
 from reviewer.desk.workspace import Workspace, write_private
 from reviewer.release.attest.approvals import approved
 from reviewer.release.attest.candidate import agent_of
@@ -69,8 +70,7 @@ def filed(path: Path, data: bytes, signers: Signers) -> Filed:
 
 def strays(workspace: Workspace, connection: sqlite3.Connection) -> list[Path]:
     """Envelopes beside the decisions that no row of this store names."""
-    names = {one.file for one in decisions.rows(connection)}
-    names.update(one.file for one in beside.broken_glass(connection))
+    names = files_of(connection)
     return [path for path in envelope_files(workspace.decisions) if path.name not in names]
 
 

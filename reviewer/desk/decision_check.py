@@ -5,37 +5,36 @@ from datetime import datetime
 
 import msgspec
 
-from reviewer.db import decisions, journal, proof, shape
+from reviewer.db import ends, shape
 from reviewer.db.connection import one_moment
+from reviewer.desk.doctor_signed import signed_checks
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
+from reviewer.desk.standing import WAYS_OUT
 from reviewer.desk.workspace import Workspace
 from reviewer.release.attest.verify import VerifyResult, verify
 from reviewer.trace.safetext import visible_line
 
 
-def intact(connection: sqlite3.Connection) -> None:
-    """Schema, chain and file are whole, checked before every signature. Raises DeskError."""
+def intact(workspace: Workspace, connection: sqlite3.Connection) -> None:
+    """Schema, chain, file and everything that was signed are whole, checked before every signature
+    as doctor checks them. Raises DeskError."""
     with one_moment(connection):
-        _intact(connection)
+        content_intact(connection)
+        wrong = [one.text for one in signed_checks(workspace, connection) if one.ok is False]
+    if wrong:
+        raise DeskError("; ".join(wrong), *WAYS_OUT)
 
 
-def _intact(connection: sqlite3.Connection) -> None:
+def content_intact(connection: sqlite3.Connection) -> None:
+    """The store does not contradict itself, whatever lies beside it. Raises DeskError."""
     if strange := shape.strange(connection):
         named = ", ".join(map(visible_line, strange[:5]))
         raise DeskError(f"the store's schema is not ours: {named}", "restore a backup")
-    _, fault = journal.verify(connection)
-    if fault is not None:
-        raise DeskError(f"the journal is broken at entry {fault.seq}: {fault.reason}")
     found = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if found != "ok":
         raise DeskError(f"the store is damaged: {found}", "restore a backup")
-    wrong = [
-        *proof.faults(connection),
-        *(f"roll-ups: {w}" for w in proof.wrong_counts(connection)),
-        *decisions.faults(connection),
-    ]
-    if wrong:
+    if wrong := ends.whole_faults(connection):
         raise DeskError(
             f"the store is not as its journal says: {'; '.join(wrong[:5])}",
             "reviewer doctor says all of it; restore a backup",

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from reviewer.contract.model import Policy
 from reviewer.desk.decision_views import Choice, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
@@ -12,6 +13,12 @@ ENVIRONMENT = "production"
 VALID_FOR = timedelta(days=7)
 """Short, so that a BLOCK which does not arrive cannot matter for long."""
 _OWN = {"promote": "PROMOTE", "block": "BLOCK", "repair": "REPAIR"}
+
+
+def valid_for(policy: Policy) -> timedelta:
+    """How long a decision under this policy holds."""
+    longest = policy.approvals.longest
+    return VALID_FOR if longest is None else min(VALID_FOR, timedelta(days=longest))
 
 
 def choices(

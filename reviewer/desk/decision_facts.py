@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
 from reviewer.db import journal
-from reviewer.desk.decision_choices import VALID_FOR
+from reviewer.desk.decision_choices import valid_for
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge_facts import judge_facts
 from reviewer.desk.label_book import Book, candidates_of
@@ -65,7 +65,7 @@ def decision_facts(
         decision_seq=told.number,
         previous_payload_sha256=told.previous,
         created=stamp(told.created),
-        expires=stamp(told.created + VALID_FOR),
+        expires=stamp(told.created + valid_for(suite.policy)),
         environment=told.environment,
         tool_version=told.tool_version,
         python_version=told.python_version,
@@ -92,6 +92,7 @@ def decision_facts(
         journal_seq=told.journal_seq,
         journal_head=head_at(connection, told.journal_seq),
         threshold=threshold,
+        max_days=suite.policy.approvals.longest,
         reviewers=_reviewers(signers, candidate.authors, threshold),
         total_micros=None if cost.total_usd is None else round(cost.known_nano / 1000),
         frozen_at_seq=gathered.frozen_seq,
@@ -113,19 +114,12 @@ def decision_facts(
             for one in gathered.break_glass
         ),
         input_attestations=tuple(one.uid for one in current_results(connection, built)),
-        evidence_uri=f"{store_uri(connection)}#{suite.suite_id}/{gathered.candidate_id}",
+        evidence_uri=f"{journal.uri(connection)}#{suite.suite_id}/{gathered.candidate_id}",
         evidence_sha256=_evidence_digest(connection, built),
         judges=judge_facts(gathered.judge),
         labels=_label_facts(connection, built, book),
         comment=told.comment.strip(),
     )
-
-
-def store_uri(connection: sqlite3.Connection) -> str:
-    """The store by the first entry of its journal, which it and its copies alone begin with, so
-    that an older copy put in its place is known for what it is."""
-    row = connection.execute("SELECT hash FROM journal WHERE seq=1").fetchone()
-    return f"store/review.db?journal={row[0].hex()[:32]}" if row else "store/review.db"
 
 
 def head_at(connection: sqlite3.Connection, seq: int) -> str:

@@ -11,8 +11,10 @@ from reviewer.db.migrate import open_writer
 from reviewer.desk import cosign, decision_book
 from reviewer.desk.decision_book import Filed
 from reviewer.desk.decision_views import DecisionInfo
+from reviewer.desk.doctor_signed import beyond
 from reviewer.desk.errors import DeskError
 from reviewer.desk.glass import info_of, take_break_glass
+from reviewer.desk.standing import WAYS_OUT
 from reviewer.desk.trust import signers_of, trusted
 from reviewer.desk.workspace import Workspace
 from reviewer.release.attest.approvals import approved
@@ -76,6 +78,8 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
         raise DeskError(f"{path}: {error}") from error
     connection = open_writer(workspace.store)
     try:
+        if gone := beyond(connection, data):
+            raise DeskError(f"{path.name} is not of this store's history, {gone}", *WAYS_OUT)
         one = cosign.find(workspace, connection, str(path)).one
         who = approved(one.statement.predicate, one.found)
         if not who.approvers:

@@ -16,8 +16,10 @@ from reviewer.desk.errors import DeskError
 if TYPE_CHECKING:
     from reviewer.desk.decision_views import DecisionInfo, DecisionView, KeyInfo, Signed
     from reviewer.desk.lineage import Met
+    from reviewer.desk.loss import Stated
     from reviewer.desk.reports import Built
     from reviewer.desk.run_results import Attested
+    from reviewer.desk.witness import Seen
 
 
 class Deciding(Opened):
@@ -66,7 +68,7 @@ class Deciding(Opened):
                 decided=decided,
                 exit_code=built.exit_code,
                 environment=decision_choices.ENVIRONMENT,
-                valid_days=decision_choices.VALID_FOR.days,
+                valid_days=decision_choices.valid_for(gathered.suite.policy).days,
                 pending=pending,
                 needed=gathered.suite.policy.approvals.promote,
             )
@@ -141,6 +143,24 @@ class Deciding(Opened):
                 self.place, built, key, reason, hours,
                 environment or decision_choices.ENVIRONMENT, passphrase,
             )  # fmt: skip
+
+    def state_loss(self, key: str, reason: str, passphrase: str | None = None) -> Stated:
+        """Sign that the store lost journal, and goes on from where it stands."""
+        from reviewer.desk import loss
+
+        with _told():
+            return loss.state_loss(self.place, key, reason, passphrase)
+
+    def witness(self) -> list[Seen]:
+        """Begin the witness of this workspace, or bring it up to date; what was added."""
+        from reviewer.desk import witness
+        from reviewer.desk.standing import Standing
+
+        if not self._has_store():
+            raise DeskError(f"{self.place.store} is not there yet: there is nothing to witness")
+        with _told(), self._reading() as connection:
+            Standing(self.place).hold(connection)
+            return witness.look(self.place, connection)
 
     def attest(
         self, suite_id: str, candidate_id: str, key: str, passphrase: str | None = None

@@ -36,18 +36,24 @@ def examine(workspace: Workspace) -> list[Check]:
                 return found  # what else it should hold is not there yet
             found += content(connection)
             found += signed_checks(workspace, connection)
-        found += _permissions(workspace)
-        left = index.pending_events(connection)
-        text = "event rows and full text are complete"
-        if left:
-            text = f"{left:,} events are not indexed yet: the workstation or an import goes on"
-        found.append(Check("index", None if left else True, text))
+            derived = _index(connection)
+        found += [*_permissions(workspace), derived]
     except DAMAGE as error:
         # A flipped bit can surface anywhere, even as text that is not UTF-8.
         found.append(Check("store", False, f"unreadable: {error}; restore a backup"))
     finally:
         connection.close()
     return found
+
+
+def _index(connection: sqlite3.Connection) -> Check:
+    if wrong := index.faults(connection):
+        text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
+        return Check("index", False, text)
+    if left := index.pending_events(connection):
+        text = f"{left:,} events are not indexed yet: the workstation or an import goes on"
+        return Check("index", None, text)
+    return Check("index", True, "event rows and full text are complete")
 
 
 def content(connection: sqlite3.Connection) -> list[Check]:

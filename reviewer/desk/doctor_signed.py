@@ -1,20 +1,31 @@
 """What doctor looks at of everything that was signed: files, rows, signatures, bound heads."""
 
+import hashlib
 import json
+import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.db import beside, decisions
+from reviewer.db import beside, decisions, journal
+from reviewer.db.connection import StoreError, reader, write_lock
 from reviewer.desk.doctor_check import Check
 from reviewer.desk.errors import DeskError
+from reviewer.desk.standing import files_of, linked_folders
 from reviewer.desk.workspace import Workspace
+
+if TYPE_CHECKING:
+    from reviewer.release.attest.signers import Signers
 
 
 def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[Check]:
     """Files and rows agree, and the head each decision binds still stands in the chain."""
     from reviewer.desk.trust import signers_of
 
-    faults = decisions.faults(connection)
+    faults = [*linked_folders(workspace), *decisions.faults(connection)]
+    if os.path.lexists(workspace.witness):
+        faults += _witness_faults(workspace, connection)
     rows = decisions.rows(connection)
     taken = decisions.taken(connection)
     trusted = None
@@ -24,7 +35,7 @@ def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[
         faults.append(error.text)
     for row in rows:
         what, path = f"decision {row.number}", workspace.decisions / row.file
-        faults += _file(what, path, row.envelope)
+        faults += file_faults(what, path, row.envelope)
         faults += _signature(workspace, what, row.envelope, trusted)
         if row.number not in taken:
             faults += _bound_head(connection, what, row.envelope)
@@ -35,17 +46,30 @@ def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[
         (f"test result {one.uid[:12]}", workspace.attestations / one.file, one.envelope)
         for one in beside.run_results(connection)
     ]
+    losses = beside.losses(connection)
+    others += [
+        (f"loss of journal of {one.at}", workspace.decisions / one.file, one.envelope)
+        for one in losses
+    ]
     for what, path, envelope in others:
-        faults += _file(what, path, envelope)
+        faults += file_faults(what, path, envelope)
         faults += _signature(workspace, what, envelope, trusted)
-    listed = {row.file for row in rows} | {path.name for _, path, _ in others}
-    strays, elsewhere = _strays(workspace, connection, listed, trusted)
+    strays, elsewhere = _strays(workspace, connection, files_of(connection), trusted)
     faults += strays
     waiting = sum(row.standing == "pending" for row in rows)
     text = f"{len(rows)} signed, each as it was signed"
     if waiting:
         text += f"; {waiting} wait for another signature"
     found = [Check("decisions", not faults, "; ".join(faults[:5]) if faults else text)]
+    found += [
+        Check(
+            "loss",
+            None,
+            f"{one.principal} stated at {one.at} that the journal goes on from entry"
+            f" {one.kept_seq} of {one.lost_seq}: {' '.join(one.reason.split())}",
+        )
+        for one in losses
+    ]
     if elsewhere:
         names = ", ".join(elsewhere[:3])
         told = f"signed elsewhere and not taken in: {names}; reviewer decisions take FILE does"
@@ -53,7 +77,24 @@ def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[
     return found
 
 
-def _file(what: str, path: Path, envelope: bytes) -> list[str]:
+def _witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+    from reviewer.desk.witness import order_faults, witness_faults
+
+    try:
+        return [*order_faults(workspace), *witness_faults(workspace, connection)]
+    except DeskError as error:
+        return [error.text]
+
+
+def stray_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+    """What is wrong with the signed files that this store has no row of."""
+    from reviewer.desk.trust import signers_of
+
+    return _strays(workspace, connection, files_of(connection), signers_of(workspace))[0]
+
+
+def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
+    """Whether a file is the envelope that the store keeps, or the same with more signatures."""
     from reviewer.desk.decision_book import read_envelope
     from reviewer.release.attest.dsse import parse_envelope
     from reviewer.release.attest.errors import AttestError
@@ -98,8 +139,7 @@ def _bound_head(connection: sqlite3.Connection, what: str, envelope: bytes) -> l
         return [f"{what}: it cannot be read"]
     if not audit["seq"]:
         return []
-    row = connection.execute("SELECT hash FROM journal WHERE seq=?", (audit["seq"],)).fetchone()
-    if row is None or row[0].hex() != audit["head"]:
+    if journal.hash_at(connection, audit["seq"]) != audit["head"]:
         return [f"{what}: the journal no longer holds the head it was signed under"]
     return []
 
@@ -112,13 +152,20 @@ def _strays(
     from reviewer.desk.decision_book import envelope_files, read_envelope
 
     wrong, elsewhere = [], []
-    for folder in (workspace.decisions, workspace.attestations):
-        for path in envelope_files(folder):
+    folders = workspace.decisions, workspace.attestations
+    paths = [one for folder in folders for one in envelope_files(folder) if one.name not in listed]
+    if paths:
+        listed = listed | _entered_meanwhile(workspace)
+        for path in paths:
             if path.name in listed:
                 continue
             data = read_envelope(path)
             if _signature(workspace, path.name, data, trusted):
                 wrong.append(f"{path.name} is not in this store, and no trusted key signed it")
+            elif gone := beyond(connection, data):
+                wrong.append(f"{path.name} is not in this store, {gone}")
+            elif _stated(connection, data):
+                elsewhere.append(path.name)
             elif _from_here(connection, data) and not _waits(path, data, trusted):
                 wrong.append(
                     f"{path.name} is not in this store, though it was signed on its journal: "
@@ -128,6 +175,18 @@ def _strays(
             else:
                 elsewhere.append(path.name)
     return wrong, elsewhere
+
+
+def _entered_meanwhile(workspace: Workspace) -> set[str]:
+    """The files that have a row once whoever is writing has written: a file is there a moment
+    before its row. Nothing where the store cannot be asked again."""
+    try:
+        with write_lock(workspace.store):
+            pass
+        with closing(reader(workspace.store)) as connection:
+            return files_of(connection)
+    except (StoreError, sqlite3.Error):
+        return set()
 
 
 def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
@@ -145,19 +204,100 @@ def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
         return False  # a break-glass, or the result of a run
 
 
-def _from_here(connection: sqlite3.Connection, envelope: bytes) -> bool:
-    """Whether an envelope binds the journal of this store, or of a copy of it."""
-    from reviewer.desk.decision_facts import store_uri
+def beyond(connection: sqlite3.Connection, envelope: bytes) -> str | None:
+    """Why an envelope shows that this store lost something: it was signed on this journal, at an
+    entry that the journal does not have, or has otherwise. None when it does not show that, or when
+    somebody stated, signed, that what it stands on is lost."""
+    bound = _bound(envelope)
+    if bound is None or not _ours(connection, bound.uri) or bound.digest in _lost(connection):
+        return None
+    held = journal.hash_at(connection, bound.seq)
+    if held == bound.head and not bound.loss:
+        return None
+    head = journal.head(connection).seq
+    what = f"ends at entry {head}" if held is None else "has another entry there"
+    if bound.loss:
+        what = "does not tell of it"
+    return (
+        f"and was signed on its journal at entry {bound.seq}, head {bound.head[:16]}, where this "
+        f"one {what}: an older copy of the store stands here, or a copy of it signed this"
+    )
+
+
+class Gone(NamedTuple):
+    """A signed file that shows that the journal went as far as `seq`; `digest` is its payload's."""
+
+    path: Path
+    digest: str
+    seq: int
+
+
+def gone_files(
+    workspace: Workspace, connection: sqlite3.Connection, signers: "Signers"
+) -> list[Gone]:
+    """The files by trusted keys that show that this store lost journal, and that no statement of a
+    loss names."""
+    from reviewer.desk.decision_book import envelope_files, read_envelope
+
+    listed, found = files_of(connection), []
+    for path in envelope_files(workspace.decisions):
+        if path.name in listed:
+            continue
+        data = read_envelope(path)
+        if _signature(workspace, path.name, data, signers) or not beyond(connection, data):
+            continue
+        if (bound := _bound(data)) is not None:
+            found.append(Gone(path, bound.digest, bound.seq + 1))  # signing adds an entry
+    return found
+
+
+def _lost(connection: sqlite3.Connection) -> set[str]:
+    """The payloads that somebody stated to stand on journal that is lost."""
+    return {one for row in beside.losses(connection) for one in json.loads(row.decisions)}
+
+
+class _Bound(NamedTuple):
+    """Where a decision says that the journal stood, and whose journal it was."""
+
+    seq: int
+    head: str
+    uri: str
+    digest: str
+    loss: bool = False
+
+
+def _bound(envelope: bytes) -> _Bound | None:
+    """None for what binds no journal entry."""
     from reviewer.release.attest.dsse import parse_envelope
     from reviewer.release.attest.errors import AttestError
+    from reviewer.release.attest.journal_loss import LOSS_TYPE
 
     try:
-        predicate = json.loads(parse_envelope(envelope).payload)["predicate"]
-        if not predicate["audit"]["seq"]:
-            return False
-        uri = (predicate.get("evidence") or {}).get("uri") or ""
+        payload = parse_envelope(envelope).payload
+        body = json.loads(payload)
+        digest, predicate = hashlib.sha256(payload).hexdigest(), body["predicate"]
+        if body["predicateType"] == LOSS_TYPE:
+            kept = predicate["kept"]
+            return _Bound(kept["seq"], kept["head"], predicate["journal"], digest, True)
+        audit, uri = predicate["audit"], (predicate.get("evidence") or {}).get("uri", "")
+        return _Bound(audit["seq"], audit["head"], uri, digest) if audit["seq"] else None
     except (AttestError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _ours(connection: sqlite3.Connection, uri: str) -> bool:
+    """Whether a decision names this store's journal, which its copies share."""
+    return uri.partition("#")[0] == journal.uri(connection)
+
+
+def _stated(connection: sqlite3.Connection, envelope: bytes) -> bool:
+    bound = _bound(envelope)
+    return bound is not None and bound.digest in _lost(connection)
+
+
+def _from_here(connection: sqlite3.Connection, envelope: bytes) -> bool:
+    """Whether an envelope binds the journal of this store, or of a copy of it."""
+    bound = _bound(envelope)
+    if bound is None:
         return False
-    return uri.partition("#")[0] == store_uri(connection) or not _bound_head(
-        connection, "", envelope
-    )
+    return _ours(connection, bound.uri) or not _bound_head(connection, "", envelope)

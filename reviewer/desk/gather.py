@@ -14,7 +14,7 @@ from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.desk.baseline import against
 from reviewer.desk.counts import counted, failures
 from reviewer.desk.errors import DeskError
-from reviewer.desk.glass_shown import broken_glass
+from reviewer.desk.glass_shown import broken_glass, journal_losses
 from reviewer.desk.ledger import ledger
 from reviewer.desk.lineage import met_suites
 from reviewer.gates.model import GATES
@@ -77,6 +77,7 @@ def evidence(
         quarantined_unplaced=unplaced,
         lineage=met_suites(connection, row, stored.id),
         break_glass=broken_glass(connection, candidate_id, manifest),
+        journal_losses=journal_losses(connection),
         source_files=sources,
         rubric_criteria=criteria,
         baseline_id=than.baseline_id,

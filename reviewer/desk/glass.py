@@ -13,7 +13,7 @@ from reviewer.db import journal
 from reviewer.db.beside import BREAK_GLASS, BreakGlassRow
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
-from reviewer.desk import decision_book
+from reviewer.desk import decision_book, witness
 from reviewer.desk.decision_check import intact
 from reviewer.desk.decision_choices import manifested
 from reviewer.desk.decision_facts import stamp
@@ -66,7 +66,7 @@ def break_glass(
     agent = agent_of(subject_name(manifest))
     connection = open_writer(workspace.store)
     try:
-        intact(connection)
+        intact(workspace, connection)
         head = journal.head(connection)
         others = decision_book.elsewhere(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
@@ -103,6 +103,7 @@ def break_glass(
         row = row_of(statement, envelope, data, gathered.candidate_id)
         write_private(workspace.decisions / row.file, data)
         BREAK_GLASS.record(connection, workspace.store, [row], row.at)
+        witness.add(workspace, connection, "break-glass", row.uid)
         return info_of(workspace, row)
     except AttestError as error:
         raise DeskError(str(error)) from error

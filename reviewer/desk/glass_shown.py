@@ -1,11 +1,13 @@
-"""Break-glass records of an agent, for its reports."""
+"""Break-glass records of an agent, and losses of journal, for reports."""
 
+import json
 import sqlite3
 from typing import Any
 
 from reviewer.db import beside
 from reviewer.release.attest.candidate import ManifestError, agent_of, subject_name
 from reviewer.release.broken_glass import BrokenGlass
+from reviewer.release.journal_losses import JournalLost
 
 
 def broken_glass(
@@ -27,4 +29,21 @@ def broken_glass(
             payload_sha256=one.uid,
         )
         for one in beside.broken_glass(connection, agent)
+    )
+
+
+def journal_losses(connection: sqlite3.Connection) -> tuple[JournalLost, ...]:
+    """Everything that was stated to be gone of this store's journal, in order."""
+    return tuple(
+        JournalLost(
+            journal=one.journal,
+            lost_seq=one.lost_seq,
+            kept_seq=one.kept_seq,
+            decisions=len(json.loads(one.decisions)),
+            principal=one.principal,
+            reason=one.reason,
+            at=one.at,
+            payload_sha256=one.uid,
+        )
+        for one in beside.losses(connection)
     )

@@ -91,7 +91,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise DeskError(f"{path} is no store: there is no such file", exit_code=2)
     folder = Path(tempfile.mkdtemp(prefix="reviewer-merge-"))
     try:
-        other = reader(path)
+        other = reader(path, linked=True)
         try:
             _ours(other, path)
             if version_of(other) < len(scripts()):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from reviewer.db.beside import broken_glass
+from reviewer.db.beside import broken_glass, losses
 from reviewer.desk import judgment_files, label_files, leaks, note_files
 from reviewer.desk.errors import DeskError
 from reviewer.desk.said_files import Kind, Taken, join
@@ -113,8 +113,14 @@ def decisions_there(there: There) -> tuple[str, ...]:
         if payload not in mine
     ]
     known = {one.uid for one in broken_glass(there.ours)}
+    known.update(one.uid for one in losses(there.ours))
     return (*told, *(
         f"BREAK-GLASS {one.suite}/{one.candidate}, signed by {one.principal}: {one.file}"
         for one in broken_glass(there.other)
+        if one.uid not in known
+    ), *(
+        f"LOSS of journal, entries {one.lost_seq} to {one.kept_seq}, signed by {one.principal}:"
+        f" {one.file}"
+        for one in losses(there.other)
         if one.uid not in known
     ))  # fmt: skip

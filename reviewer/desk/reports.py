@@ -17,6 +17,7 @@ from reviewer.desk.finals import Finals
 from reviewer.desk.gather import evidence
 from reviewer.desk.label_book import Book
 from reviewer.desk.review_holds import review_holds
+from reviewer.desk.standing import Standing
 from reviewer.desk.workspace import Workspace
 from reviewer.release.assess import Assessment, assess
 from reviewer.release.beside import Beside
@@ -80,6 +81,7 @@ class Reports:
     ) -> None:
         self._workspace, self._finals, self._book = workspace, finals, book
         self._embedding_model = embedding_model
+        self._standing = Standing(workspace)
         self._kept: dict[tuple[_Asked, bool], tuple[object, Built]] = {}
 
     @cached_property
@@ -97,7 +99,8 @@ class Reports:
     ) -> Built:
         """The report of a candidate on a suite, from one consistent reading of the store.
 
-        Raises DeskError for a broken suite, an unknown candidate or baseline.
+        Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
+        contradicts its journal or what was signed on it.
         """
         return self._made(connection, (suite_id, candidate_id, baseline_id), whole=True)
 
@@ -147,6 +150,7 @@ class Reports:
     def _within(
         self, connection: sqlite3.Connection, held: suites.Held, asked: _Asked, whole: bool
     ) -> Built:
+        self._standing.hold(connection)
         suite_id, candidate_id, baseline_id = asked
         found = self._manifest(connection, held, suite_id, candidate_id)
         digest = found.candidate.digest if found else None

@@ -11,11 +11,13 @@ from reviewer.desk.suites import state_of
 
 
 class SuitePins(NamedTuple):
-    """Digests are sha256 in hex; `threshold` is the number of approvers of a PROMOTE."""
+    """Digests are sha256 in hex; `threshold` is the number of approvers of a PROMOTE, `max_days`
+    the longest a decision may last, None without a limit."""
 
     suite_digest: str
     policy_digest: str
     threshold: int
+    max_days: int | None
 
 
 def suite_pins(folder: Path) -> SuitePins:
@@ -27,4 +29,7 @@ def suite_pins(folder: Path) -> SuitePins:
         suite = read_suite(folder).suite
     except ContractError as error:
         raise DeskError(str(error)) from error
-    return SuitePins(suite.digest, policy_digest(suite.policy), suite.policy.approvals.promote)
+    approvals = suite.policy.approvals
+    return SuitePins(
+        suite.digest, policy_digest(suite.policy), approvals.promote, approvals.longest
+    )

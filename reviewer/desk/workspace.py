@@ -38,6 +38,11 @@ class Workspace(NamedTuple):
         return self.root / "store" / "attestations"
 
     @property
+    def witness(self) -> Path:
+        """The heads under which was signed, for version control; most workspaces have none."""
+        return self.root / "store" / "witness"
+
+    @property
     def signers(self) -> Path:
         return self.root / "store" / "signers"
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from reviewer.contract.model import Candidate, Suite
 from reviewer.gates.model import GATES, Result
 from reviewer.release.broken_glass import BrokenGlass
+from reviewer.release.journal_losses import JournalLost
 from reviewer.release.judged import JudgeEvidence
 from reviewer.release.lineage import MetSuite
 from reviewer.release.reviewed import ReviewEvidence
@@ -139,7 +140,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     `latency_within` holds per episode (attempts with one, of those how many within the p95).
     `unknown_codes` lists (code, count) of what is not measured. Latencies, unknown codes and
     diagnostics are of the attempts that count. `lineage` lists the other suites this candidate met,
-    `break_glass` the releases of its agent that went out without a decision. `baseline` holds the
+    `break_glass` the releases of its agent that went out without a decision, `journal_losses` what
+    was stated to be gone of the store's journal. `baseline` holds the
     counts of `baseline_id`, which is the one named, else the last `promoted` candidate; `judge` is
     None when no judge was asked, `review` when nothing is known of labels and flags, `text` when no
     episode names one, `peeking` when it was not worked out. `ledger` holds every cost entry,
@@ -177,6 +179,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     text: TextEvidence | None = None
     lineage: tuple[MetSuite, ...] = ()
     break_glass: tuple[BrokenGlass, ...] = ()
+    journal_losses: tuple[JournalLost, ...] = ()
     notes: tuple[dict[str, Any], ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
     split: tuple[dict[str, Any], ...] = ()

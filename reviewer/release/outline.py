@@ -8,6 +8,7 @@ from typing import Any
 
 from reviewer.release.block import Block
 from reviewer.release.broken_glass import broken_glass_rows
+from reviewer.release.journal_losses import journal_losses_rows
 from reviewer.release.judged_words import judge_lines
 from reviewer.release.lineage import lineage_rows
 from reviewer.release.outline_figures import figures_block
@@ -38,6 +39,7 @@ def outline(report: dict[str, Any]) -> list[Block]:
     blocks = [
         _verdict(report),
         _broken_glass(report),
+        *_journal_losses(report),
         _identity(report),
         _lineage(report),
         _gates(report),
@@ -183,6 +185,17 @@ def _broken_glass(report: dict[str, Any]) -> Block:
         rows=[[at, Name(who), Name(name), place, until, why]
               for at, who, name, place, until, why in rows],
     )  # fmt: skip
+
+
+def _journal_losses(report: dict[str, Any]) -> list[Block]:
+    """Nothing for a store that lost nothing."""
+    rows = journal_losses_rows(report)
+    block = Block(
+        "Journal that the store lost",
+        head=["stated", "by", "from entry, to entry", "signed decisions on it", "reason"],
+        rows=[[at, Name(who), which, count, why] for at, who, which, count, why in rows],
+    )
+    return [block] if rows else []
 
 
 def _lineage(report: dict[str, Any]) -> Block:

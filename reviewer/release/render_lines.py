@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from reviewer.release.broken_glass import broken_glass_rows
+from reviewer.release.journal_losses import journal_losses_rows
 from reviewer.release.reviewed_words import review_summary
 from reviewer.release.words import NOT_MEASURED, limits, number, plural, safety_block, seconds, usd
 
@@ -36,6 +37,7 @@ def summary_lines(report: dict[str, Any]) -> list[Line]:
         _probes(report),
         *_lineage(report),
         *_broken_glass(report),
+        *_journal_losses(report),
     ]  # fmt: skip
 
 
@@ -71,6 +73,13 @@ def _broken_glass(report: dict[str, Any]) -> list[Line]:
     return [
         Line("fail", "break-glass", f"{who} for {name} in {place}, {at} to {until}: {why}")
         for at, who, name, place, until, why in broken_glass_rows(report)
+    ]
+
+
+def _journal_losses(report: dict[str, Any]) -> list[Line]:
+    return [
+        Line("fail", "journal lost", f"entries {which}, stated by {who} at {at}: {why}")
+        for at, who, which, _, why in journal_losses_rows(report)
     ]
 
 

@@ -11,6 +11,7 @@ from reviewer.release.broken_glass import broken_glass_section
 from reviewer.release.caveats import not_measured, what_this_does_not_show
 from reviewer.release.decision_set import decision_section
 from reviewer.release.evidence import Evidence
+from reviewer.release.journal_losses import journal_losses_section
 from reviewer.release.judged import judge_section
 from reviewer.release.peeking import peeking_section
 from reviewer.release.references import EvidenceRef
@@ -82,6 +83,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "failures": failures_section(evidence, shown),
         "regression": regression_section(judged.regression),
         "break_glass": broken_glass_section(evidence.break_glass),
+        **journal_losses_section(evidence.journal_losses),
         "split_integrity": split_section(evidence.split),
         "notes": [dict(note) for note in evidence.notes],
         "probes": [dict(probe) for probe in evidence.probes],

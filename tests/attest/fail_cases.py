@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 
-from fail_folders import folders, glass
+from fail_folders import folders, glass, histories
 from fail_forms import envelopes, files, payloads, signatures
 from fail_made import FOLDER, Case, desk, good
 from fail_policy import attestations, contradictions, people, pinned
@@ -20,7 +20,7 @@ def cases() -> dict[str, Case]:
     found: dict[str, Case] = {}
     for part in (
         envelopes, signatures, payloads, files, people, contradictions, pinned, attestations,
-        folders, glass,
+        folders, histories, glass,
     ):  # fmt: skip
         for name, case in part():
             assert name not in found, name

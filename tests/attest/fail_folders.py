@@ -8,6 +8,7 @@ from attest_desk import digest_of
 from fail_made import ALICE, BOB, Case, desk, good, one, payload_digest, signed
 
 from reviewer.release.attest.break_glass import BreakGlassFacts, build_break_glass
+from reviewer.release.attest.journal_loss import JournalLossFacts, build_journal_loss
 from reviewer.release.attest.statement import build_statement
 
 # many decisions ----------------------------------------------------------------------------------
@@ -69,6 +70,88 @@ def folders() -> Iterator[tuple[str, Case]]:
             **{"1-promote": first},
         ),
     )
+
+
+# one journal -------------------------------------------------------------------------------------
+
+JOURNAL = f"store/review.db?journal={digest_of('journal')[:32]}"
+
+
+def placed(number: int, seq: int, before: bytes | None, **changes: Any) -> bytes:
+    """A promotion made where one journal stood at `seq`."""
+    return good(
+        decision_seq=number,
+        previous_payload_sha256=None if before is None else payload_digest(before),
+        journal_seq=seq,
+        evidence_uri=f"{JOURNAL}#refund-eval-v5/v8",
+        evidence_sha256=digest_of("evidence"),
+        **changes,
+    )
+
+
+def lost(kept: int, *decisions: bytes, by: str = ALICE, **changes: Any) -> bytes:
+    """An approver's statement that the journal of these goes on from entry `kept`."""
+    values: dict[str, Any] = {
+        "created": "2026-05-01T11:00:00Z",
+        "reason": "the disk failed",
+        "principal": by,
+        "keyid": desk.signer(by).public.keyid,
+        "tool_version": "0.1.0",
+        "python_version": "3.11.7",
+        "journal": JOURNAL,
+        "lost_seq": 60,
+        "kept_seq": kept,
+        "kept_head": digest_of("kept"),
+        "decisions": tuple(map(payload_digest, decisions)),
+        **changes,
+    }
+    return signed(build_journal_loss(JournalLossFacts(**values)), by)
+
+
+def histories() -> Iterator[tuple[str, Case]]:
+    first = placed(1, 41, None)
+    second = placed(2, 50, first)
+    back = placed(3, 45, second)
+    kept = {"1-promote": first, "2-promote": second}
+    yield "position_falls", folder(
+        30, "3-promote.dsse.json was signed at journal entry 45, and 2-promote",
+        **kept, **{"3-promote": back},
+    )  # fmt: skip
+    fork = placed(3, 50, second, journal_head=digest_of("another head"))
+    yield "two_at_one_position_with_other_heads", folder(
+        30, "2-promote.dsse.json and 3-promote.dsse.json were both signed at journal entry 50 with",
+        **kept, **{"3-promote": fork},
+    )  # fmt: skip
+    twice = placed(3, 50, second)
+    yield "two_at_one_position", folder(
+        30, "2-promote.dsse.json and 3-promote.dsse.json were both signed at journal entry 50: one",
+        **kept, **{"3-promote": twice},
+    )  # fmt: skip
+    shared = placed(3, 60, first)
+    yield "two_follow_one", folder(
+        30, "2-promote.dsse.json and 3-promote.dsse.json both follow the decision",
+        **kept, **{"3-promote": shared},
+    )  # fmt: skip
+    yield "two_are_the_first", folder(
+        30, "1-promote.dsse.json and 2-promote.dsse.json both follow no decision",
+        **{"1-promote": first, "2-promote": placed(2, 50, None)},
+    )  # fmt: skip
+    yield "a_loss_of_something_else", folder(
+        30, "4-promote.dsse.json was signed at journal entry 44, and 2-promote",
+        **kept, **{"4-promote": placed(4, 44, second), "loss": lost(43, first)},
+    )  # fmt: skip
+    yield "a_loss_of_less", folder(
+        30, "5-promote.dsse.json was signed at journal entry 46, and 2-promote",
+        **kept, **{"5-promote": placed(5, 46, second), "loss": lost(47, second)},
+    )  # fmt: skip
+    yield "a_loss_in_anothers_name", folder(
+        20, "loss.dsse.json: it names dana@example.com, who did not sign it",
+        **kept, loss=lost(43, second, principal="dana@example.com"),
+    )  # fmt: skip
+    yield "a_loss_by_no_approver", folder(
+        20, "has no approver role", **kept, loss=lost(43, second, by="robot"),
+    )  # fmt: skip
+    yield "a_loss_is_no_decision", one(20, "agent-journal-loss/v0.1, which is", lost(43, second))
 
 
 # break-glass -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import V7, V8, Door, passing, shipped
+from doors import SUITE, V7, V8, Door, passing, shipped
 from older_stores import as_before
 from people import TWO, People, key_file
 
@@ -486,7 +486,15 @@ def test_what_has_expired_waits_no_more(people: People, monkeypatch: pytest.Monk
 
 
 def test_numbers_go_on_above_what_others_signed(people: People, tmp_path: Path) -> None:
+    """On a journal of their own: a colleague who has the suites and imports the same traces."""
     colleague = people.copied(tmp_path / "colleague")
+    for left in colleague.door.store.parent.glob("review.db*"):
+        left.unlink()
+    scratch = passing(candidate_id="scratch")
+    assert colleague.door.take("scratch.jsonl", [scratch], "--suite", SUITE).code == 0
+    colleague.door.ok("import", colleague.door.suite / "traces", "--suite", TWO)
+    first = "SELECT hash FROM journal WHERE seq=1"
+    assert colleague.door.one(first) != people.door.one(first)
     colleague.sign("alice")
     colleague.add("bob")
     colleague.sign("carol", "--decision", "BLOCK", "--comment", "incident 7")
@@ -502,4 +510,33 @@ def test_numbers_go_on_above_what_others_signed(people: People, tmp_path: Path) 
     said = people.door.run("decisions", "take", *colleague.decisions.glob("*.dsse.json"))
     assert said.code == 0, said
     assert [row[0] for row in standing(people)] == [1, 2, 3]
+    people.door.healthy()
+
+
+def test_a_copy_of_the_store_that_signed_on_its_own_stops_this_one(
+    people: People, tmp_path: Path
+) -> None:
+    """Two copies of one journal, both signed on: neither knows what the other's decision stands
+    on."""
+    colleague = people.copied(tmp_path / "colleague")
+    colleague.sign("alice")
+    colleague.add("bob")
+    colleague.sign("carol", "--decision", "BLOCK", "--comment", "incident 7")
+    people.decisions.mkdir(exist_ok=True)
+    for path in colleague.decisions.glob("*.dsse.json"):
+        shutil.copy(path, people.decisions / path.name)
+    assert people.door.run("doctor").code == 20
+    said = people.sign("alice")
+    assert said.code == 20, said
+    assert "a copy of it signed this" in said.err
+    assert people.door.run("decisions", "take", people.file(1)).code == 0
+    said = people.door.run("decisions", "take", people.file(2))
+    assert said.code == 20, said  # it stands on an entry that this journal never had
+    assert people.sign("alice").code == 20
+    people.door.ok("loss", "--key", people.key("alice"), "--reason", "carol signed on a copy")
+    assert [row[:2] for row in standing(people)] == [(1, "PROMOTE"), (2, "BLOCK")]
+    assert people.sign("alice").code == 30
+    assert people.add("bob", 3).code == 0
+    said = people.verify()
+    assert said.code == 0, said
     people.door.healthy()

@@ -66,6 +66,14 @@ def numbers(door: Door) -> list[int]:
     return [number for (number,) in door.rows("SELECT number FROM decision ORDER BY number")]
 
 
+def cut_off(door: Door) -> list[Path]:
+    """Signed files that have no row."""
+    rows = {name for (name,) in door.rows("SELECT file FROM decision")}
+    files = {path.name: path for path in (door.root / "store/decisions").glob("*.dsse.json")}
+    assert rows <= files.keys()
+    return [files[name] for name in sorted(files.keys() - rows)]
+
+
 def signing_killed(door: Door, kills: int, seed: int) -> None:
     """Sign, and be killed at any moment of it; sign again until so many kills have fallen."""
     chance = Random(seed)
@@ -82,23 +90,25 @@ def signing_killed(door: Door, kills: int, seed: int) -> None:
         else:
             code = ended(door, chance.uniform(0, whole), *sign, comment)
         killed += code is None
+        half = cut_off(door) if code is None else []
+        if half:  # killed between the file and its row: nothing is signed before it is taken in
+            said = door.run(*sign, "behind one that was cut off")
+            assert (said.code, "signing was cut off" in said.err) == (20, True), said
         now = numbers(door)
         assert set(told) <= set(now), "a decision that was acknowledged is gone"
         assert len(now) - before in ((1,) if code == 0 else (0, 1))
         told = now if code == 0 else told
         assert code in (0, None)
+        for path in half:
+            assert path.name.partition("-")[0] not in map(str, now)
+            door.ok("decisions", "take", path)
+            told = numbers(door)
     assert ended(door, 60, *sign, "the last one") == 0
     found = numbers(door)
     assert len(set(found)) == len(found)
     digests = Counter(door.rows("SELECT payload_sha256 FROM decision"))
     assert max(digests.values()) == 1, "a decision stands there twice"
-    rows = {name for (name,) in door.rows("SELECT file FROM decision")}
-    files = {path.name: path for path in (door.root / "store/decisions").glob("*.dsse.json")}
-    assert rows <= files.keys()
-    for name in sorted(files.keys() - rows):  # killed between the file and its row
-        assert name.partition("-")[0] not in map(str, found)
-        assert "signing was cut off" in door.run("doctor").out
-        door.ok("decisions", "take", files[name])
+    assert cut_off(door) == []
     door.healthy()
     door.ok("verify", door.root / "store" / "decisions", "--signers", door.root / "store/signers",
             "--candidate-manifest", door.suite / "candidates" / f"{V8}.json")  # fmt: skip

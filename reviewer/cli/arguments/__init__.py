@@ -35,7 +35,10 @@ GROUPS = {
         *("scorecard", "trends", "compare"),
     ),
     "people": ("labels", "judgments", "notes", "judge", "costs", "merge"),
-    "decisions": ("sign", "verify", "decisions", "break-glass", "attest", "keys"),
+    "decisions": (
+        *("sign", "verify", "decisions", "break-glass", "loss", "witness"),
+        *("attest", "keys"),
+    ),
 }
 """Commands as --help lists them, by the module here that says what each takes."""
 

@@ -1,4 +1,4 @@
-"""What `sign`, `verify`, `decisions`, `break-glass`, `attest` and `keys` take."""
+"""What `sign`, `verify`, `decisions` and what is signed beside decisions take."""
 
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,9 @@ def _verify(commands: "Commands") -> None:
     check.add_argument(
         "--attestations", metavar="DIR", help="the runners' test results it refers to"
     )
+    check.add_argument(
+        "--witness", metavar="FILE", help="heads it must be among (with a folder of decisions)"
+    )
     check.add_argument("--signers-digest", metavar="SHA256", help="the signers file must be this")
     check.add_argument("--min-seq", type=from_one, metavar="N", help="refuse an older decision")
     check.add_argument(
@@ -97,6 +100,18 @@ def _break_glass(commands: "Commands") -> None:
     )
 
 
+def _loss(commands: "Commands") -> None:
+    text = "sign that the store lost what was signed on, and goes on from where it stands"
+    loss = command(commands, "loss", "decisions", text)
+    loss.add_argument("--key", required=True, metavar="KEY", help=KEY)
+    loss.add_argument("--reason", required=True, metavar="TEXT", help="shown in every later report")
+
+
+def _witness(commands: "Commands") -> None:
+    text = "write the journal's head into store/witness, for version control"
+    command(commands, "witness", "decisions", text)
+
+
 def _attest(commands: "Commands") -> None:
     text = "sign, as a runner, what the runs and imports of a candidate came to"
     attest = command(commands, "attest", "decisions", text)
@@ -123,6 +138,8 @@ COMMANDS = {
     "verify": _verify,
     "decisions": _decisions,
     "break-glass": _break_glass,
+    "loss": _loss,
+    "witness": _witness,
     "attest": _attest,
     "keys": _keys,
 }

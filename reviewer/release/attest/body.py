@@ -108,6 +108,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
             "reviewers": [
                 {"principal": one.principal, "keyid": one.keyid} for one in facts.reviewers
             ],
+            **({} if facts.max_days is None else {"maxDays": facts.max_days}),
         },
     }
     if facts.break_glass:

@@ -1,9 +1,11 @@
 """What a decision may not say of itself, whoever signed it."""
 
+from decimal import Decimal, InvalidOperation
+
 from reviewer.gates.model import GATES
 from reviewer.release.attest.errors import StatementError, plain
 from reviewer.release.attest.parts import parse_time
-from reviewer.release.attest.predicate import Predicate, SuiteRef
+from reviewer.release.attest.predicate import Gate, Predicate, SuiteRef
 
 
 def check_relations(predicate: Predicate) -> None:
@@ -39,7 +41,8 @@ def _check_lineage(suite: SuiteRef) -> None:
 
 
 def gate_faults(predicate: Predicate) -> list[str]:
-    """Whether every hard gate is stated, once, as hard. A hard gate is never waived."""
+    """Whether every hard gate is stated, once, as hard, with the result that its figures give. A
+    hard gate is never waived."""
     faults = []
     for name in GATES:
         stated = [gate for gate in predicate.gates if gate.id == name]
@@ -49,7 +52,38 @@ def gate_faults(predicate: Predicate) -> list[str]:
             faults.append(f"gates: {name} is stated {len(stated)} times")
         elif not stated[0].hard:
             faults.append(f"gates: {name} is not marked hard")
-    return faults
+    return faults + [fault for gate in predicate.gates for fault in _result_faults(gate)]
+
+
+def _result_faults(gate: Gate) -> list[str]:
+    """Whether a gate's result is the one that its own figures give. What was not observed says
+    nothing; where no threshold is given, none may be against it."""
+    observed, threshold = _number(gate.observed), _number(gate.threshold)
+    name = f"gates: {plain(gate.id)}"
+    if observed is None:
+        if gate.observed is None:
+            return []
+        return [f"{name}: observed {plain(gate.observed)} is no number"]
+    if threshold is None and gate.threshold is not None:
+        return [f"{name}: threshold {plain(gate.threshold)} is no number"]
+    against = observed > (threshold or 0)
+    if (gate.result == "FAILED") == against:
+        return []
+    word = "more than" if against else "no more than"
+    return [
+        f"{name} is {gate.result}, and observed is {gate.observed}, {word} {gate.threshold or 0}"
+    ]
+
+
+def _number(value: int | str | None) -> Decimal | None:
+    """None for what is no finite decimal number."""
+    if value is None:
+        return None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
 
 
 def promotion_faults(predicate: Predicate) -> list[str]:

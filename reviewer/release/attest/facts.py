@@ -132,6 +132,7 @@ class DecisionFacts:
     journal_head: str
     threshold: int
     reviewers: tuple[ReviewerFact, ...]
+    max_days: int | None = None
 
     currency: str = "USD"
     total_micros: int | None = None

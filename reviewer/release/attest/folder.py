@@ -2,7 +2,8 @@
 
 A payload says only what was decided when it was signed; that a BLOCK came later, only the other
 files can say. So the highest number that approvers signed holds, whatever stands in it, and a
-folder with a file that cannot be believed, or with a gap, is not believed at all.
+folder with a file that cannot be believed, with a gap, or with decisions that cannot be of one
+history (`history`), is not believed at all.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,14 @@ from reviewer.release.attest.break_glass import (
 )
 from reviewer.release.attest.candidate import agent_of
 from reviewer.release.attest.errors import AttestError, plain
+from reviewer.release.attest.history import history_faults, journal_of
+from reviewer.release.attest.journal_loss import (
+    LOSS_TYPE,
+    JournalLoss,
+    journal_loss_faults,
+    journal_loss_of,
+    journal_loss_words,
+)
 from reviewer.release.attest.pins import Pins
 from reviewer.release.attest.predicate import Statement
 from reviewer.release.attest.signers import Signers, TrustedKey, parse_signers
@@ -34,6 +43,7 @@ from reviewer.release.attest.verify import (
     decision_in,
     judged,
 )
+from reviewer.release.attest.witness import read_witness, witness_faults
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,13 @@ class _Filed:
 class _Folder:
     decisions: list[_Filed]
     broken_glass: list[BreakGlassStatement]
+    broken_digests: set[str]
+    losses: dict[str, JournalLoss]
+
+    @property
+    def digests(self) -> set[str]:
+        """The payloads of all that is in it."""
+        return {*(one.digest for one in self.decisions), *self.broken_digests, *self.losses}
 
 
 def verify_folder(
@@ -85,7 +102,7 @@ def verify_folder(
 
 def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
     decisions: dict[str, _Filed] = {}
-    broken = {}
+    broken, losses = {}, {}
     for name, data in sorted(files.items()):
         shown = plain(name)
         try:
@@ -97,12 +114,23 @@ def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
                     raise AttestError(faults[0])
                 broken[digest] = record
                 continue
+            if found.body.get("predicateType") == LOSS_TYPE:
+                loss = journal_loss_of(found.body).predicate
+                if faults := journal_loss_faults(loss, found.by):
+                    raise AttestError(faults[0])
+                losses[digest] = loss
+                continue
             filed = _Filed(shown, digest, decision_in(found), found)
         except AttestError as error:
             raise AttestError(f"{shown}: {error}") from None
         twin = decisions.get(digest)
         decisions[digest] = filed if twin is None else _joined(twin, found.by)
-    return _Folder(sorted(decisions.values(), key=lambda one: one.number), list(broken.values()))
+    return _Folder(
+        sorted(decisions.values(), key=lambda one: one.number),
+        list(broken.values()),
+        set(broken),
+        dict(sorted(losses.items(), key=lambda one: (one[1].time_created, one[0]))),
+    )
 
 
 def _joined(one: _Filed, more: Iterable[TrustedKey]) -> _Filed:
@@ -132,16 +160,33 @@ def _newest(
         return VerifyResult(POLICY_NOT_MET, None, (told, *glass))
     line = own[0].line
     chain = [one for one in asked if one.line == line]
-    if faults := _chain_faults(chain, folder.decisions):
+    journals = {journal_of(one.statement) for one in chain}
+    same = [one for one in folder.decisions if journal_of(one.statement) in journals]
+    faults = _chain_faults(chain, folder.decisions) + history_faults(
+        same, list(folder.losses.values())
+    )
+    if faults:
         lines = (*(f"policy not met: {fault}" for fault in faults), *glass)
         return VerifyResult(POLICY_NOT_MET, None, lines)
     notes, chosen = _signed(own, pins)
+    if pins.witness is not None:
+        seen = read_witness(pins.witness)
+        faults = witness_faults(seen, same, chosen, folder.digests, folder.losses)
+        if faults:
+            lines = (*(f"policy not met: {fault}" for fault in faults), *notes, *glass)
+            return VerifyResult(POLICY_NOT_MET, None, lines)
     found = judged(chosen.statement, chosen.found, trusted, about, pins, now)
     later = [one for one in chain if one.number > chosen.number and one not in own]
     notes += [
         f"note: decision {one.number} on {one.statement.subject[0].name} came later:"
         f" {one.statement.predicate.decision}"
         for one in later
+    ]
+    notes += [
+        f"note: {words}"
+        for loss in folder.losses.values()
+        if loss.journal in journals
+        for words in journal_loss_words(loss)
     ]
     return replace(found, lines=(*found.lines, f"from {chosen.name}", *notes, *glass))
 

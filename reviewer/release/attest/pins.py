@@ -16,9 +16,10 @@ class Pins:
     """Digests are sha256 in hex, with or without `sha256:`; None pins nothing.
 
     `threshold` is the least number of approvers of a PROMOTE, `min_seq` the highest decisionSeq
-    already seen for this agent and environment. `report` is the report.json the decision must be
-    about and agree with. `attestations` are signed test results by file name: each that the
-    decision refers to must be among them.
+    already seen for this agent and environment, `max_days` the longest that a decision may last.
+    `report` is the report.json the decision must be about and agree with. `attestations` are signed
+    test results by file name: each that the decision refers to must be among them.
+    `witness` is a file of heads that the decision must be in, and must not contradict.
     """
 
     threshold: int | None = None
@@ -28,8 +29,10 @@ class Pins:
     report_digest: str | None = None
     signers_digest: str | None = None
     min_seq: int | None = None
+    max_days: int | None = None
     report: bytes | None = None
     attestations: Mapping[str, bytes] | None = None
+    witness: bytes | None = None
 
     def __post_init__(self) -> None:
         if self.threshold is not None and self.threshold < 1:
@@ -59,6 +62,19 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
     if pins.min_seq is not None and predicate.decision_seq < pins.min_seq:
         faults.append(f"decision {predicate.decision_seq} is older than {pins.min_seq}")
     return faults
+
+
+def term_faults(predicate: Predicate, pins: Pins) -> list[str]:
+    """Whether a decision lasts longer than its policy lets it: as it says itself, and as the policy
+    that the pipeline holds says."""
+    lasts = parse_time(predicate.expires) - parse_time(predicate.time_created)
+    limits = [days for days in (predicate.approvals.max_days, pins.max_days) if days is not None]
+    if not limits or lasts / timedelta(days=1) <= min(limits):
+        return []
+    return [
+        f"it lasts until {predicate.expires}, longer than the {min(limits)} days after"
+        f" {predicate.time_created} that its policy allows"
+    ]
 
 
 def time_faults(created: str, expires: str, now: datetime) -> list[str]:

@@ -1,7 +1,7 @@
 """The agent-release-decision predicate v0.1 and the in-toto Statement v1 around it.
 
 What has no evidence yet is null, 0 or an empty list. Left out where there is nothing to say are
-only `comment`, `breakGlass`, `suite.lineageReasons` and `report.baseline`.
+only `comment`, `breakGlass`, `suite.lineageReasons`, `report.baseline` and `approvals.maxDays`.
 """
 
 from typing import Annotated, Literal
@@ -57,7 +57,8 @@ class SuiteRef(Part):
 
 
 class Gate(Part):
-    """`threshold` and `observed` are integers or decimal text, never floats."""
+    """`threshold` and `observed` are integers or decimal text, never floats: a gate passes with no
+    more observed against it than its threshold."""
 
     id: Text
     hard: bool
@@ -136,11 +137,13 @@ class DecisionReport(ReportRef):
 
 
 class Approvals(Part):
-    """Named before the first signature, so that all sign the same bytes."""
+    """Named before the first signature, so that all sign the same bytes. `maxDays` is the longest
+    that the policy lets a decision last, left out without a limit."""
 
     role: Literal["approver"]
     threshold: Ordinal
     reviewers: list[Reviewer] = Field(min_length=1)
+    max_days: Ordinal | None = None
 
 
 class Predicate(Part):

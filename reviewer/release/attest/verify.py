@@ -22,7 +22,13 @@ from reviewer.release.attest.contradictions import gate_faults, promotion_faults
 from reviewer.release.attest.errors import AttestError, StatementError
 from reviewer.release.attest.matching import report_faults
 from reviewer.release.attest.people import is_one_of
-from reviewer.release.attest.pins import Pins, environment_faults, pin_faults, time_faults
+from reviewer.release.attest.pins import (
+    Pins,
+    environment_faults,
+    pin_faults,
+    term_faults,
+    time_faults,
+)
 from reviewer.release.attest.predicate import PREDICATE_TYPE, Predicate, Statement
 from reviewer.release.attest.run_result import run_result_faults
 from reviewer.release.attest.signers import Signers, parse_signers
@@ -101,6 +107,7 @@ def judged(
         *gate_faults(predicate),
         *promotion_faults(predicate),
         *pin_faults(predicate, trusted, pins),
+        *term_faults(predicate, pins),
         *time_faults(predicate.time_created, predicate.expires, now),
         *report_faults(statement, pins.report),
         *run_result_faults(predicate, trusted, about, pins.attestations),
