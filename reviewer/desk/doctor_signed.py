@@ -209,7 +209,7 @@ def beyond(connection: sqlite3.Connection, envelope: bytes) -> str | None:
     entry that the journal does not have, or has otherwise. None when it does not show that, or when
     somebody stated, signed, that what it stands on is lost."""
     bound = _bound(envelope)
-    if bound is None or not _ours(connection, bound.uri) or bound.digest in _lost(connection):
+    if bound is None or not _ours(connection, bound.uri) or bound.digest in lost(connection):
         return None
     held = journal.hash_at(connection, bound.seq)
     if held == bound.head and not bound.loss:
@@ -251,7 +251,7 @@ def gone_files(
     return found
 
 
-def _lost(connection: sqlite3.Connection) -> set[str]:
+def lost(connection: sqlite3.Connection) -> set[str]:
     """The payloads that somebody stated to stand on journal that is lost."""
     return {one for row in beside.losses(connection) for one in json.loads(row.decisions)}
 
@@ -292,7 +292,7 @@ def _ours(connection: sqlite3.Connection, uri: str) -> bool:
 
 def _stated(connection: sqlite3.Connection, envelope: bytes) -> bool:
     bound = _bound(envelope)
-    return bound is not None and bound.digest in _lost(connection)
+    return bound is not None and bound.digest in lost(connection)
 
 
 def _from_here(connection: sqlite3.Connection, envelope: bytes) -> bool:

@@ -297,6 +297,32 @@ def test_what_is_not_indexed_yet_is_a_note(full: Door) -> None:
     indexed(full)
 
 
+# another journal ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_store_made_anew_of_what_passed_promotes_nothing(signer: Door, taken: bool) -> None:
+    """It contradicts nothing, and lacks what the decision beside it names."""
+    assert signer.take("failed.jsonl", [failing()], "--suite", SUITE).code == 0
+    assert sign(signer, "--decision", "BLOCK").code == 10
+    for left in signer.store.parent.glob("review.db*"):
+        left.unlink()
+    scratch = passing(candidate_id="scratch")
+    assert signer.take("scratch.jsonl", [scratch], "--suite", SUITE).code == 0
+    signer.ok("import", signer.suite / "traces", "--suite", SUITE)
+    if taken:
+        (block,) = (signer.root / "store" / "decisions").iterdir()
+        signer.ok("decisions", "take", block)
+    assert report(signer).code == 0
+    said = sign(signer)
+    assert said.code == 20, said
+    assert "names failing traces of this candidate that are not in this store" in said.err
+    assert f"{SUITE}/{V8}/damaged-221/4" in said.err
+    signer.ok("import", signer.root / "failed.jsonl", "--suite", SUITE)
+    assert report(signer).code == 10
+    assert sign(signer, "--decision", "BLOCK").code == 10
+
+
 # an honest loss -----------------------------------------------------------------------------------
 
 
