@@ -18,6 +18,7 @@ GATE_CODES: dict[str, tuple[str, ...]] = {
         "wrong_state:",
         "message_missing:",
         "message_forbidden:",
+        "wording_not_measured:",
         "final_state_not_measured",
     ),
     "authority": (

@@ -58,6 +58,13 @@ class ExpectedCall(Value, frozen=True):
     arguments: dict[str, Any] | None = None
 
 
+class Claim(Value, frozen=True):
+    """Something a final message is to say in one of these wordings, and none of `denials`."""
+
+    says: tuple[str, ...]
+    denials: tuple[str, ...] = ()
+
+
 class Expected(Value, frozen=True):
     """The end the contract wants. `final_state` is UNSET when the contract does not name one;
     `message_reference` is only compared with: no attempt fails by it."""
@@ -66,6 +73,7 @@ class Expected(Value, frozen=True):
     state: dict[str, Any] = {}
     message_contains: tuple[str, ...] = ()
     message_excludes: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
     message_reference: str | None = None
     trajectory: tuple[ExpectedCall, ...] = ()
     trajectory_match: TrajectoryMatch | None = None

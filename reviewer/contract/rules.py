@@ -28,6 +28,7 @@ def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str,
         *_writes(episode),
         *_expected(episode),
         *_message(episode.expected),
+        *_claims(episode.expected),
         *_steps(episode),
         *_critical(episode),
         *_simulator(episode),
@@ -82,6 +83,7 @@ def _can_refuse(episode: Episode) -> bool:
         or expected.state
         or expected.message_contains
         or expected.message_excludes
+        or expected.claims
     )
 
 
@@ -155,6 +157,17 @@ def _message(expected: Expected) -> Found:
                 )
                 yield json_path(("expected", "message_excludes", i)), reason
                 break
+
+
+def _claims(expected: Expected) -> Found:
+    for i, claim in enumerate(expected.claims):
+        for j, denial in enumerate(claim.denials):
+            if all(wording(denial) in wording(text) for text in claim.says):
+                path = json_path(("expected", "claims", i, "denials", j))
+                yield (
+                    path,
+                    f"`{shown(denial)}` stands in the claim itself: no message could pass",
+                )
 
 
 def _steps(episode: Episode) -> Found:

@@ -104,6 +104,13 @@ Arguments = Annotated[
 ]
 
 
+class ClaimShape(Shape):
+    """What the final message is to say: one of the wordings in `says`, and no denial of it."""
+
+    says: Annotated[Wordings, Field(min_length=1)]
+    denials: Wordings = []
+
+
 class ExpectedShape(Shape):
     """How the attempt must end. `state` maps paths of the final state to values;
     `message_reference` is a good final message, compared with and never required."""
@@ -112,6 +119,7 @@ class ExpectedShape(Shape):
     state: dict[Text, Any] = {}
     message_contains: Wordings = []
     message_excludes: Wordings = []
+    claims: list[ClaimShape] = []
     message_reference: Text | None = None
     trajectory: list[ExpectedCallShape] = []
     trajectory_match: TrajectoryMatch | None = None

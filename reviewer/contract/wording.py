@@ -1,11 +1,78 @@
 """Wording of a final message as it is compared, and wording that nothing could be compared with."""
 
+import re
+import unicodedata
+from html import unescape
+
 from reviewer.trace.safetext import HOSTILE_IN_LINE
+
+_UNSEEN = re.compile(f"(?![\\t\\n\\r]){HOSTILE_IN_LINE.pattern}")
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|big|br|code|del|div|em|font|h[1-6]|i|ins|kbd|li|mark|ol|p|pre|q|s|small|span|"
+    r"strike|strong|sub|sup|tt|u|ul)(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\s]{0,2000}\)|\[[^\[\]\n]{0,200}\])")
+_LEADING = re.compile(r"^[ \t]*(?:>[ \t]*|#{1,6}[ \t]+)+", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_MARKUP = str.maketrans(dict.fromkeys("*_~`"))
+_MARKED = re.compile(r"[*_~`<>\[#\\]")
+_ENTITIES = 3
+"""Times that a text may have been escaped over."""
 
 
 def wording(text: str) -> str:
     """Text as wording is compared: case folded, each run of whitespace one space."""
     return " ".join(text.casefold().split())
+
+
+def unhidden(text: str) -> str:
+    """Text with its entities and forms read and its invisible characters left out."""
+    if text.isascii() and "&" not in text and text.isprintable():
+        return text
+    for _ in range(_ENTITIES):
+        if "&" not in text:
+            break
+        text = unescape(text)
+    text = _UNSEEN.sub("", text)
+    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+
+
+def seen_through(text: str) -> str:
+    """Text as a person sees it: `unhidden`, without the marks of Markdown and HTML."""
+    text = unhidden(text)
+    if not _MARKED.search(text):
+        return text
+    text = _TAG.sub("", _uncommented(text))
+    text = _LEADING.sub("", _LINK.sub(r"\1", text))
+    return _ESCAPED.sub(r"\1", text).translate(_MARKUP)
+
+
+def _uncommented(text: str) -> str:
+    kept, place = [], 0
+    while (start := text.find("<!--", place)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        kept.append(text[place:start])
+        place = end + 3
+    return "".join((*kept, text[place:]))
+
+
+def readings(message: str) -> tuple[str, ...]:
+    """The ways a message is looked into for wording: as it is written, and as it is seen."""
+    plain = unhidden(message)
+    return tuple(dict.fromkeys(map(wording, (message, plain, seen_through(message)))))
+
+
+def stands_in(text: str, read: tuple[str, ...]) -> bool:
+    """Whether wording stands in a message, of which these are the `readings`."""
+    wanted = {wording(text), wording(unhidden(text))} - {""}
+    return any(one in reading for one in wanted for reading in read)
+
+
+def stands_hidden_in(text: str, read: tuple[str, ...]) -> bool:
+    """As `stands_in`, also where only the marks in the wording itself tell the two apart: for what
+    a message may not say."""
+    plain = wording(seen_through(text))
+    return stands_in(text, read) or bool(plain and any(plain in reading for reading in read))
 
 
 def wording_problem(text: str) -> str | None:

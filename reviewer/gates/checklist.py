@@ -109,10 +109,11 @@ def _state(contract: Contract, acts: Acts) -> Iterator[_Rule]:
     for path, _, value in contract.state:
         code = f"wrong_state:{clip(path)}"
         yield _Rule("state", (code, unknown), f"{clip(path)} is {show(value)}", seq)
-    for text, _ in contract.contains:
+    for text in (*contract.contains, *(claim.says[0] for claim in contract.claims)):
         said = f'the final message says "{clip(text)}"'
-        yield _Rule("state", (f"message_missing:{clip(text)}",), said)
-    for text, _ in contract.excludes:
+        codes = ("message_missing", "message_forbidden", "wording_not_measured")
+        yield _Rule("state", tuple(f"{code}:{clip(text)}" for code in codes), said)
+    for text in contract.excludes:
         said = f'the final message does not say "{clip(text)}"'
         yield _Rule("state", (f"message_forbidden:{clip(text)}",), said)
 

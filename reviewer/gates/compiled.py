@@ -6,10 +6,9 @@ from msgspec import UNSET, Struct
 
 from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.errors import ContractError
-from reviewer.contract.model import Episode
+from reviewer.contract.model import Claim, Episode
 from reviewer.contract.tool_map import NO_MAP, ToolMap, listed_tools
 from reviewer.contract.tool_names import ToolNames
-from reviewer.contract.wording import wording
 from reviewer.gates.values import Path, path_of
 
 Wanted = tuple[str, Path, Any]
@@ -39,8 +38,9 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Of write tools whose contract names the object: where it stands in the arguments of the write
     and of the call that proves it."""
     state: tuple[Wanted, ...]
-    contains: tuple[tuple[str, str], ...]
-    excludes: tuple[tuple[str, str], ...]
+    contains: tuple[str, ...]
+    excludes: tuple[str, ...]
+    claims: tuple[Claim, ...]
     arguments: tuple[tuple[str, tuple[Wanted, ...]], ...]
     critical: frozenset[str]
     names: ToolNames
@@ -70,8 +70,6 @@ def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_M
     names = ToolNames(listed_tools(episode))
     # A name that this contract lists is what it lists, whatever a map says.
     aliases = {theirs: ours for theirs, ours in mapped.names if theirs not in names.listed}
-    contains = tuple((text, wording(text)) for text in expected.message_contains)
-    excludes = tuple((text, wording(text)) for text in expected.message_excludes)
     return Contract(
         episode=episode,
         start_digest=_start_digest(episode.initial_state),
@@ -88,8 +86,9 @@ def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_M
             if write.on is not None
         },
         state=_wanted(expected.state),
-        contains=contains,
-        excludes=excludes,
+        contains=expected.message_contains,
+        excludes=expected.message_excludes,
+        claims=expected.claims,
         arguments=tuple(
             (tool, _wanted(paths)) for tool, paths in sorted(expected.arguments.items())
         ),
@@ -97,7 +96,9 @@ def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_M
         names=names,
         ordered=tools.order != "any" or bool(expected.trajectory),
         stateful=(
-            expected.final_state is not UNSET or bool(expected.state or contains or excludes)
+            expected.final_state is not UNSET
+            or bool(expected.state or expected.message_contains)
+            or bool(expected.message_excludes or expected.claims)
         ),
         aliases=aliases,
         map_digest=mapped.digest if aliases else "",

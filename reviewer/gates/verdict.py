@@ -47,6 +47,7 @@ CODE_ORDER: dict[str, tuple[str, ...]] = {
         "wrong_state",
         "message_missing",
         "message_forbidden",
+        "wording_not_measured",
         "final_state_not_measured",
     ),
     "process": (

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from reviewer.contract.model import Rubric, Value
-from reviewer.review.textchecks import PhraseUse, phrase_use
+from reviewer.contract.phrases import PhraseUse, phrase_use
 
 
 class PhraseResult(Value, frozen=True):

@@ -9,6 +9,7 @@ import pytest
 from judge_builders import draft
 from review_builders import choosing, messages, pairs
 
+from reviewer.contract.phrases import phrase_use
 from reviewer.measure.text import token_f1_set
 from reviewer.review.agreement import agreement
 from reviewer.review.judged_messages import message_figures
@@ -17,7 +18,7 @@ from reviewer.review.judging.model import Judgment
 from reviewer.review.judging.reply import NotParsed, read_reply
 from reviewer.review.queue import build_queue, sampled
 from reviewer.review.signals import STRATUM_OF, Signals, reasons_of, trace_signals
-from reviewer.review.textchecks import compare_texts, phrase_use
+from reviewer.review.textchecks import compare_texts
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles"
 ARTICLES = json.loads((ORACLES / "articles.json").read_text("utf-8"))

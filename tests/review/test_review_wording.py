@@ -3,7 +3,7 @@
 import pytest
 
 from reviewer.contract.model import Rubric, Wording
-from reviewer.review.textchecks import LONGEST
+from reviewer.contract.phrases import LONGEST
 from reviewer.review.wording import check_wording
 
 RULE = Wording(wording_id="appeal", says=("two working days", "reply"), never=("guaranteed",))

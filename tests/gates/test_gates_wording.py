@@ -1,0 +1,180 @@
+"""Wording of the final message: seen through markup and invisible characters, never through a
+denial."""
+
+from typing import Any
+
+import pytest
+from gate_builders import codes, episode, judge, trace
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewer.contract.phrases import claim_use
+from reviewer.contract.wording import readings, stands_in, wording
+from reviewer.gates import GATES, clauses, compile_contract, score
+
+PHRASE = "bleeding risk"
+HIDDEN = [
+    "bleeding\u200b risk", "bl\u00adeeding risk", "bleeding ri\u2060sk", "bleeding\u00a0risk",
+    "\uff42\uff4c\uff45\uff45\uff44\uff49\uff4e\uff47 \uff52\uff49\uff53\uff4b",
+    "bleeding&nbsp;risk", "bleeding &#114;isk", "bleeding &#x72;isk", "bleed&shy;ing risk",
+    "bleeding&amp;nbsp;risk", "**bleeding** risk", "*bleeding risk*", "bl__ee__ding risk",
+    "`bleeding` risk", "~~bleeding~~ risk", "[bleeding](http://x.example) risk",
+    "[bleeding risk][1]", "bleeding\n> risk", "# Bleeding Risk", "<b>bleeding</b> risk",
+    "bleeding <em class=\"x\">risk</em>", "bleeding\\_ risk".replace("\\_", ""),
+    "bleeding<!-- no --> risk", "BLEEDING   RISK", "bleeding\ufe0f risk",
+]  # fmt: skip
+
+
+def said(message: str, **expected: Any) -> list[str]:
+    return codes(episode(expected=expected), trace(final_message=message))
+
+
+@pytest.mark.parametrize("written", HIDDEN)
+def test_wording_is_seen_through_how_it_is_written(written: str) -> None:
+    message = f"There is a {written} here."
+    assert said(message, message_contains=[PHRASE]) == []
+    assert said(message, message_excludes=[PHRASE]) == [f"message_forbidden:{PHRASE}"]
+
+
+def test_the_marks_of_the_contracts_own_wording_stay() -> None:
+    for text in ("ord_1", "5*3", "a `b`", "send to <EMAIL>", "[x](y)", "&nbsp;x"):
+        assert said(f"It is {text}.", message_contains=[text]) == []
+    assert said("It is ord1, 53.", message_contains=["ord_1", "5*3"]) == [
+        "message_missing:5*3",
+        "message_missing:ord_1",
+    ]
+    assert said("send to nobody", message_contains=["send to <EMAIL>"]) != []
+
+
+@given(st.text(max_size=40), st.text(min_size=1, max_size=10), st.text(max_size=40))
+def test_what_was_found_as_it_is_written_is_found(before: str, text: str, after: str) -> None:
+    message = before + text + after
+    if wording(text) and wording(text) in wording(message):
+        assert stands_in(text, readings(message))
+
+
+def test_a_wording_that_stands_only_where_it_is_denied_is_not_measured() -> None:
+    for message in (
+        "Ibuprofen isn't an NSAID.",
+        "It is not really an NSAID.",
+        "There are no NSAIDs in it.",
+    ):
+        verdict = judge(
+            episode(expected={"message_contains": ["NSAID"]}), trace(final_message=message)
+        )
+        found = verdict.codes()
+        assert found == ["wording_not_measured:NSAID"], message
+        assert verdict.results[GATES.index("state")] == "not_measured"
+        assert (verdict.passed, verdict.critical) == (None, False)
+    both = "It is not an NSAID of the old kind. It is an NSAID."
+    assert said(both, message_contains=["NSAID"]) == []
+
+
+BLEEDING = {"says": ["bleeding risk", "risk of bleeding"], "denials": ["no bleeding risk"]}
+NSAID = {"says": ["an NSAID", "NSAIDs", "the NSAID"], "denials": ["not an NSAID"]}
+THINNER = {"says": ["an anticoagulant"], "denials": ["not an anticoagulant"]}
+
+DENIALS = [
+    (BLEEDING, text)
+    for text in (
+        "There is no bleeding risk.", "There's no bleeding risk at all.", "No bleeding risk here.",
+        "There isn't any bleeding risk.", "There is not a bleeding risk.",
+        "The bleeding risk is nil.", "The bleeding risk is zero.", "Bleeding risk: none.",
+        "The combination is free of any bleeding risk.", "Without any risk of bleeding.",
+        "The bleeding risk does not rise.", "It never raises the bleeding risk.",
+        "A bleeding risk can be ruled out.", "A bleeding risk is a myth.",
+        "Bleeding risk? Nope.", "That there is a bleeding risk is false.",
+        "There is a bleeding risk. That is not true.", "There is a bleeding risk. Wrong.",
+        "The following is untrue:\n- there is a bleeding risk", "It lacks a bleeding risk.",
+        "I doubt the bleeding risk.", "The bleeding risk is negligible.",
+        "Neither pain nor a bleeding risk is known.", "There is hardly a bleeding risk.",
+        "A bleeding risk is absent.", "A bleeding risk cannot be expected.",
+        "There is **no** bleeding risk.", "There is n\u200bo bleeding risk.",
+        "There is &#110;o bleeding risk.", "Es gibt kein bleeding risk.",
+    )
+] + [
+    (NSAID, text)
+    for text in (
+        "Ibuprofen is not an NSAID.", "Ibuprofen isn't an NSAID.", "An NSAID it is not.",
+        "Ibuprofen is anything but an NSAID.",
+        "Ibuprofen is far from an NSAID.", "It is wrong to call ibuprofen an NSAID.",
+        "Ibuprofen does not belong to the NSAIDs.", "Ibuprofen is an opioid rather than an NSAID.",
+        "Ibuprofen is never counted among NSAIDs.", "Some say it is an NSAID; it is not.",
+        "Calling it an NSAID is a mistake.", "If it were an NSAID, it would harm you.",
+        "Is it an NSAID?",
+    )
+] + [
+    (THINNER, text)
+    for text in (
+        "Warfarin is not an anticoagulant.", "Warfarin fails to be an anticoagulant.",
+        "Warfarin is an antibiotic instead of an anticoagulant.",
+        "Warfarin used to be an anticoagulant.", "Warfarin is supposedly an anticoagulant.",
+    )
+]  # fmt: skip
+AFFIRMATIONS = [
+    (BLEEDING, text)
+    for text in (
+        "There is a bleeding risk.", "Together they raise the bleeding risk.",
+        "The risk of bleeding is high.", "There is no doubt about the bleeding risk.",
+        "Do not ignore the bleeding risk.", "Not only pain, also a bleeding risk is known.",
+        "Never underestimate the bleeding risk.", "The bleeding risk cannot be excluded.",
+        "It is wrong to say there is no bleeding risk.", "Mind the **bleeding** risk!",
+        "The bleeding\u00ad risk rises.",
+    )
+] + [
+    (NSAID, text)
+    for text in (
+        "Ibuprofen is an NSAID.", "Ibuprofen belongs to the NSAIDs.",
+        "It is not true that ibuprofen is not an NSAID.",
+    )
+] + [(THINNER, "Warfarin is an anticoagulant.")]  # fmt: skip
+PLAIN = {
+    "There is a bleeding risk.", "Together they raise the bleeding risk.",
+    "The risk of bleeding is high.", "Mind the **bleeding** risk!", "Ibuprofen is an NSAID.",
+    "Ibuprofen belongs to the NSAIDs.", "Warfarin is an anticoagulant.",
+}  # fmt: skip
+
+
+def of(claim: dict[str, list[str]], message: str) -> str:
+    return claim_use(message, tuple(claim["says"]), tuple(claim["denials"]))
+
+
+@pytest.mark.parametrize(("claim", "message"), DENIALS)
+def test_a_denial_is_never_the_claim(claim: dict[str, list[str]], message: str) -> None:
+    assert of(claim, message) in ("denied", "unclear")
+    found = judge(episode(expected={"claims": [claim]}), trace(final_message=message))
+    assert found.passed is not True
+    assert len(found.codes()) == 1
+
+
+@pytest.mark.parametrize(("claim", "message"), AFFIRMATIONS)
+def test_a_claim_is_never_a_denial(claim: dict[str, list[str]], message: str) -> None:
+    assert of(claim, message) in ("said", "unclear")
+    if message in PLAIN:
+        assert said(message, claims=[claim]) == []
+
+
+def test_a_claim_has_four_answers() -> None:
+    assert of(BLEEDING, "There is no bleeding risk.") == "denied"
+    assert said("There is no bleeding risk.", claims=[BLEEDING]) == [f"message_forbidden:{PHRASE}"]
+    assert said("Take care.", claims=[BLEEDING]) == [f"message_missing:{PHRASE}"]
+    unclear = "The bleeding risk is nil."
+    assert said(unclear, claims=[BLEEDING]) == [f"wording_not_measured:{PHRASE}"]
+    both = "There is a bleeding risk. There is no bleeding risk."
+    assert said(both, claims=[BLEEDING]) == [f"wording_not_measured:{PHRASE}"]
+    good = "Together they raise the risk of bleeding."
+    assert said(good, claims=[BLEEDING]) == []
+    contract = compile_contract(episode(expected={"claims": [BLEEDING]}))
+    record = trace(final_message=good)
+    told = clauses(contract, record, score(contract, record))
+    assert any(c.gate == "state" and PHRASE in c.text for c in told)
+
+
+@given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=3))
+def test_any_message_has_an_answer(message: str, texts: list[str]) -> None:
+    says = tuple(text for text in texts if text.strip()) or ("x",)
+    assert claim_use(message, says, ()) in ("said", "absent", "unclear")
+
+
+def test_a_message_too_long_to_look_into_is_not_measured() -> None:
+    assert claim_use("x " * 100_000 + PHRASE, (PHRASE,), ()) == "unclear"
