@@ -758,3 +758,28 @@ def test_the_object_of_a_write_is_named(on: Any) -> None:
     checked = check_suite(one(writes=[write]))
     assert [problem.path for problem in checked.problems] != []
     assert all(problem.path.startswith("$.writes[0].on") for problem in checked.problems)
+
+
+def test_claims_are_stated_with_their_denials() -> None:
+    claims = [{"says": ["a risk", "risky"], "denials": ["no risk"]}, {"says": ["safe"]}]
+    checked = check_suite(one(expected={"claims": claims}))
+    assert checked.problems == ()
+    assert checked.suite is not None
+    read = checked.suite.episodes[0].expected.claims
+    assert [(claim.says, claim.denials) for claim in read] == [
+        (("a risk", "risky"), ("no risk",)),
+        (("safe",), ()),
+    ]
+    for says, where in (([], "says"), ([" "], "says"), (["no risk"], "denials[0]")):
+        broken = [{"says": says, "denials": ["no risk"]}]
+        assert f"$.expected.claims[0].{where}" in only(one(expected={"claims": broken}))
+
+
+@pytest.mark.parametrize(
+    "actor", ["agent", "Sub-Agent", "user", "simulated_user", "AI", "assistant"]
+)
+def test_an_agent_is_no_approver(actor: str) -> None:
+    tools = {"approvals": ["write"], "approvers": ["dana", actor]}
+    found = only(one(tools=tools))
+    assert "$.tools.approvers[1]" in found
+    assert "grants nothing" in found
