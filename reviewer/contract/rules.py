@@ -162,7 +162,7 @@ def _message(expected: Expected) -> Found:
 def _claims(expected: Expected) -> Found:
     for i, claim in enumerate(expected.claims):
         for j, denial in enumerate(claim.denials):
-            if all(wording(denial) in wording(text) for text in claim.says):
+            if claim.says and all(wording(denial) in wording(text) for text in claim.says):
                 path = json_path(("expected", "claims", i, "denials", j))
                 yield (
                     path,
