@@ -33,6 +33,8 @@ class Source:
         self.place = path.stem
         """What to call an episode whose record names none: its path below the folder that was
         imported, without its ending. Files of one name in two folders are two files."""
+        self.openings: dict[str, list[str]] = {}
+        """What each session of the file was first asked, as digests; kept by readers."""
         self.home = path.stem
         """What to call a candidate whom no record names."""
         self.reader = ""

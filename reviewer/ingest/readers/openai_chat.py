@@ -27,6 +27,7 @@ from reviewer.ingest.readers._envelopes import (
     parts_of_pair,
     spent,
 )
+from reviewer.ingest.readers._stated import Stated, episode_in, stated
 from reviewer.ingest.source import Source
 
 _BARE = "chat messages have no id, time, cost or verdict: episodes are named by file and place"
@@ -136,12 +137,18 @@ class OpenAIChatReader:
         self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
     ) -> Foreign:
         """The attempt that a record is."""
+        said = stated(value, draft)
         return draft.foreign(
-            episode_id=_episode(source, number, value),
+            episode_id=episode_in(source, number, value, messages),
             candidate_id=source.candidate or value.get("model") or source.home,
+            attempt=said.attempt,
             final_message=draft.last_words(),
+            cost_usd=said.cost_usd,
+            latency_ms=said.latency_ms,
+            started_at=said.started_at,
             usage=self.usage(value, messages),
             termination=ended(value),
+            verdict=said.verdict,
         )
 
     def _of_log(self, source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
@@ -175,12 +182,18 @@ class OpenAIChatReader:
             if len(answers) > 1:
                 draft.note("requests that repeat their history were read as one conversation")
             request, _ = _split(pairs[-1])
+            said = stated(pairs[-1], draft) if len(pairs) == 1 else Stated()
             return draft.foreign(
-                episode_id=_episode(source, number, pairs[0]),
+                episode_id=episode_in(source, number, pairs[0], _messages(_split(pairs[0])[0])),
                 candidate_id=source.candidate or _model(request, last) or source.home,
                 final_message=draft.last_words(),
                 usage=usage_of([spent(answer) for answer in answers]),
                 termination=ended(last),
+                attempt=said.attempt,
+                cost_usd=said.cost_usd,
+                latency_ms=said.latency_ms,
+                started_at=said.started_at,
+                verdict=said.verdict,
             )
 
         return source.attempt(make, f"conversation {number}")
@@ -247,13 +260,6 @@ def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether a request repeats the history of the one before it."""
     old, new = _messages(_split(before)[0]), _messages(_split(after)[0])
     return len(new) >= len(old) and new[: len(old)] == old
-
-
-def _episode(source: Source, number: int, value: dict[str, Any]) -> str:
-    for name in ("id", "conversation_id", "thread_id", "session_id"):
-        if isinstance(value.get(name), str) and value[name]:
-            return str(value[name])
-    return f"{source.place}-{number}"
 
 
 def _answer(

@@ -1,0 +1,115 @@
+"""What a record of messages says of itself beside them: who it is, how it was scored, what it cost.
+
+Tools write these members in many spellings and none defines them. A number without its unit is
+taken as its name is commonly used, and a note says so. A reward is kept as it is: only a member
+that says yes or no is a pass or a failure.
+"""
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+from reviewer.ingest.draft import Draft, amount, whole
+from reviewer.ingest.source import Source
+from reviewer.trace.record import SourceVerdict
+
+_TASKS = ("episode_id", "task_id", "sample_id", "instance_id", "question_id", "test_id")
+_SESSIONS = ("id", "conversation_id", "thread_id", "session_id", "sessionId", "chatId")
+_PASSED = ("passed", "success", "resolved", "is_correct", "correct", "is_resolved")
+_REWARDS = ("reward", "score", "final_reward", "total_reward")
+_USD = ("cost_usd", "total_cost_usd", "cost", "total_cost")
+_MS = ("latency_ms", "duration_ms", "elapsed_ms")
+_SECONDS = ("duration_s", "duration_seconds", "latency_s", "elapsed_s", "elapsed_seconds")
+_BARE = ("duration", "latency", "elapsed")
+_STARTED = ("started_at", "start_time")
+MEMBERS = frozenset({
+    *_TASKS, *_SESSIONS, *_PASSED, *_REWARDS, *_USD, *_MS, *_SECONDS, *_BARE, *_STARTED, "attempt",
+})  # fmt: skip
+USD = "cost in the record names no currency: it was read as US dollars"
+SECONDS = "duration in the record names no unit: it was read as seconds"
+ANOTHER = "records of one session begin with other requests: each is an episode of its own"
+
+
+class Stated(NamedTuple):
+    """The facts of one record; None and empty where it says nothing."""
+
+    attempt: int | None = None
+    cost_usd: float | None = None
+    latency_ms: float | None = None
+    started_at: Any = None
+    verdict: SourceVerdict | None = None
+
+
+def stated(value: dict[str, Any], draft: Draft) -> Stated:
+    """What a record says of its attempt. What is no number of its kind is left, and noted."""
+    cost = _number(value, _USD, draft)
+    if cost is not None and not any(amount(value.get(name)) is not None for name in _USD[:2]):
+        draft.note(USD)
+    took = _number(value, _MS, draft)
+    if took is None and (seconds := _number(value, (*_SECONDS, *_BARE), draft)) is not None:
+        took = seconds * 1000
+        if not any(name in value for name in _SECONDS):
+            draft.note(SECONDS)
+    attempt = whole(value.get("attempt")) or None
+    started = next((value[name] for name in _STARTED if value.get(name)), None)
+    return Stated(attempt, cost, took, draft.at(started), _verdict(value, draft))
+
+
+def _number(value: dict[str, Any], names: tuple[str, ...], draft: Draft) -> float | None:
+    for name in names:
+        if value.get(name) is not None:
+            found = amount(value[name])
+            if found is not None:
+                return found
+            draft.note(f"{name} in the record is no number from 0: not measured")
+    return None
+
+
+def _verdict(value: dict[str, Any], draft: Draft) -> SourceVerdict | None:
+    passed = {value[name] for name in _PASSED if isinstance(value.get(name), bool)}
+    rewards = [float(value[name]) for name in _REWARDS if _finite(value.get(name))]
+    if not passed and not rewards:
+        return None
+    if len(passed) > 1:
+        draft.note("the record says both that it passed and that it did not: no verdict was taken")
+    return SourceVerdict(
+        passed=passed.pop() if len(passed) == 1 else None,
+        reward=rewards[0] if rewards else None,
+    )
+
+
+def _finite(value: Any) -> bool:
+    return type(value) in (int, float) and -1e9 < value < 1e9
+
+
+def episode_in(source: Source, number: int, value: dict[str, Any], messages: list[Any]) -> str:
+    """The episode of a record: its task; else its session, of which each other first request is
+    an episode of its own; else its place."""
+    for name in _TASKS:
+        if found := _name(value.get(name)):
+            return found
+    session = next((found for name in _SESSIONS if (found := _name(value.get(name)))), "")
+    if not session:
+        return f"{source.place}-{number}"
+    requests = source.openings.setdefault(session, [])
+    opening = _opening(messages)
+    if opening not in requests:
+        requests.append(opening)
+    place = requests.index(opening)
+    if not place:
+        return session
+    source.notes.add(ANOTHER)
+    return f"{session}#{place + 1}"
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else ""
+
+
+def _opening(messages: list[Any]) -> str:
+    """The digest of the first thing that was asked."""
+    first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
+    said = None if first is None else [first.get("content"), first.get("parts")]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
