@@ -18,6 +18,8 @@ def source_facts(
     """(name, text) pairs: the source's verdict first, then what its record says of its source. The
     payload was masked when it was stored."""
     found = list(_verdict(connection, trace))
+    if head is not None and head.usage != ABSENT:
+        found += _usage(json.loads(bytes(head.usage)))
     if head is not None and head.source != ABSENT:
         found += _members(json.loads(bytes(head.source)), "")
     more = len(found) - MOST
@@ -37,6 +39,21 @@ def _verdict(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, 
     yield "verdict", word + ("" if reward is None else f", reward {reward:g}")
     for name, text in _members(json.loads(detail), ""):
         yield f"verdict {name}".strip(), text
+
+
+def _usage(usage: Any) -> Iterator[tuple[str, str]]:
+    """The agent's tokens; at least so many where some replies have no counts."""
+    if not isinstance(usage, dict):
+        return
+    least = usage.get("lower_bound") is True
+    for name, text in _members({k: v for k, v in usage.items() if k not in _BOUND}, "usage"):
+        yield name, f"at least {text}" if least else text
+    if least:
+        counted, replies = usage.get("replies_counted"), usage.get("replies")
+        yield "usage replies", f"{counted} of {replies} have token counts"
+
+
+_BOUND = ("lower_bound", "replies", "replies_counted")
 
 
 def _members(value: Any, path: str) -> Iterator[tuple[str, str]]:

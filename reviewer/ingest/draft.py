@@ -20,6 +20,7 @@ from reviewer.trace.strictjson import has_repeats
 
 Status = Literal["ok", "error", "timeout", "denied", "pending"]
 IDENTIFIER = 512
+ZEROS = "all token counts are 0: they were not measured, and a cost of 0 beside them neither"
 UNNAMED = "unnamed"
 MOST_UNREAD = 64
 """Paths that are kept of what was not read in one record; one leaves it not measured."""
@@ -220,6 +221,9 @@ class Draft:
         if self._answers:
             for _, call in self._open:
                 call.setdefault("status", "pending")
+        if usage and not any(usage.values()):
+            self.note(ZEROS)
+            usage, cost_usd = None, measured(cost_usd)
         if self.clocks:
             self.source["clock"] = ", ".join(sorted(self.clocks))
         if self.notes:
@@ -376,6 +380,25 @@ def tokens(**counts: Any) -> dict[str, int] | None:
     `cache_write_tokens`, `reasoning_tokens`, `total_tokens`; None when none is."""
     found = {name: number for name, value in counts.items() if (number := whole(value)) is not None}
     return found or None
+
+
+def at_least(counts: dict[str, int] | None, counted: int, replies: int) -> dict[str, Any] | None:
+    """Token counts of some replies: where others have none they are a lower bound, and marked."""
+    if not counts or counted >= replies:
+        return counts
+    return {**counts, "lower_bound": True, "replies": replies, "replies_counted": counted}
+
+
+def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str, Any] | None:
+    """Token counts of several replies together, None for a reply without; marked as a lower bound
+    where one has none, or `unseen` others were made. A reply that counts nothing but zeros was not
+    measured."""
+    known = [one for one in usages if one and any(one.values())]
+    total: dict[str, int] = {}
+    for one in known:
+        for name, number in one.items():
+            total[name] = total.get(name, 0) + number
+    return at_least(total, len(known), len(usages) + max(0, unseen))
 
 
 _NAIVE = re.compile(r"\d{4}-?\d\d-?\d\d[T @]?\d\d:?\d\d(:?\d\d)?([.,]\d+)?")

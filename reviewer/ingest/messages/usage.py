@@ -3,23 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reviewer.ingest.draft import tokens, whole
+from reviewer.ingest.draft import summed, tokens, whole
 
 _BEDROCK = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
 
 
-def usage_of(usages: Sequence[Any]) -> dict[str, int] | None:
-    """Token counts of several answers together; None when no answer says any."""
-    return together([tokens_of(usage) for usage in usages])
-
-
-def together(counted: Sequence[dict[str, int] | None]) -> dict[str, int] | None:
-    """The sum of token counts; None when none is known."""
-    counts: dict[str, int] = {}
-    for tokens_known in counted:
-        for name, number in (tokens_known or {}).items():
-            counts[name] = counts.get(name, 0) + number
-    return counts or None
+def usage_of(usages: Sequence[Any]) -> dict[str, Any] | None:
+    """Token counts of several answers together; None when no answer says any, marked as a lower
+    bound where one says none."""
+    return summed([tokens_of(usage) for usage in usages])
 
 
 def tokens_of(usage: Any) -> dict[str, int] | None:

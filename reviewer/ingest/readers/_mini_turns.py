@@ -1,10 +1,11 @@
 """The messages of a mini-swe-agent trajectory as events, in its four dialects: tool calls, text
 commands with recorded actions, Responses API items, and text alone (1.x)."""
 
+import math
 import re
 from typing import Any
 
-from reviewer.ingest.draft import Draft, elapsed_ms, measured
+from reviewer.ingest.draft import Draft, elapsed_ms, measured, summed
 from reviewer.ingest.readers._mini_parts import (
     arguments_of,
     created_of,
@@ -231,16 +232,12 @@ class Turns:
         if status == "Submitted" and self._open and self._recorded:
             self._submitted(submission, None)
 
-    def usage(self, calls: float | None) -> dict[str, int] | None:
-        """Tokens of the whole attempt; None, with a note, where some replies are not accounted
+    def usage(self, calls: float | None) -> dict[str, Any] | None:
+        """Tokens of the whole attempt; a least, with a note, where some replies are not accounted
         for. `calls` is how many the source counts."""
         lost = (calls or 0) - len(self._spent)
         if lost > 0:
             self.draft.note(
-                f"replies that were counted and not stored: {lost:g}; tokens not measured"
+                f"replies that were counted and not stored: {lost:g}; tokens are a least"
             )
-            return None
-        if not self._spent or any(one is None for one in self._spent):
-            return None
-        names = {name for one in self._spent if one for name in one}
-        return {name: sum(one.get(name, 0) for one in self._spent if one) for name in sorted(names)}
+        return summed(self._spent, math.ceil(lost))

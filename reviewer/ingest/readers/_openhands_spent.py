@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reviewer.ingest.draft import Draft, added, amount, measured, tokens
+from reviewer.ingest.draft import Draft, added, amount, measured, summed, tokens
 
 NO_PRICE = "a cost of 0 beside counted tokens says that no price was known: not measured"
 
@@ -101,18 +101,18 @@ class Ledger:
             self._draft.note(NO_PRICE)
         return cost
 
-    def tokens(self, calls: int) -> dict[str, int] | None:
+    def tokens(self, calls: int) -> dict[str, Any] | None:
         """Tokens of the whole run: its own total, else the last accumulated one, else the sum of
-        its responses where each of them has a count."""
+        its responses, a least where some of them have no count."""
         usage = self.metrics.get("accumulated_token_usage")
         if isinstance(usage, dict) and measured(usage.get("prompt_tokens")):
             return _tokens(usage)
         if self._usages:
-            return _added([_tokens(one) or {} for one in self._usages.values()])
+            return summed([_tokens(one) for one in self._usages.values()])
         _, sent, received = self._before
         if sent:
             return tokens(input_tokens=sent, output_tokens=received)
-        return _added(self._running) if len(self._running) == calls else None
+        return summed(self._running, calls - len(self._running))
 
     def by_order(self, calls: list[dict[str, Any]]) -> None:
         """Costs without ids onto the events of the responses, where there are as many."""
@@ -124,11 +124,6 @@ class Ledger:
         for event, cost in zip(calls, self.costs, strict=True):
             if cost is not None:
                 event["cost_usd"] = cost
-
-
-def _added(counts: list[dict[str, int]]) -> dict[str, int] | None:
-    names = {name: None for one in counts for name in one}
-    return {name: sum(one.get(name, 0) for one in counts) for name in names} or None
 
 
 def _rows(metrics: dict[str, Any], name: str) -> list[dict[str, Any]]:

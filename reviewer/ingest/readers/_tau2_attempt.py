@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reviewer.ingest.draft import Draft, added, amount, elapsed_ms, measured, tokens
+from reviewer.ingest.draft import Draft, added, amount, elapsed_ms, measured, summed, tokens
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.reader import Foreign, Rejected
 from reviewer.ingest.readers._tau2_events import (
@@ -138,12 +138,13 @@ def _cost(sim: dict[str, Any], messages: list[Any]) -> float | None:
     return measured(added([amount(message.get("cost")) for message in own]))
 
 
-def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
+def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
     """The agent's tokens: those of its messages, else the session's."""
-    turns = [tokens_of(m) for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
-    counted = [one for one in turns if one]
+    said = [m for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
+    # A greeting that no model made has no tokens and costs 0: it is no reply.
+    counted = [one for m in said if (one := tokens_of(m)) is not None or m.get("cost") != 0]
     session = sim.get("agent_usage")
-    if not counted and isinstance(session, dict):
+    if not any(counted) and isinstance(session, dict):
         records = session.get("records")
         counted = [
             tokens(
@@ -154,8 +155,7 @@ def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
             for one in (records if isinstance(records, list) else [])
             if isinstance(one, dict)
         ]  # fmt: skip
-    names = sorted({name for one in counted for name in one})
-    return {name: sum(one.get(name, 0) for one in counted) for name in names} or None
+    return summed(counted)
 
 
 def _latency(draft: Draft, sim: dict[str, Any], run: Run) -> float | None:

@@ -82,10 +82,12 @@ class VercelUIReader(OpenAIChatReader):
     name = dialect = "vercel-ai-ui"
     version = "1"
 
-    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         """What applications commonly keep in a message's metadata."""
-        held = [one.get("metadata") for one in messages if isinstance(one, dict)]
-        return usage_of([spent(one) for one in held]) or super().usage(value, messages)
+        replies = [one for one in messages if isinstance(one, dict) and one.get("role") != "user"]
+        return usage_of([spent(one.get("metadata")) for one in replies]) or super().usage(
+            value, messages
+        )
 
 
 class AutoGenReader(OpenAIChatReader):
@@ -99,8 +101,9 @@ class AutoGenReader(OpenAIChatReader):
         tokens = tokens_of(message.get("models_usage")) if isinstance(message, dict) else None
         teller.say(message, tokens=tokens, started_at=teller.draft.at(at))
 
-    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
-        return usage_of([one.get("models_usage") for one in messages if isinstance(one, dict)])
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
+        held = [one.get("models_usage") for one in messages if isinstance(one, dict)]
+        return usage_of([one for one in held if one is not None])
 
 
 class AgentDojoReader(OpenAIChatReader):

@@ -9,12 +9,11 @@ from typing import Any
 
 from reviewer.ingest import unsupported
 from reviewer.ingest.account import Account
-from reviewer.ingest.draft import Draft
+from reviewer.ingest.draft import Draft, summed
 from reviewer.ingest.head import Head
 from reviewer.ingest.messages import Teller, tokens_of
 from reviewer.ingest.messages.chunks import whole_messages
 from reviewer.ingest.messages.turns import plain
-from reviewer.ingest.messages.usage import together
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.source import Source
 
@@ -102,7 +101,7 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
     return source.attempt(make, f"thread {number}")
 
 
-def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, int]]:
+def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, Any]]:
     """Take messages; answers the models that spoke and the tokens they counted."""
     models: list[str] = []
     counted: list[dict[str, int] | None] = []
@@ -115,7 +114,19 @@ def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, 
             about, usage = held.get("response_metadata"), held.get("usage_metadata")
             if isinstance(about, dict) and about.get("model_name"):
                 models.append(str(about["model_name"]))
-            if usage:
-                counted.append(counts := tokens_of(usage))
+            counts = tokens_of(usage) if usage else None
+            if counts is not None or not _REPLIES.isdisjoint(_kinds(message, held)):
+                counted.append(counts)
         teller.say(message, tokens=counts)
-    return models, together(counted) or {}
+    return models, summed(counted) or {}
+
+
+_REPLIES = frozenset(("ai", "AIMessage", "AIMessageChunk", "assistant"))
+
+
+def _kinds(message: dict[str, Any], held: dict[str, Any]) -> set[str]:
+    """What a message calls itself, in whichever of the forms it is written."""
+    path = message.get("id")
+    last = path[-1] if isinstance(path, list) and path else None
+    named = (message.get("type"), message.get("role"), held.get("type"), held.get("role"), last)
+    return {one for one in named if isinstance(one, str)}

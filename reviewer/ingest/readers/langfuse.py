@@ -12,6 +12,7 @@ from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Rejected
 from reviewer.ingest.readers._spans.naming import safe
 from reviewer.ingest.readers._spans.reader import SpanReader
+from reviewer.ingest.readers._spans.summing import ROOT
 from reviewer.ingest.readers._spans.tree import Tree
 from reviewer.ingest.readers._spans.value import Attributes, Span, of_unknown_unit
 from reviewer.ingest.readers.otlp import scope_name, text
@@ -72,6 +73,7 @@ def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
     """What is said of the trace as a whole; every span carries it."""
     scores = trace.get("scores") or value.get("scores")
     found = {
+        ROOT: trace.get("id"),
         "langfuse.session.id": trace.get("sessionId"),
         "langfuse.project": trace.get("projectId"),
         "langfuse.release": trace.get("release") or trace.get("version"),

@@ -129,7 +129,7 @@ class OpenAIChatReader:
         """Take one message."""
         teller.say(message)
 
-    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, int] | None:
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         """The tokens that a record counts."""
         return tokens_of(spent(value))
 

@@ -147,11 +147,13 @@ def test_exit_statuses(door: Door, status: str, end: str) -> None:
     assert record["source"]["exit_status"] == status
 
 
-def test_replies_that_were_counted_and_not_stored_leave_tokens_unmeasured(door: Door) -> None:
+def test_replies_that_were_counted_and_not_stored_leave_tokens_a_least(door: Door) -> None:
     value = plain(HELLO)
+    whole, _ = read(door.file("whole.traj.json", value))
     value["info"]["model_stats"]["api_calls"] = 22
     record, foreign = read(door.file("x.traj.json", value))
-    assert "usage" not in record
+    bound = {"lower_bound": True, "replies": 22, "replies_counted": 3}
+    assert record["usage"] == {**whole["usage"], **bound}
     assert any("counted and not stored: 19" in note for note in foreign.notes)
 
 

@@ -103,8 +103,11 @@ def test_unlinked_spans_of_one_call_are_known_by_time_and_count(tmp_path: Path) 
 
 def test_a_sum_is_given_only_of_what_every_call_counts(tmp_path: Path) -> None:
     record = one(tmp_path, model(1, (10, 1)), model(2, at=5))
-    assert "usage" not in record
-    assert "some model calls have no token counts: no sum is given" in notes(record)
+    assert record["usage"] == {
+        "input_tokens": 10, "output_tokens": 1,
+        "lower_bound": True, "replies": 2, "replies_counted": 1,
+    }  # fmt: skip
+    assert "some model calls have no token counts: the sum is a least" in notes(record)
     failed = one(tmp_path, model(1, (10, 1)), model(2, at=5, error="overloaded"))
     assert failed["usage"] == {"input_tokens": 10, "output_tokens": 1}
     cached = model(1, (10, 1), gen_ai__usage__cache_read__input_tokens=4), model(2, (5, 1), at=5)
@@ -544,3 +547,74 @@ def test_an_evaluation_on_a_span_is_a_detail_and_no_verdict(tmp_path: Path) -> N
     assert found.verdict is not None
     assert found.verdict.passed is None
     assert found.verdict.detail == {"scores": [{"name": "kind", "value": 0.5}]}
+
+
+# What it cost, and whose
+
+
+def priced(span: dict[str, Any], usd: float) -> dict[str, Any]:
+    """The same span with a price, as an exporter that prices it writes it."""
+    attribute = {"key": "langfuse.observation.total_cost", "value": {"doubleValue": usd}}
+    return {**span, "attributes": [*span["attributes"], attribute]}
+
+
+def test_wrapping_spans_double_no_cost(tmp_path: Path) -> None:
+    spans = (
+        priced(agent(1), 0.75),
+        priced(span(2, 1, name="step", openinference__span__kind="CHAIN"), 0.5),
+        priced(model(3, (10, 1), parent=2), 0.25),
+        priced(model(4, (10, 1), parent=1, at=3), 0.5),
+    )
+    record = one(tmp_path, *spans)
+    assert record["cost_usd"] == 0.75
+    assert record["source"]["wrapping_spans_cost_usd"] == 1.25
+    assert sum(event.get("cost_usd", 0) for event in record["events"]) == 0.75
+
+
+def test_what_is_paid_beside_the_calls_is_paid(tmp_path: Path) -> None:
+    tool = span(3, 1, at=2, gen_ai__operation__name="execute_tool", gen_ai__tool__name="search")
+    record = one(tmp_path, agent(1), priced(model(2, (10, 1), parent=1), 0.25), priced(tool, 0.125))
+    assert record["cost_usd"] == 0.375
+
+
+def test_a_call_without_a_price_leaves_the_cost_unknown(tmp_path: Path) -> None:
+    record = one(tmp_path, priced(model(1, (10, 1)), 0.25), model(2, at=5))
+    assert record["cost_usd"] is None
+    assert record["source"]["priced_usd"] == 0.25
+
+
+def test_the_price_of_the_agent_stands_in_where_no_call_has_one(tmp_path: Path) -> None:
+    record = one(tmp_path, priced(agent(1), 0.5), model(2, (10, 1), parent=1, at=1))
+    assert record["cost_usd"] == 0.5
+    assert "no model call is priced: the cost of the spans around them was taken" in notes(record)
+
+
+def test_a_graders_tokens_and_cost_are_lines_of_their_own(tmp_path: Path) -> None:
+    judge = span(5, 1, at=6, name="judge", openinference__span__kind="EVALUATOR")
+    record = one(
+        tmp_path,
+        priced(agent(1), 1.0),
+        priced(model(2, (10, 1), parent=1), 0.25),
+        judge,
+        priced(model(6, (700, 70), parent=5, at=6), 0.5),
+    )
+    assert record["usage"] == {"input_tokens": 10, "output_tokens": 1}
+    assert record["cost_usd"] == 0.25
+    assert record["source"]["grader"] == {
+        "model_calls": 1,
+        "usage": {"input_tokens": 700, "output_tokens": 70},
+        "cost_usd": 0.5,
+    }
+
+
+def test_zeros_cost_nothing_that_is_known(tmp_path: Path) -> None:
+    record = one(tmp_path, priced(agent(1), 0.0), priced(model(2, (0, 0), parent=1), 0.0))
+    assert record["cost_usd"] is None
+    assert "usage" not in record
+
+
+def test_latency_is_the_roots(tmp_path: Path) -> None:
+    late = model(3, (1, 1), parent=1, at=8, lasts=30)  # goes on behind the answer
+    assert one(tmp_path, agent(1), model(2, parent=1), late)["latency_ms"] == 10_000
+    under = span(1, name="POST /chat", lasts=20), model(2, parent=1), model(3, parent=1, at=15)
+    assert one(tmp_path, *under)["latency_ms"] == 20_000

@@ -16,7 +16,7 @@ from reviewer.ingest.readers._spans.ending import (
 from reviewer.ingest.readers._spans.identity import conversation_of, run_of
 from reviewer.ingest.readers._spans.kinds import model_of, served_by
 from reviewer.ingest.readers._spans.naming import candidate_of
-from reviewer.ingest.readers._spans.summing import busy_ms, cost, usage
+from reviewer.ingest.readers._spans.summing import cost, latency_ms, others, usage
 from reviewer.ingest.readers._spans.telling import Telling
 from reviewer.ingest.readers._spans.tree import Cast, Tree
 
@@ -68,7 +68,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
         attempt=attempt,
         final_message=_final_message(tree, cast, calls, ending),
         cost_usd=cost(tree, draft),
-        latency_ms=busy_ms(tree.spans, draft),
+        latency_ms=latency_ms(tree, draft),
         termination=ending.termination,
         started_at=draft.at(tree.spans[0].stamp),
         usage=usage(tree, draft),
@@ -130,6 +130,7 @@ def _describe(tree: Tree, draft: Draft, ending: Ending) -> None:
     for name, found in listed.items():
         if values := list(dict.fromkeys(filter(None, found)))[:MOST_LISTED]:
             draft.source[name] = values
+    draft.source.update(others(tree))
     draft.source["spans"] = {
         "in_file": len(tree.all),
         "told": len(tree.spans),

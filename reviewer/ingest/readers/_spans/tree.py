@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from reviewer.ingest.readers._spans.kinds import (
     Kind,
@@ -17,6 +17,8 @@ from reviewer.ingest.readers._spans.value import Span
 from reviewer.trace.record import USER_ACTORS, is_user
 
 AGENT = "agent"
+Other = Literal["grader", "simulated_user"]
+"""Who else makes model calls in an episode."""
 
 
 class Call(NamedTuple):
@@ -36,11 +38,15 @@ class Tree:
         self.twice = len(spans) - len(self.all)
         self._by_id = {(span.trace, span.id): span for span in self.all if span.id}
         self.kinds: dict[int, Kind] = {id(span): kind_of(span) for span in self.all}
-        others = {id(span) for span in self.all if self._of_others(span)}
-        self.of_others = len(others)
-        self.own = [span for span in self.all if id(span) not in others]
+        whose = {id(span): self._whose(span) for span in self.all}
+        self.own = [span for span in self.all if not whose[id(span)]]
+        self.others: dict[Other, list[Span]] = {}
+        for span in self.all:
+            if other := whose[id(span)]:
+                self.others.setdefault(other, []).append(span)
+        self.of_others = len(self.all) - len(self.own)
         self.spans = [span for span in self.own if self.kinds[id(span)]]
-        self.calls = self._calls()
+        self.calls = self._calls(self.spans)
 
     def kind(self, span: Span) -> Kind:
         return self.kinds[id(span)]
@@ -62,13 +68,18 @@ class Tree:
             bool(span.parent) and (span.trace, span.parent) not in self._by_id for span in self.all
         )
 
-    def _of_others(self, span: Span) -> bool:
+    def _whose(self, span: Span) -> Other | None:
         """Whether it is work of a judge or of a simulated user, not of the agent."""
-        return any(
-            self.kinds[id(one)] == "judge"
-            or (self.kinds[id(one)] == "agent" and is_user(agent_name(one)))
-            for one in (span, *self.above(span))
-        )
+        for one in (span, *self.above(span)):
+            if self.kinds[id(one)] == "judge":
+                return "grader"
+            if self.kinds[id(one)] == "agent" and is_user(agent_name(one)):
+                return "simulated_user"
+        return None
+
+    def calls_of(self, other: Other) -> list[Call]:
+        """The model calls that were made for somebody else, each once."""
+        return self._calls(self.others.get(other, []))
 
     def tops(self) -> list[Span]:
         """Agents and chains that stand under no other."""
@@ -106,8 +117,8 @@ class Tree:
                 return None
         return None
 
-    def _calls(self) -> list[Call]:
-        models = [span for span in self.spans if self.kind(span) == "model"]
+    def _calls(self, spans: Sequence[Span]) -> list[Call]:
+        models = [span for span in spans if self.kind(span) == "model"]
         within: dict[int, list[Span]] = defaultdict(list)
         for span in models:
             if (outer := self._around(span, "model")) is not None:

@@ -62,7 +62,7 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
         termination=_termination(sample, parts, told, draft),
         started_at=draft.at(sample.get("started_at")) or draft.at(told.first),
         usage=spent.usage,
-        verdict=verdict(sample, decided, exception, spent.others),
+        verdict=verdict(sample, decided, exception, spent),
         title=text(sample.get("description")) or f"sample {sample['id']}",
         user_request=request,
         suite=run.suite,

@@ -22,21 +22,25 @@ UNPRICED = "only some model calls have a price: the cost is not known"
 
 
 class Spend(NamedTuple):
-    """One model call: whose it was, and what it used. `agent` covers sub-agents too."""
+    """One model call: whose it was, and what it used. `agent` covers sub-agents too; `whose` is
+    `grader`, `simulated_user` or empty."""
 
     model: str
     agent: bool
     usage: dict[str, Any]
+    whose: str = ""
 
 
 class Spent(NamedTuple):
     """A sample's bill. `usage` (our names) and `cost_usd` are the candidate's, None when not
-    known; `others` is by model, in the source's own names."""
+    known; `others` is by model, in the source's own names; `beside` is what graders and simulated
+    users used and cost, by whom, in ours."""
 
     usage: dict[str, int] | None
     cost_usd: float | None
     others: dict[str, Any]
     notes: tuple[str, ...]
+    beside: dict[str, Any]
 
 
 def counts(usage: Any) -> dict[str, int] | None:
@@ -65,7 +69,19 @@ def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Spent:
     if any(priced) and not all(priced):
         cost = None
         notes.append(UNPRICED)
-    return Spent(total, cost, others, tuple(notes))
+    return Spent(total, cost, others, tuple(notes), _beside(calls))
+
+
+def _beside(calls: list[Spend]) -> dict[str, Any]:
+    """Lines of their own for those who are not the candidate."""
+    found: dict[str, Any] = {}
+    for whose in ("grader", "simulated_user"):
+        theirs = [call.usage for call in calls if call.whose == whose]
+        if theirs:
+            used, cost = _sums(theirs)
+            told = {"model_calls": len(theirs), "usage": used, "cost_usd": cost}
+            found[whose] = {name: value for name, value in told.items() if value is not None}
+    return found
 
 
 def _sums(usages: list[dict[str, Any]]) -> tuple[dict[str, int] | None, float | None]:

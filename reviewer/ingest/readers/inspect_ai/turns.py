@@ -34,7 +34,8 @@ class Turns:
         grader = scope.scoring or bool(_GRADER.search(role))
         user = not grader and bool(_USER.search(role))
         if usage and not cached:
-            self.spends.append(Spend(text(event.get("model")), not (grader or user), usage))
+            whose = "grader" if grader else "simulated_user" if user else ""
+            self.spends.append(Spend(text(event.get("model")), not whose, usage, whose))
         if grader:
             return
         if not role:

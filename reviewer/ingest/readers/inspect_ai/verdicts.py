@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from reviewer.ingest.readers.inspect_ai.parts import mapping, sequence, text
+from reviewer.ingest.readers.inspect_ai.spending import Spent
 from reviewer.trace.record import SourceVerdict
 
 _WORDS = {"C": 1.0, "I": 0.0, "N": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -113,10 +114,10 @@ def _parsed(value: str) -> float | None:
 
 
 def verdict(
-    sample: dict[str, Any], decided: Decided, exception: str | None, others: dict[str, Any]
+    sample: dict[str, Any], decided: Decided, exception: str | None, spent: Spent
 ) -> SourceVerdict:
-    """The source's word with every score behind it (texts cut), and what the models that are not
-    the candidate's used."""
+    """The source's word with every score behind it (texts cut), and what graders,
+    simulated users and models that are not the candidate's used."""
     detail: dict[str, Any] = {}
     if decided.by is not None:
         by = decided.by
@@ -125,8 +126,9 @@ def verdict(
         detail["scores"] = {name[:200]: _shown(mapping(one)) for name, one in scores.items()}
     if invalid := _who(mapping(sample.get("invalidation"))):
         detail["invalidation"] = invalid
-    if others:
-        detail["other_models"] = others
+    if spent.others:
+        detail["other_models"] = spent.others
+    detail.update(spent.beside)
     return SourceVerdict(
         passed=decided.passed, reward=decided.reward, exception=exception, detail=detail
     )
