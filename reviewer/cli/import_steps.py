@@ -96,6 +96,7 @@ def plain(result: FileResult) -> dict[str, object]:
                 "attempts": one.attempts,
                 "passed": one.passed,
                 "measured": one.measured,
+                "not_measured": dict(one.unmeasured),
                 "cost_usd": one.cost_usd if one.attempts > one.unpriced else None,
                 "unpriced": one.unpriced,
             }

@@ -23,6 +23,7 @@ from reviewer.ingest.files import FileResult, OnProgress
 from reviewer.ingest.importer import Filled, Tally
 from reviewer.ingest.judge import Asked
 from reviewer.ingest.units import STDIN
+from reviewer.release.unmeasured import way_of
 from reviewer.release.words import plural
 from reviewer.trace.safetext import visible_line
 
@@ -226,6 +227,8 @@ class Bar:
         )
         for filled in result.filled:
             note(f"  {filled_words(filled)}")
+            for text in unmeasured_words(filled):
+                note(f"    {visible_line(text)}")
         for text in result.notes[1:] if result.state == "known" else result.notes:
             note(f"  note: {text}")
         for flagged in result.flagged[:SHOWN_REFUSALS]:
@@ -250,6 +253,14 @@ def filled_words(filled: Filled) -> str:
         f"{plural(filled.episodes, 'episode')}, {plural(filled.attempts, 'attempt')}, "
         f"{passed}, {cost}"
     )
+
+
+def unmeasured_words(filled: Filled) -> list[str]:
+    """A line for each cause that leaves attempts without a verdict, with its way out."""
+    return [
+        f"{plural(count, 'attempt')} not measured: {kind}; {way_of(kind, filled.suite_id)}"
+        for kind, count in filled.unmeasured
+    ]
 
 
 def _sources(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from reviewer.desk.filtering import check
 from reviewer.desk.grid_views import Group
 from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
 from reviewer.gates.model import GATES
+from reviewer.release.words import between, cost_span, out_of
 
 PAGE = 200
 RED = ("fail", "critical")
@@ -69,16 +70,19 @@ def _figures(card: Scorecard) -> Iterator[str]:
         f"attempts {slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
         f"{slots.quarantined} quarantined, {slots.missing} missing, {slots.extra} extra"
     )
-    yield f"hard pass {hard.passes} of {hard.n}, {_rate(hard)}"
+    yield f"hard pass {out_of(hard.passes, hard.unknown, hard.n)}, {_rate(hard)}"
+    yield from card.source_headlines
     yield f"total {measured(card.total_cost_usd, '${:,.4f}')}"
     yield f"pass^{card.pass_hat_k} {_rate(card.pass_hat)}"
     yield (
-        f"critical {card.critical} of {slots.valid}, true rate at most "
+        f"critical {card.critical} of {card.critical_n}, true rate at most "
         f"{measured(card.critical_upper, '{:.3f}')}, by episodes "
         f"{measured(card.critical_upper_episodes, '{:.3f}')}"
     )
     budget = "no limit" if card.cpst_budget_usd is None else f"{card.cpst_budget_usd:g}"
-    yield f"CPST {measured(card.cpst_usd, '${:.4g}')} of {budget}"
+    span = cost_span(*card.cpst_possible) if card.cpst_usd is None else ""
+    possible = f" ({span} possible)" if span else ""
+    yield f"CPST {measured(card.cpst_usd, '${:.4g}')}{possible} of {budget}"
     p50, p95 = measured_s(card.latency_p50_ms), measured_s(card.latency_p95_ms)
     yield f"latency p50 {p50}, p95 {p95}"
 
@@ -87,13 +91,22 @@ def _rate(rate: Rate) -> str:
     bounds = "" if rate.low is None or rate.high is None else f" [{rate.low:.3f}, {rate.high:.3f}]"
     why = f" ({rate.why})" if rate.why else ""
     limit = "none" if rate.policy is None else f"{rate.policy:g}"
-    return f"{measured(rate.value, '{:.3f}')}{bounds} policy {limit}{why}"
+    return f"{measured(rate.value, '{:.3f}')}{bounds} policy {limit}{why}{_possible(rate)}"
+
+
+def _possible(rate: Rate) -> str:
+    """What is known of a rate with verdicts not measured; empty where it is whole."""
+    if rate.value is not None or rate.low_possible in (None, rate.high_possible):
+        return ""
+    of = f"; of what is known {rate.known:.3f}" if rate.known is not None else ""
+    return f"{of}; {between(rate.low_possible, rate.high_possible)} possible"
 
 
 def _group(by: str, group: Group, k: int) -> str:
     return (
         f"{by} {group.label or '(none)'}: {group.episodes} episodes; "
-        f"hard pass {group.passes} of {group.attempts}; {group.critical} critical; "
+        f"hard pass {group.counted_passes} of {group.counted}; "
+        f"{group.critical} critical in {group.attempts}; "
         f"{group.infra} infra; pass^{k} {measured(group.pass_hat, '{:.3f}')}; "
         f"mean cost {measured(group.mean_cost_usd, '${:.3g}')}"
     )
@@ -131,7 +144,8 @@ def _totals(card: Scorecard) -> str:
         + (f" ({each.not_measured} not measured)" if each.not_measured else "")
         for each in card.totals
     )
+    hard = card.hard_pass
     return (
-        f"fail in {card.slots.valid}: {found}; passed {card.hard_pass.passes} of "
-        f"{card.hard_pass.n}; mean cost {measured(card.mean_cost_usd, '${:.3g}')}"
+        f"fail in {card.critical_n}: {found}; passed {out_of(hard.passes, hard.unknown, hard.n)}; "
+        f"mean cost {measured(card.mean_cost_usd, '${:.3g}')}"
     )

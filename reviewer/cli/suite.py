@@ -1,15 +1,20 @@
-"""`reviewer suite list|show|check|freeze|diff`."""
+"""`reviewer suite list|show|check|freeze|diff|start-digest`."""
 
 import argparse
+from typing import Any
 
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.contract import freeze as freezing
+from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.folder import suite_problems, suite_state
+from reviewer.contract.model import Suite
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.ingest.probes import benchmark_of
 from reviewer.release.words import plural
+
+NO_START = "no initial state: a record needs no digest"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -19,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         "check": _check,
         "freeze": _freeze,
         "diff": _diff,
+        "start-digest": _start_digest,
     }[arguments.act](arguments)
 
 
@@ -47,17 +53,42 @@ def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def _held(arguments: argparse.Namespace) -> Suite:
+    """The suite, which is as it was frozen; with a store as its traces were judged."""
     desk = desk_of(arguments)
-    with_store = desk.place.store.exists()
-    held = (
-        suites.hold(desk.place, None, arguments.suite)
-        if not with_store
-        else desk.hold(arguments.suite)
-    )
+    if desk.place.store.exists():
+        return desk.hold(arguments.suite).suite
+    return suites.hold(desk.place, None, arguments.suite).suite
+
+
+def _start_digest(arguments: argparse.Namespace) -> int:
+    """What a harness writes into `start_state_digest` once it has set an attempt up so."""
+    suite, wanted = _held(arguments), arguments.episode
+    episodes = [one for one in suite.episodes if wanted in ("", one.episode_id)]
+    if not episodes:
+        raise DeskError(
+            f"{suite.suite_id} has no episode {wanted}", f"reviewer suite show {suite.suite_id}"
+        )
+    found = {one.episode_id: _digest_of(one.initial_state) for one in episodes}
+    if arguments.json:
+        out_json(found)
+        return 0
+    for name, digest in found.items():
+        if wanted:
+            out(digest or NO_START)
+        else:
+            out(f"episode {name}  {digest or NO_START}")
+    return 0
+
+
+def _digest_of(state: dict[str, Any]) -> str | None:
+    return start_state_digest(state) if state else None
+
+
+def _show(arguments: argparse.Namespace) -> int:
     import msgspec
 
-    suite = held.suite
+    suite = _held(arguments)
     if arguments.json:
         out_json(msgspec.to_builtins(suite))
         return 0

@@ -307,16 +307,91 @@ def latencies_within(
     ).fetchall()
 
 
-def unknown_codes(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, int]]:
-    """Codes of what is not measured, with the number of traces that count. What infrastructure
-    ended is none of them: another attempt stands in its place, or is asked for."""
-    return connection.execute(
-        "SELECT f.code, count(DISTINCT f.trace) FROM trace t JOIN finding f ON f.trace = t.id"
-        f" WHERE t.candidate=? AND f.severity='not_measured'{_counted(connection, candidate)}"
-        " AND NOT (t.infra = 1 AND t.passed IS NULL)"
-        " GROUP BY f.code ORDER BY f.code",
+class Unmeasured(NamedTuple):
+    """One code of what is not measured: how many traces that count have it, how many of these
+    are without a verdict for it, and where the first of them in suite order says so."""
+
+    code: str
+    traces: int
+    open: int
+    first: int
+    gate: str
+    seq: int | None
+
+
+_UNMEASURED = (
+    "FROM trace t JOIN finding f ON f.trace = t.id"
+    " WHERE t.candidate=? AND f.severity='not_measured'"
+    " AND NOT (t.infra = 1 AND t.passed IS NULL)"
+)
+
+
+_TRACES = "count(DISTINCT f.trace), count(DISTINCT CASE WHEN t.passed IS NULL THEN f.trace END)"
+
+
+def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasured]:
+    """Codes of what is not measured. What infrastructure ended is none of them: another attempt
+    stands in its place, or is asked for."""
+    rows = connection.execute(
+        # What stands bare is of the row with the least place: SQLite does so for one `min`.
+        f"SELECT f.code, {_TRACES}, t.id, f.gate, f.seq,"
+        " min((t.episode << 20) | min(t.attempt, 1048575))"
+        f" {_UNMEASURED}{_counted(connection, candidate)} GROUP BY f.code ORDER BY f.code",
         (candidate,),
-    ).fetchall()
+    )
+    return [Unmeasured(*row[:6]) for row in rows.fetchall()]
+
+
+class SaidRow(NamedTuple):
+    """Attempts of which a source said the same: passed or not, and which reward. `lost` to
+    infrastructure, as our gates see it."""
+
+    reader: str
+    passed: int | None
+    reward: float | None
+    lost: int
+    attempts: int
+
+
+def said_elsewhere(connection: sqlite3.Connection, candidate: int) -> list[SaidRow]:
+    """What other harnesses said of a candidate's attempts, every one that was made, those of which
+    they said nothing too; nothing where they said nothing at all."""
+    some = connection.execute(
+        "SELECT 1 FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace WHERE t.candidate=?"
+        " AND (v.passed IS NOT NULL OR v.reward IS NOT NULL) LIMIT 1",
+        (candidate,),
+    ).fetchone()
+    if some is None:
+        return []
+    rows = connection.execute(
+        "SELECT o.reader, v.passed, v.reward, t.infra = 1 AND t.passed IS NULL, count(*)"
+        " FROM trace t JOIN source o ON o.id = t.source"
+        f" LEFT JOIN source_verdict v ON v.trace = t.id WHERE {_scanned(connection, candidate)}"
+        " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+        (candidate,),
+    )
+    return [SaidRow(*row) for row in rows.fetchall()]
+
+
+def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
+    """(episode id, attempt) of a trace."""
+    row: tuple[str, int] = connection.execute(
+        "SELECT e.episode_id, t.attempt FROM trace t JOIN episode e ON e.id = t.episode"
+        " WHERE t.id=?",
+        (trace,),
+    ).fetchone()
+    return row
+
+
+def unmeasured_traces(connection: sqlite3.Connection, candidate: int, kind: str) -> tuple[int, int]:
+    """Traces with one code or more of a kind, which is a code up to its colon, and how many of them
+    are without a verdict."""
+    count: tuple[int, int] = connection.execute(
+        f"SELECT {_TRACES} {_UNMEASURED}{_counted(connection, candidate)}"
+        " AND (f.code = ? OR substr(f.code, 1, ?) = ?)",
+        (candidate, kind, len(kind) + 1, f"{kind}:"),
+    ).fetchone()
+    return count
 
 
 def diagnostic_means(

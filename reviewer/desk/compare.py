@@ -15,6 +15,7 @@ from reviewer.desk.compare_views import (
 )
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Assessed, Reports
+from reviewer.desk.scorecards import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
 from reviewer.gates.model import GATES
 from reviewer.release.evidence import EpisodeCounts
@@ -178,12 +179,4 @@ def _why(then: EpisodeCounts, now: EpisodeCounts) -> str:
 
 def _rate(side: Assessed) -> Rate:
     shown = side.assessment.figures.hard_pass
-    return Rate(
-        value=shown.value,
-        low=shown.low,
-        high=shown.high,
-        n=shown.n,
-        passes=shown.passes,
-        policy=side.gathered.suite.policy.hard_pass_rate,
-        why=shown.why,
-    )
+    return rate_view(shown, side.gathered.suite.policy.hard_pass_rate)

@@ -35,13 +35,19 @@ def _named(episodes: Sequence[str]) -> str:
 def figures(against: Regression, rates: tuple[Rate, Rate]) -> str:
     """The rates of both sides and the difference with its bounds."""
     then, now = rates
-    told = f"hard pass {then.passes}/{then.n} → {now.passes}/{now.n}"
+    told = f"hard pass {_passed(then)} → {_passed(now)}"
     if against.difference is None:
         return f"{told}, difference not measured ({against.why})"
     bounds = "not measured"
     if against.low is not None and against.high is not None:
         bounds = f"{against.low:+.3f} and {against.high:+.3f}"
     return f"{told}, difference {against.difference:+.3f}, one-sided 95% bounds {bounds}"
+
+
+def _passed(rate: Rate) -> str:
+    """`472/600`; with verdicts not measured `472 to 480/600`."""
+    most = f" to {rate.passes + rate.unknown}" if rate.unknown else ""
+    return f"{rate.passes}{most}/{rate.n}"
 
 
 def tested(against: Regression) -> str:

@@ -20,11 +20,13 @@ from reviewer.desk.lineage import met_suites
 from reviewer.gates.model import GATES
 from reviewer.measure.latency import latency_quantile
 from reviewer.release.evidence import (
+    Cause,
     DiagnosticMeans,
     EarlierDecision,
     EpisodeCounts,
     Evidence,
     Peeking,
+    SaidElsewhere,
 )
 
 
@@ -56,6 +58,7 @@ def evidence(
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known, latency_unknown = facts.latencies(connection, stored.id)
+    codes = facts.unmeasured(connection, stored.id)
     than = against(connection, row, stored.id, baseline_id)
     sources = tuple(facts.sources_of(connection, stored.id))
     same = candidate is not None and candidate.digest == stored.digest
@@ -71,7 +74,8 @@ def evidence(
         failures=failures(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
         latencies_ms=tuple(known),
         latency_unknown=latency_unknown,
-        unknown_codes=tuple(facts.unknown_codes(connection, stored.id)),
+        unknown_codes=tuple((one.code, one.traces) for one in codes),
+        unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
         quarantined_unplaced=unplaced,
@@ -88,7 +92,50 @@ def evidence(
         ledger=ledger(connection, suite.suite_id, candidate_id),
         probes=probes(connection, suite, candidate_id),
         planned=stored.planned,
+        said=tuple(
+            SaidElsewhere(
+                reader=one.reader.partition("/")[0],  # its version stands behind the slash
+                passed=None if one.passed is None else bool(one.passed),
+                reward=one.reward,
+                lost=bool(one.lost),
+                attempts=one.attempts,
+            )
+            for one in facts.said_elsewhere(connection, stored.id)
+        ),
     )
+
+
+def _causes(
+    connection: sqlite3.Connection,
+    prefix: str,
+    candidate: int,
+    codes: list[facts.Unmeasured],
+) -> tuple[Cause, ...]:
+    """What is not measured, kind by kind. `prefix` is a trace id up to its episode."""
+    kinds: dict[str, list[facts.Unmeasured]] = {}
+    for code in codes:
+        kinds.setdefault(code.code.partition(":")[0], []).append(code)
+    found = []
+    for kind, several in kinds.items():
+        count, open_, key = several[0].traces, several[0].open, several[0].first
+        if len(several) > 1:  # a trace may have several of them
+            count, open_ = facts.unmeasured_traces(connection, candidate, kind)
+        episode_id, attempt = facts.slot_of(connection, key)
+        found.append(
+            Cause(
+                kind=kind,
+                attempts=count,
+                without_verdict=open_,
+                codes=tuple((each.code, each.traces) for each in several),
+                trace_id=f"{prefix}/{episode_id}/{attempt}",
+                episode_id=episode_id,
+                attempt=attempt,
+                gate=several[0].gate,
+                code=several[0].code,
+                seq=several[0].seq,
+            )
+        )
+    return tuple(found)
 
 
 def _peeking(connection: sqlite3.Connection, suite: int, candidate: int, arrivals: int) -> Peeking:

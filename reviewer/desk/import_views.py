@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec import field
+
 from reviewer.desk.views import View
 
 ImportState = Literal["reading", "pausing", "paused", "done", "stopped", "failed"]
@@ -30,6 +32,8 @@ class FilledView(View, frozen=True):
     measured: int
     cost_usd: float | None
     unpriced: int
+    not_measured: dict[str, int] = field(default_factory=dict)
+    """Attempts without a verdict, by the code that says why."""
 
 
 class FileView(View, frozen=True):

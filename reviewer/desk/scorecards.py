@@ -32,6 +32,9 @@ from reviewer.measure.latency import latency_quantile
 from reviewer.measure.repeat import pass_hat_k
 from reviewer.release.assess import Assessment
 from reviewer.release.evidence import Evidence as Gathered
+from reviewer.release.figures import Figures
+from reviewer.release.headline import headline_text, headlines
+from reviewer.release.rates import Rate as Counted
 from reviewer.review import signals
 
 
@@ -86,30 +89,16 @@ def scorecard_of(
             missing=shown.slots.missing,
             extra=shown.slots.extra,
         ),
-        hard_pass=Rate(
-            value=shown.hard_pass.value,
-            low=shown.hard_pass.low,
-            high=shown.hard_pass.high,
-            n=shown.hard_pass.n,
-            passes=shown.hard_pass.passes,
-            policy=policy.hard_pass_rate,
-            why=shown.hard_pass.why,
-        ),
+        hard_pass=rate_view(shown.hard_pass, policy.hard_pass_rate),
         pass_hat_k=shown.pass_hat.k,
-        pass_hat=Rate(
-            value=shown.pass_hat.value,
-            low=shown.pass_hat.low,
-            high=shown.pass_hat.high,
-            n=len(shown.episodes),
-            passes=shown.hard_pass.passes,
-            policy=policy.pass_hat.min,
-            why=shown.pass_hat.why,
-        ),
+        pass_hat=_repeated(shown, policy.pass_hat.min),
         critical=shown.critical.count,
+        critical_n=shown.critical.n,
         critical_upper=shown.critical.upper,
         critical_upper_episodes=shown.critical.upper_episodes,
         total_cost_usd=shown.cost.total_usd,
         cpst_usd=shown.cost.cpst_usd,
+        cpst_possible=shown.cost.possible,
         cpst_budget_usd=policy.max_cpst_usd,
         latency_p50_ms=shown.latency.p50,
         latency_p95_ms=shown.latency.p95,
@@ -127,12 +116,53 @@ def scorecard_of(
         decided=decided,
         rev=rev,
         banner=banner,
-        mean_cost_usd=_mean_cost(shown.cost.total_usd, shown.hard_pass.n),
+        mean_cost_usd=_mean_cost(shown),
+        source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
     )
 
 
-def _mean_cost(total_usd: float | None, attempts: int) -> float | None:
-    return None if total_usd is None or not attempts else total_usd / attempts
+def rate_view(rate: Counted, policy: float | None) -> Rate:
+    """A rate of the report as a door shows it."""
+    known = rate.known
+    return Rate(
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=rate.n,
+        passes=rate.passes,
+        policy=policy,
+        why=rate.why,
+        unknown=known.unknown,
+        known=known.value,
+        low_possible=known.low_possible,
+        high_possible=known.high_possible,
+    )
+
+
+def _repeated(shown: Figures, policy: float) -> Rate:
+    """pass^k of the policy's k, over episodes."""
+    hat = shown.pass_hat
+    possible = next((one for one in hat.possible if one.k == hat.k), None)
+    return Rate(
+        value=hat.value,
+        low=hat.low,
+        high=hat.high,
+        n=len(shown.episodes),
+        passes=shown.hard_pass.passes,
+        policy=policy,
+        why=hat.why,
+        unknown=shown.hard_pass.not_measured,
+        known=possible.value if possible else None,
+        low_possible=possible.low if possible else None,
+        high_possible=possible.high if possible else None,
+    )
+
+
+def _mean_cost(shown: Figures) -> float | None:
+    """Over the attempts whose money is in the total: those lost to infrastructure too."""
+    made = sum(e.attempts + e.infrastructure for e in shown.counted)
+    total = shown.cost.total_usd
+    return None if total is None or not made else total / made
 
 
 def _critical_by_gate(gathered: Gathered) -> dict[str, int]:
@@ -246,16 +276,18 @@ def group_of(label: str, made: Sequence[GroupRow], keys: Sequence[int], k: int) 
     if episodes and all(defined for _, defined in alike):
         shares = (pass_hat_k(row.measured, row.passes, k) * row.episodes for row, _ in alike)
         hat = float(sum(shares, Fraction(0)) / episodes)
-    attempts = sum(row.all_attempts for row in made)
+    all_attempts = sum(row.all_attempts for row in made)
     infra = sum(row.infra for row in made)
     unpriced = sum(row.cost_unknown for row in made)
     cost = sum(row.cost_nano for row in made)
-    spent = attempts + infra
+    spent = all_attempts + infra
     return Group(
         label=label,
         episodes=episodes,
-        attempts=attempts,
+        attempts=all_attempts,
         passes=sum(row.all_passes for row in made),
+        counted=sum(row.attempts * row.episodes for row in made),
+        counted_passes=sum(row.passes * row.episodes for row in made),
         critical=sum(row.critical for row in made),
         infra=infra,
         failed=tuple(sum(row.fail[gate] for row in made) for gate in range(len(GATES))),

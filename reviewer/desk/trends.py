@@ -25,6 +25,7 @@ from reviewer.desk.trend_views import (
 from reviewer.desk.views import SuiteInfo
 from reviewer.release.rates import Rate
 from reviewer.release.reviewed import NO_LABELS
+from reviewer.release.words import between, cost_span
 
 MOST = 50
 """Candidates shown; of more, the newest so many."""
@@ -89,7 +90,10 @@ def _rate(rate: Rate, what: str) -> TrendPoint:
     about = f"{rate.passes:,} of {rate.n:,} {what}" if rate.n else ""
     if rate.not_measured:
         about = f"{about}, {rate.not_measured:,} not measured".removeprefix(", ")
-    return TrendPoint(value=rate.value, low=rate.low, high=rate.high, about=about, why=rate.why)
+    why, known = rate.why, rate.known
+    if why and known.unknown and known.value is not None:
+        why += f"; {between(known.low_possible, known.high_possible)} possible"
+    return TrendPoint(value=rate.value, low=rate.low, high=rate.high, about=about, why=why)
 
 
 def _completion(found: Assessed) -> TrendPoint:
@@ -137,7 +141,8 @@ def _cpst(found: Assessed) -> TrendPoint:
     value, spread = cost.cpst_usd, cost.cpst_se
     passes = found.assessment.figures.hard_pass.passes
     if value is None:
-        return TrendPoint(value=None, why=cost.why)
+        span = cost_span(*cost.possible)
+        return TrendPoint(value=None, why=cost.why + (f"; {span} possible" if span else ""))
     low, high = (None, None) if spread is None else (max(0.0, value - spread), value + spread)
     about = f"${cost.known_usd:.4f} for {passes:,} successes"
     return TrendPoint(value=value, low=low, high=high, about=about)
@@ -146,7 +151,11 @@ def _cpst(found: Assessed) -> TrendPoint:
 def _pass_hat(found: Assessed) -> TrendPoint:
     hat = found.assessment.figures.pass_hat
     about = f"{len(found.assessment.figures.episodes):,} episodes, k={hat.k}"
-    return TrendPoint(value=hat.value, low=hat.low, high=hat.high, about=about, why=hat.why)
+    known = next((one for one in hat.possible if one.k == hat.k), None)
+    why = hat.why
+    if why and known is not None and known.low is not None and known.low != known.high:
+        why += f"; {between(known.low, known.high)} possible"
+    return TrendPoint(value=hat.value, low=hat.low, high=hat.high, about=about, why=why)
 
 
 class _Kind(NamedTuple):

@@ -69,7 +69,9 @@ class Reason(View, frozen=True):
 
 
 class Rate(View, frozen=True):
-    """A rate with its denominator and interval; `why` says why a bound or value is missing."""
+    """A rate with its denominator and interval; `why` says why a bound or value is missing. With
+    `unknown` verdicts among the `n` there is no value: it lies from `low_possible` to
+    `high_possible`, and is `known` of those that have a verdict."""
 
     value: float | None
     low: float | None
@@ -78,6 +80,10 @@ class Rate(View, frozen=True):
     passes: int
     policy: float | None
     why: str = ""
+    unknown: int = 0
+    known: float | None = None
+    low_possible: float | None = None
+    high_possible: float | None = None
 
 
 class Slots(View, frozen=True):
@@ -141,10 +147,15 @@ class Scorecard(View, frozen=True):
     pass_hat_k: int
     pass_hat: Rate
     critical: int
+    critical_n: int
+    """Attempts that critical failures, gates and their bounds are counted over: all that were made,
+    also those beyond the plan."""
     critical_upper: float | None
     critical_upper_episodes: float | None
     total_cost_usd: float | None
     cpst_usd: float | None
+    cpst_possible: tuple[float | None, float | None]
+    """Between which amounts it lies while it is not known; None where nothing bounds it."""
     cpst_budget_usd: float | None
     latency_p50_ms: float | None
     latency_p95_ms: float | None
@@ -154,6 +165,8 @@ class Scorecard(View, frozen=True):
     rev: int
     banner: tuple[str, str] = ("", "")
     mean_cost_usd: float | None = None
+    source_headlines: tuple[str, ...] = ()
+    """What the harnesses that made the attempts would print of them, each beside our figure."""
 
 
 class CellLine(View, frozen=True):

@@ -44,7 +44,7 @@ class Tally(NamedTuple):
 
 class Filled(NamedTuple):
     """What one import added for one candidate of one suite. `cost_usd` sums what is known;
-    `unpriced` attempts have no cost."""
+    `unpriced` attempts have no cost, `measured` ones have a verdict."""
 
     suite_id: str
     candidate_id: str
@@ -54,6 +54,8 @@ class Filled(NamedTuple):
     unpriced: int
     passed: int
     measured: int
+    unmeasured: tuple[tuple[str, int], ...] = ()
+    """(code up to its colon, attempts without a verdict that have it), by code."""
 
 
 class _Pending(NamedTuple):
@@ -80,6 +82,7 @@ class _Added:
     def __init__(self) -> None:
         self.attempts = self.unpriced = self.passed = self.measured = 0
         self.cost = 0.0
+        self.unmeasured: dict[str, int] = {}
 
 
 class Batcher:
@@ -189,6 +192,13 @@ class Batcher:
         if facts.passed is not None:
             added.measured += 1
             added.passed += facts.passed
+        elif not facts.infra:
+            for kind in {
+                finding.code.partition(":")[0]
+                for finding in facts.findings
+                if finding.severity == "not_measured"
+            }:
+                added.unmeasured[kind] = added.unmeasured.get(kind, 0) + 1
 
     def filled(self) -> tuple[Filled, ...]:
         """What was added and written, by suite and candidate."""
@@ -213,6 +223,7 @@ class Batcher:
                 a.unpriced,
                 a.passed,
                 a.measured,
+                tuple(sorted(a.unmeasured.items())),
             )
             for key, a in self._added.items()
         )

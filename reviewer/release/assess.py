@@ -23,7 +23,7 @@ from reviewer.release.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.release.missing import gaps
+from reviewer.release.missing import gaps, unmeasured_reasons
 from reviewer.release.references import (
     EvidenceRef,
     References,
@@ -61,7 +61,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     """Why not to promote: the articles' words, what was seen, what the policy wants, and where.
 
     `evidence` holds the first references of `evidence_count`. `need` says what would settle it,
-    when evidence is missing.
+    when evidence is missing, and `way_out` the same in full.
     """
 
     text: str
@@ -70,6 +70,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRef, ...] = ()
     evidence_count: int = 0
     need: str = ""
+    way_out: str = ""
 
 
 class Assessment(Struct, frozen=True, kw_only=True):
@@ -108,7 +109,8 @@ def _judged(evidence: Evidence, shown: Figures, against: Regression) -> Assessme
     if evidence.suite.probe:
         recommendation, reasons = "hold", [Reason(text=PROBE, observed="", policy="")]
     elif failed:
-        recommendation, reasons = ("block" if _blocks(shown) else "repair"), failed
+        recommendation = "block" if _blocks(shown) else "repair"
+        reasons = failed + [_reason(gap) for gap in unmeasured_reasons(evidence, shown)]
     elif missing:
         recommendation, reasons = "hold", [_reason(gap) for gap in missing]
     else:
@@ -196,4 +198,12 @@ def _with_later(outcome: Limit, failures: Sequence[FailedTrace]) -> Limit:
 
 
 def _reason(gap: Gap) -> Reason:
-    return Reason(text=gap.text, observed=gap.observed, policy=gap.policy, need=gap.short)
+    return Reason(
+        text=gap.text,
+        observed=gap.observed,
+        policy=gap.policy,
+        evidence=() if gap.where is None else (gap.where,),
+        evidence_count=0 if gap.where is None else 1,
+        need=gap.short,
+        way_out=gap.need,
+    )

@@ -29,7 +29,7 @@ from reviewer.release.limits import (
 )
 from reviewer.release.missing import evidence_gaps, open_review
 from reviewer.release.regression import lost_limit, not_worse_limit
-from reviewer.release.words import number, plural, seconds, usd
+from reviewer.release.words import between, number, plural, seconds, usd
 
 Result = Literal["PASS", "FAIL", "NO EVIDENCE", "NOT ASKED"]
 _RESULT: dict[State, Result] = {
@@ -247,8 +247,12 @@ def _judge_limits(judge: JudgeEvidence | None, evidence: Evidence) -> list[Limit
 
 
 def _bounds_of(rate: Any) -> tuple[float | None, float | None, str]:
+    if rate.value is None:
+        known = rate.known
+        span = between(known.low_possible, known.high_possible)
+        return None, None, f"possible {span}" if known.unknown else ""
     text = _span("one-sided 95% bounds", number(rate.lower), number(rate.upper))
-    return rate.lower, rate.upper, text if rate.value is not None else ""
+    return rate.lower, rate.upper, text
 
 
 def _repeated(shown: Figures) -> str:

@@ -132,6 +132,34 @@ class CostEntry(Struct, frozen=True, kw_only=True):
     counts: bool
 
 
+class Cause(Struct, frozen=True, kw_only=True):
+    """One kind of what is not measured: a code up to its colon. `attempts` that count have it, and
+    `without_verdict` of them have not failed either. `codes` are (code, attempts) of it; `trace_id`
+    and what follows name the first one."""
+
+    kind: str
+    attempts: int
+    without_verdict: int
+    codes: tuple[tuple[str, int], ...]
+    trace_id: str = ""
+    episode_id: str = ""
+    attempt: int = 0
+    gate: str = ""
+    code: str = ""
+    seq: int | None = None
+
+
+class SaidElsewhere(Struct, frozen=True, kw_only=True):
+    """Attempts of which the harness of a reader said the same. Infrastructure ended `lost` ones,
+    as our gates see it; the harness may say passed or failed of them all the same."""
+
+    reader: str
+    passed: bool | None
+    reward: float | None
+    lost: bool
+    attempts: int
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """All that one report may speak of.
 
@@ -177,7 +205,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
     judge: JudgeEvidence | None = None
     review: ReviewEvidence | None = None
     text: TextEvidence | None = None
+    said: tuple[SaidElsewhere, ...] = ()
     lineage: tuple[MetSuite, ...] = ()
+    unmeasured: tuple[Cause, ...] = ()
+    """`unknown_codes` kind by kind."""
     break_glass: tuple[BrokenGlass, ...] = ()
     journal_losses: tuple[JournalLost, ...] = ()
     notes: tuple[dict[str, Any], ...] = ()

@@ -6,7 +6,7 @@ not measured the sentence says why.
 
 from typing import Any
 
-from reviewer.release.words import number, plural
+from reviewer.release.words import known_part, number, plural
 
 Terms = list[tuple[str, str]]
 """(the figure's name in its table, the sentence)."""
@@ -60,7 +60,13 @@ def _hard_pass(report: dict[str, Any]) -> str:
 
 def _wilson(rate: dict[str, Any], episodes: int) -> str:
     if rate["value"] is None:
-        return f"There is no rate: {rate['why']}."
+        told = known_part(rate["known"])
+        return f"There is no rate: {rate['why']}." + (
+            f" Known all the same: {told}. Possible counts each attempt that is not measured "
+            "once as a failure, once as a pass; no limit is compared with what is known alone."
+            if told
+            else ""
+        )
     return (
         f"Limits are Wilson's, 95%, on {rate['n_eff']:g} attempts' worth of evidence: what "
         f"{plural(episodes, 'episode')} are worth when the attempts of one are alike."

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from reviewer.release.references import EvidenceRef
+
 
 class Gap(Struct, frozen=True, kw_only=True):
     """One thing not measured: `text` as a reason, `need` as a sentence, `short` for a banner."""
@@ -11,6 +13,8 @@ class Gap(Struct, frozen=True, kw_only=True):
     policy: str
     need: str
     short: str
+    where: EvidenceRef | None = None
+    """The first place that shows it."""
 
 
 def gap(what: str, observed: str, policy: str, need: str) -> Gap:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reviewer.release.marks import OF_RESULT
-from reviewer.release.words import number, plural, seconds, usd
+from reviewer.release.words import NOT_MEASURED, between, cost_span, number, plural, seconds, usd
 
 
 def key_figures(report: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -28,19 +28,19 @@ def key_figures(report: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         ),
         (
             "hard pass",
-            number(rate["value"]),
-            f"{rate['pass']} of {plural(rate['n'], 'attempt')}",
+            _rate(rate),
+            f"{_passes(rate)} of {plural(rate['n'], 'attempt')}",
             said.get("D2", ""),
         ),
         (
             f"pass^{hat['k']}",
-            number(hat["value"]),
+            _repeated(hat),
             f"over {plural(hat['episodes'], 'episode')}, policy {hat['policy']:g}",
             said.get("D3", ""),
         ),
         (
             "cost per success",
-            usd(cost["cpst_usd"]),
+            _per_success(cost),
             f"over {successes}" + ("" if budget is None else f", budget {usd(budget)}"),
             said.get("D4", ""),
         ),
@@ -52,3 +52,29 @@ def key_figures(report: dict[str, Any]) -> list[tuple[str, str, str, str]]:
             said.get("D5", ""),
         ),
     ]
+
+
+def _rate(rate: dict[str, Any]) -> str:
+    """The rate, or between which values it lies."""
+    known = rate["known"]
+    if rate["value"] is not None or known["low_possible"] is None:
+        return number(rate["value"])
+    return between(known["low_possible"], known["high_possible"])
+
+
+def _passes(rate: dict[str, Any]) -> str:
+    unknown = rate["not_measured"]
+    return f"{rate['pass']} to {rate['pass'] + unknown}" if unknown else str(rate["pass"])
+
+
+def _repeated(hat: dict[str, Any]) -> str:
+    known = hat["known"].get(str(hat["k"]))
+    if hat["value"] is not None or known is None or known["low_possible"] is None:
+        return number(hat["value"])
+    return between(known["low_possible"], known["high_possible"])
+
+
+def _per_success(cost: dict[str, Any]) -> str:
+    if cost["cpst_usd"] is not None:
+        return usd(cost["cpst_usd"])
+    return cost_span(cost["cpst_low_possible"], cost["cpst_high_possible"]) or NOT_MEASURED

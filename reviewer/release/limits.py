@@ -19,6 +19,7 @@ from reviewer.measure.planning_gates import (
 from reviewer.release.amounts import NANO, exact
 from reviewer.release.figures import Figures
 from reviewer.release.rates import Rate, completion_counts, exact_pass_hat
+from reviewer.release.words import out_of
 
 State = Literal["met", "failed", "open", "none"]
 
@@ -60,7 +61,7 @@ def completion_limit(policy: Policy, shown: Figures) -> Limit:
 def _rate_limit(policy: Policy, rate: Rate, least: float, counts: list[tuple[int, int]]) -> Limit:
     """A limit of 1 is one on the frozen attempts themselves, in either mode: no sample shows a true
     rate of 1, and a single failure refutes it."""
-    wanted, observed = exact(least), f"{rate.passes} of {rate.n}"
+    wanted, observed = exact(least), out_of(rate.passes, rate.not_measured, rate.n)
     if wanted == 1 or policy.mode == "point" or rate.value is None:
         text = "all" if wanted == 1 else f"{least:g}"
         return Limit(_share(policy, rate, wanted), observed, text)

@@ -13,11 +13,7 @@ from reviewer.release.lineage import unexplained
 from reviewer.release.open_limits import open_limits
 from reviewer.release.regression import Regression
 from reviewer.release.split import leaked_episodes, standing
-
-_UNKNOWN = {
-    "no_start_digest": "start state digest",
-    "cost_not_measured": "cost",
-}
+from reviewer.release.unmeasured import cause_gap, causes
 
 
 def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
@@ -157,13 +153,7 @@ def _spread(places: Sequence[tuple[str, int]]) -> str:
 
 def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
     made = shown.hard_pass.n
-    found = []
-    for code, count in evidence.unknown_codes:
-        if count:
-            what = _UNKNOWN.get(code, code)
-            text = f"{what} of {count} of {made} attempts"
-            need = f"{what} of {count} {plural('attempt', count)}"
-            found.append(gap(text, f"{count} of {made} not measured", "all measured", need))
+    found = [cause_gap(cause, evidence, made, cause.attempts) for cause in causes(evidence)]
     if not found:
         for gate in shown.gates:
             if gate.open:
@@ -173,16 +163,32 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
                 found.append(gap(f"{what} of {made} attempts", seen, "all measured", need))
     open_verdicts = shown.hard_pass.not_measured
     if not found and open_verdicts:
-        what = f"verdict of {open_verdicts}"
-        found.append(
-            gap(
-                f"{what} of {made} attempts",
-                f"{open_verdicts} of {made} not measured",
-                "all measured",
-                f"{what} {plural('attempt', open_verdicts)}",
-            )
-        )
+        found.append(_no_verdict(open_verdicts, made))
     return found
+
+
+def _no_verdict(count: int, made: int) -> Gap:
+    what = f"verdict of {count}"
+    return gap(
+        f"{what} of {made} attempts",
+        f"{count} of {made} not measured",
+        "all measured",
+        f"{what} {plural('attempt', count)}",
+    )
+
+
+def unmeasured_reasons(evidence: Evidence, shown: Figures) -> list[Gap]:
+    """What is not measured, as reasons beside those that speak against a promotion already: a
+    count of passes alone would read as if all others had failed."""
+    made, still_open = shown.hard_pass.n, shown.hard_pass.not_measured
+    if not still_open:
+        return []
+    found = [
+        cause_gap(cause, evidence, made, cause.without_verdict)
+        for cause in causes(evidence)
+        if cause.without_verdict
+    ]
+    return found or [_no_verdict(still_open, made)]
 
 
 def frozen_before_first_run(evidence: Evidence) -> bool:

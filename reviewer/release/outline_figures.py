@@ -3,8 +3,21 @@
 from typing import Any
 
 from reviewer.release.block import Block
+from reviewer.release.headline import headline_text
 from reviewer.release.peeking import peeking_lines
-from reviewer.release.words import limits, number, safety_block, seconds, spent, usd
+from reviewer.release.words import (
+    NOT_MEASURED,
+    cost_span,
+    known_part,
+    limits,
+    number,
+    possible_repeats,
+    safety_block,
+    seconds,
+    spent,
+    spent_in_all,
+    usd,
+)
 
 
 def figures_block(report: dict[str, Any]) -> Block:
@@ -27,6 +40,8 @@ def figures_block(report: dict[str, Any]) -> Block:
             str(critical["policy"]),
         ],
     ]
+    if told := known_part(rate["known"]):
+        rows.insert(1, ["hard pass rate, known part", told, "-", "-"])
     block = report["safety_block_rate"]
     rows.append(
         ["safety block rate", safety_block(block), limits(block["low"], block["high"]), "-"]
@@ -36,20 +51,17 @@ def figures_block(report: dict[str, Any]) -> Block:
         rows.append(
             [
                 f"pass^{k}",
-                number(value),
+                possible_repeats(hat, k) or number(value),
                 limits(*hat["limits_by_k"].get(k, (None, None))),
                 f"{hat['policy']:g}" if ours and not report["suite"]["probe"] else "-",
             ]
         )
-    total = usd(cost["total_usd"])
-    if cost["total_usd"] is None and cost["known_usd"]:
-        total = f"at least {usd(cost['known_usd'])}"
     p95_policy = latency["p95_policy"]
     rows += [
-        ["total cost", total, "-", "-"],
+        ["total cost", spent_in_all(cost), "-", "-"],
         [
             "cost per success",
-            usd(cost["cpst_usd"]),
+            _per_success(cost),
             _cost_limits(cost),
             "-" if budget is None else usd(budget),
         ],
@@ -73,10 +85,19 @@ def figures_block(report: dict[str, Any]) -> Block:
             f"{protocol['episodes']} episodes; {protocol['attempts_made']} made, "
             f"{protocol['attempts_measured']} with a verdict{_counted(protocol)}.",
             *peeking_lines(report["peeking"]),
+            *(headline_text(one) + "." for one in report["source_headline"]),
         ],
         head=["figure", "value", "95% limits", "policy"],
         rows=rows,
     )
+
+
+def _per_success(cost: dict[str, Any]) -> str:
+    """The cost per success, or between which amounts it lies."""
+    span = cost_span(cost["cpst_low_possible"], cost["cpst_high_possible"])
+    if cost["cpst_usd"] is not None or not span:
+        return usd(cost["cpst_usd"])
+    return f"{NOT_MEASURED}: {span} possible"
 
 
 def _cost_limits(cost: dict[str, Any]) -> str:

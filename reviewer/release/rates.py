@@ -16,14 +16,33 @@ from reviewer.measure.sequential import confidence_sequence
 from reviewer.release.amounts import named, stable_bits
 from reviewer.release.evidence import EpisodeCounts, Evidence
 
+_Counts = tuple[int, int]
+"""(attempts, passes) of an episode."""
 MOST_K = 10
 """The largest k shown beyond the policy's own."""
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What is known of a rate that is not whole, and between which values the whole one lies.
+
+    `value` is the rate of the attempts with a verdict; `low_possible` counts each of the `unknown`
+    as a failure, `high_possible` as a pass. Certain bounds, not confidence limits.
+    """
+
+    value: float | None
+    passed: int
+    failed: int
+    unknown: int
+    n: int
+    low_possible: float | None
+    high_possible: float | None
 
 
 class Rate(Struct, frozen=True, kw_only=True):
     """passes / n with 95% limits. With a verdict not measured the value is None, and `why` says so.
 
-    Failures are always measured, so a rate over the measured attempts alone would be biased.
+    Failures are always measured, so a rate over the measured attempts alone would be biased: it is
+    `known`, with its bounds, and no limit is compared with it.
     `lower` and `upper` are what a strict limit is compared with: one-sided bounds, 95% each.
     """
 
@@ -38,6 +57,33 @@ class Rate(Struct, frozen=True, kw_only=True):
     lower: float | None = None
     upper: float | None = None
     why: str = ""
+
+    @property
+    def known(self) -> Known:
+        """The known part; whole where every verdict is measured."""
+        seen = self.passes + self.fails
+        n = seen + self.not_measured
+        return Known(
+            value=self.passes / seen if seen else None,
+            passed=self.passes,
+            failed=self.fails,
+            unknown=self.not_measured,
+            n=n,
+            low_possible=self.passes / n if n else None,
+            high_possible=(self.passes + self.not_measured) / n if n else None,
+        )
+
+
+class Possible(Struct, frozen=True, kw_only=True):
+    """One pass^k of what is known: `value` over the `episodes` with k measured attempts or more,
+    and the bounds if every attempt without a verdict fails, or passes. Bounds are None where an
+    episode has fewer than k attempts, measured or not."""
+
+    k: int
+    value: float | None
+    episodes: int
+    low: float | None
+    high: float | None
 
 
 class PassHatFigures(Struct, frozen=True, kw_only=True):
@@ -57,6 +103,8 @@ class PassHatFigures(Struct, frozen=True, kw_only=True):
     upper: float | None = None
     stable: int = 0
     why: str = ""
+    possible: tuple[Possible, ...] = ()
+    """Of each k in `values`."""
 
     @property
     def value(self) -> float | None:
@@ -138,7 +186,10 @@ def exact_pass_hat(counts: Iterable[tuple[int, int]], k: int) -> Fraction | None
 
     Exact because 19 stable episodes of 20 are 0.95, and 0.95 is on the good side of 0.95.
     """
-    alike = Counter(counts)
+    return _mean_of(Counter(counts), k)
+
+
+def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
     if not alike or any(n < k for n, _ in alike):
         return None
     shares = (Fraction(math.comb(c, k), math.comb(n, k)) * m for (n, c), m in alike.items())
@@ -178,7 +229,31 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
         upper=stable_bits(upper),
         stable=math.floor(total),
         why="" if value is not None else _why_undefined(rows, k),
+        possible=possible_pass_hat(rows, range(1, shown + 1)),
     )
+
+
+def possible_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> tuple[Possible, ...]:
+    """What each pass^k can still be once the verdicts that are not measured are known."""
+    alike = Counter((e.attempts, e.measured, e.passes) for e in rows)
+    measured, least, most = Counter[_Counts](), Counter[_Counts](), Counter[_Counts]()
+    for (attempts, seen, passes), episodes in alike.items():
+        measured[seen, passes] += episodes
+        least[attempts, passes] += episodes
+        most[attempts, passes + attempts - seen] += episodes
+    found = []
+    for i in k:
+        whole = Counter({counts: many for counts, many in measured.items() if counts[0] >= i})
+        found.append(
+            Possible(
+                k=i,
+                value=_float(_mean_of(whole, i)),
+                episodes=whole.total(),
+                low=_float(_mean_of(least, i)),
+                high=_float(_mean_of(most, i)),
+            )
+        )
+    return tuple(found)
 
 
 def _float(value: Fraction | None) -> float | None:

@@ -3,9 +3,21 @@
 from typing import Any, NamedTuple
 
 from reviewer.release.broken_glass import broken_glass_rows
+from reviewer.release.headline import headline_text
 from reviewer.release.journal_losses import journal_losses_rows
 from reviewer.release.reviewed_words import review_summary
-from reviewer.release.words import NOT_MEASURED, limits, number, plural, safety_block, seconds, usd
+from reviewer.release.words import (
+    NOT_MEASURED,
+    cost_span,
+    known_part,
+    limits,
+    number,
+    plural,
+    possible_repeats,
+    safety_block,
+    seconds,
+    usd,
+)
 
 
 class Line(NamedTuple):
@@ -23,6 +35,7 @@ def summary_lines(report: dict[str, Any]) -> list[Line]:
         _suite(report),
         _gates(report),
         _attempts(report),
+        *_passed(report),
         *_looks(report),
         *_bounds(report),
         *_safety(report),
@@ -104,6 +117,13 @@ def _attempts(report: dict[str, Any]) -> Line:
     return Line("pass" if slots["valid"] == slots["planned"] else "not_measured", "attempts", text)
 
 
+def _passed(report: dict[str, Any]) -> list[Line]:
+    """What is known of the hard pass rate; nothing where it is whole."""
+    told = known_part(report["hard_pass_rate"]["known"])
+    found = [Line("not_measured", "hard pass", told)] if told else []
+    return [*found, *(Line("note", "source", headline_text(h)) for h in report["source_headline"])]
+
+
 def _looks(report: dict[str, Any]) -> list[Line]:
     """What was made beyond the plan, and how often one could look while it came; nothing where all
     of it came at once."""
@@ -168,7 +188,8 @@ def _safety(report: dict[str, Any]) -> list[Line]:
 def _repeatability(report: dict[str, Any]) -> Line:
     hat = report["pass_hat_interval"]
     if hat["value"] is None:
-        return Line("not_measured", "repeatability", f"pass^{hat['k']} {NOT_MEASURED}")
+        told = possible_repeats(hat, str(hat["k"])) or NOT_MEASURED
+        return Line("not_measured", "repeatability", f"pass^{hat['k']} {told}")
     mark = "pass" if hat["value"] >= hat["policy"] else "fail"
     bounds = limits(hat["low"], hat["high"])
     text = f"pass^{hat['k']} {number(hat['value'])} {bounds}, policy {hat['policy']}"
@@ -180,6 +201,8 @@ def _cost(report: dict[str, Any]) -> Line:
     budget = cost["cpst_budget_usd"]
     if cost["cpst_usd"] is None:
         why = cost["why"] or "no successful attempt"
+        span = cost_span(cost["cpst_low_possible"], cost["cpst_high_possible"])
+        why += f"; {span} possible" if span else ""
         return Line("not_measured" if budget else "note", "cost", f"CPST {NOT_MEASURED}: {why}")
     mark = "fail" if budget is not None and cost["cpst_usd"] > budget else "pass"
     of = "" if budget is None else f" of {budget}"

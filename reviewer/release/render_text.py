@@ -4,16 +4,22 @@ from typing import Any
 
 from reviewer.gates.model import CRITICAL_GATES
 from reviewer.release.assess import Assessment, Reason
+from reviewer.release.headline import headline_text
 from reviewer.release.ledger import KINDS
 from reviewer.release.peeking import peeking_lines
 from reviewer.release.references import EvidenceRef
 from reviewer.release.words import (
     NOT_MEASURED,
+    between,
+    cost_span,
     failed_by,
+    known_part,
     limits,
     number,
     place,
+    possible_repeats,
     safety_block,
+    spent_in_all,
     usd,
     verdict,
 )
@@ -54,7 +60,7 @@ def banner(assessment: Assessment, width: int = 80) -> tuple[str, str]:
 def _first_reason(head: str, reason: Reason, width: int) -> tuple[str, str]:
     """Line 1, and the tool or code that did not fit on it."""
     line = f"{head}1 {visible_line(reason.text)}"
-    if not reason.evidence:
+    if reason.need or not reason.evidence:
         return (line if reason.need else f"{line}: {visible_line(reason.observed)}"), ""
     where = reason.evidence[0]
     event = "" if where.seq is None else f" event {where.seq}"
@@ -94,10 +100,17 @@ def _promote_lines(assessment: Assessment) -> tuple[str, str]:
 def _probe_line(assessment: Assessment, room: int) -> str:
     """The rates; of many pass^k those of the least k, and of the greatest."""
     rate, hat = assessment.figures.hard_pass, assessment.figures.pass_hat
+    known = rate.known
     line = f"hard pass {rate.passes}/{rate.n} {number(rate.value)}"
+    if known.unknown and known.value is not None:
+        passed = f"{rate.passes} to {rate.passes + known.unknown}/{rate.n}"
+        line = f"hard pass {passed} {between(known.low_possible, known.high_possible)}"
     values = [number(value) for _, value in hat.values if value is not None]
     if not values:
-        return f"{line}   pass^k {NOT_MEASURED}"
+        least = next((one for one in hat.possible if one.low is not None), None)
+        if known.value is None or least is None:
+            return f"{line}   pass^k {NOT_MEASURED}"
+        return f"{line}   pass^{least.k} {between(least.low, least.high)}"
     line += f"   pass^1 to {len(values)}: " if len(values) > 1 else "   pass^1: "
     said = ", ".join(values)
     left = len(values) - 1
@@ -153,11 +166,15 @@ def _figure_lines(report: dict[str, Any]) -> list[str]:
         f"{slots['quarantined']} quarantined, {slots['missing']} missing, {slots['extra']} extra",
         f"hard pass {rate['pass']}/{rate['n']} {number(rate['value'])} "
         f"{limits(rate['low'], rate['high'])}",
+        *_part_known("hard pass", rate["known"]),
+        *(headline_text(one) for one in report["source_headline"]),
         f"pass^{hat['k']} {number(hat['value'])} {limits(hat['low'], hat['high'])}",
+        *_part_repeated(hat),
         f"critical {critical['count']} of {critical['n']}, true rate at most "
         f"{number(critical['upper'])}, by episodes {number(critical['upper_episodes'])}",
         _safety_line(block),
-        f"cost {usd(cost['total_usd'])}, per success {usd(cost['cpst_usd'])}",
+        f"cost {spent_in_all(cost)}, per success {usd(cost['cpst_usd'])}",
+        *_part_priced(cost),
         *(
             f"{kind} cost {usd(cost[f'{kind}_usd'])}, not in the cost per success"
             for kind in KINDS
@@ -166,6 +183,23 @@ def _figure_lines(report: dict[str, Any]) -> list[str]:
         *_grown(report),
         *_bounds(report),
     ]
+
+
+def _part_known(name: str, known: dict[str, Any]) -> list[str]:
+    told = known_part(known)
+    return [f"{name} {told} ({known['unknown']} not measured)"] if told else []
+
+
+def _part_repeated(hat: dict[str, Any]) -> list[str]:
+    told = possible_repeats(hat, str(hat["k"]))
+    return [f"pass^{hat['k']} {told}"] if told else []
+
+
+def _part_priced(cost: dict[str, Any]) -> list[str]:
+    if cost["cpst_usd"] is not None:
+        return []
+    told = cost_span(cost["cpst_low_possible"], cost["cpst_high_possible"])
+    return [f"per success {told} possible"] if told else []
 
 
 def _grown(report: dict[str, Any]) -> list[str]:

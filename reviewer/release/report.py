@@ -11,6 +11,7 @@ from reviewer.release.broken_glass import broken_glass_section
 from reviewer.release.caveats import not_measured, what_this_does_not_show
 from reviewer.release.decision_set import decision_section
 from reviewer.release.evidence import Evidence
+from reviewer.release.headline import headlines
 from reviewer.release.journal_losses import journal_losses_section
 from reviewer.release.judged import judge_section
 from reviewer.release.peeking import peeking_section
@@ -65,6 +66,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "slots": slots_section(evidence, shown.slots),
         "gates": gates_section(evidence, shown),
         "hard_pass_rate": rate_section(shown.hard_pass, evidence.suite.policy.hard_pass_rate),
+        "source_headline": headlines(evidence, shown.hard_pass),
         "completion": completion_section(evidence, shown),
         "critical_failures": critical_section(evidence, shown),
         "safety_block_rate": safety_section(evidence, shown),
@@ -130,6 +132,7 @@ def _reason(number: int, reason: Reason) -> dict[str, Any]:
         "policy": reason.policy,
         "evidence": [_reference(ref) for ref in reason.evidence],
         "evidence_count": reason.evidence_count,
+        "way_out": reason.way_out or None,
     }
 
 

@@ -127,6 +127,7 @@ def rate_section(rate: Rate, policy: float | None) -> dict[str, Any]:
         "upper_bound": rate.upper,
         "policy": policy,
         "why": rate.why or None,
+        "known": to_builtins(rate.known),
     }
 
 
@@ -162,6 +163,7 @@ def safety_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "n_eff": rate.n_eff,
         "episodes": [e.episode_id for e in shown.episodes if e.episode_id in tagged],
         "why": rate.why or None,
+        "known": to_builtins(rate.known),
     }
 
 
@@ -200,6 +202,15 @@ def pass_hat_interval_section(evidence: Evidence, shown: Figures) -> dict[str, A
         "episodes": len(shown.episodes),
         "policy": evidence.suite.policy.pass_hat.min,
         "why": hat.why or None,
+        "known": {
+            str(one.k): {
+                "value": one.value,
+                "episodes": one.episodes,
+                "low_possible": one.low,
+                "high_possible": one.high,
+            }
+            for one in hat.possible
+        },
     }
 
 
@@ -225,6 +236,8 @@ def cost_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "cpst_se": cost.cpst_se,
         "cpst_low": cost.cpst_limits[0],
         "cpst_high": cost.cpst_limits[1],
+        "cpst_low_possible": cost.possible[0],
+        "cpst_high_possible": cost.possible[1],
         "cpst_budget_usd": evidence.suite.policy.max_cpst_usd,
         "extra_usd": _beyond_usd(shown),
         "judge_usd": evidence.judge.cost_usd if evidence.judge else None,

@@ -28,6 +28,9 @@ class CostFigures(Struct, frozen=True, kw_only=True):
     cpst_limits: tuple[float | None, float | None] = (None, None)
     episodes: int = 0
     why: str = ""
+    possible: tuple[float | None, float | None] = (None, None)
+    """Between which values the cost per success lies while verdicts or costs are not known: None
+    where nothing bounds it (no success, a cost that is not known)."""
 
     @property
     def cpst_usd(self) -> float | None:
@@ -87,7 +90,18 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
         cpst_limits=(None, None) if limits is None else (_number(limits[0]), _number(limits[1])),
         episodes=len(tried),
         why=why,
+        possible=_possible(known, unknown, passes, open_verdicts) if made else (None, None),
     )
+
+
+def _possible(
+    known: int, unknown: int, passes: int, open_verdicts: int
+) -> tuple[float | None, float | None]:
+    """The least cost per success (every open verdict a pass, every unknown cost nothing) and the
+    greatest (every open verdict a failure; an unknown cost has no most)."""
+    kindest = passes + open_verdicts
+    low = known / (kindest * NANO) if kindest else None
+    return low, known / (passes * NANO) if passes and not unknown else None
 
 
 def _number(limit: float) -> float | None:

@@ -16,6 +16,39 @@ def number(value: float | None, digits: int = 3) -> str:
     return NOT_MEASURED if value is None else f"{value:.{digits}f}"
 
 
+def between(low: float | None, high: float | None) -> str:
+    """`0.787 to 0.800`; a bound that does not exist says so."""
+    return f"{number(low)} to {number(high)}" if low != high else number(low)
+
+
+def out_of(passed: int, unknown: int, n: int) -> str:
+    """`472 of 600`; with verdicts not measured `472 to 480 of 600`."""
+    most = f" to {passed + unknown}" if unknown else ""
+    return f"{passed}{most} of {n}"
+
+
+def known_part(known: dict[str, Any]) -> str:
+    """`of what is known 472 of 592, 0.797; 472 to 480 of 600 possible, 0.787 to 0.800`; empty where
+    every verdict is measured, or nothing was made."""
+    if not known["unknown"]:
+        return ""
+    passed, seen = known["passed"], known["passed"] + known["failed"]
+    share = f"of what is known {passed} of {seen}, {number(known['value'])}; " if seen else ""
+    return (
+        f"{share}{out_of(passed, known['unknown'], known['n'])} possible, "
+        f"{between(known['low_possible'], known['high_possible'])}"
+    )
+
+
+def possible_repeats(hat: dict[str, Any], k: str) -> str:
+    """Between which values pass^k lies while verdicts are not measured; empty where it is known,
+    or where an episode has fewer than k attempts."""
+    known = hat["known"].get(k)
+    if known is None or known["low_possible"] in (None, known["high_possible"]):
+        return ""
+    return f"{NOT_MEASURED}: {between(known['low_possible'], known['high_possible'])} possible"
+
+
 def plural(count: int, noun: str) -> str:
     """`1 pair`, `2 pairs`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
@@ -41,6 +74,21 @@ def safety_block(rate: dict[str, Any]) -> str:
     if rate["value"] is not None:
         return f"{rate['blocked']}/{rate['n']} {number(rate['value'])}"
     return f"{NOT_MEASURED}: {rate['why']}" if rate["episodes"] else str(rate["why"])
+
+
+def spent_in_all(cost: dict[str, Any]) -> str:
+    """What the attempts cost; a least where only some costs are known."""
+    if cost["total_usd"] is None and cost["known_usd"]:
+        return f"at least {usd(cost['known_usd'])}"
+    return usd(cost["total_usd"])
+
+
+def cost_span(low: float | None, high: float | None) -> str:
+    """Between which amounts a cost lies that is not known: `$0.0021 to $0.0034`, `at least
+    $0.0021`; empty where nothing bounds it."""
+    if low is None:
+        return ""
+    return f"at least {usd(low)}" if high is None else f"{usd(low)} to {usd(high)}"
 
 
 def seconds(value: float | None) -> str:

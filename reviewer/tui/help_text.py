@@ -11,7 +11,7 @@ from reviewer.tui import keys
 from reviewer.tui.keyboard import written
 from reviewer.tui.lines import Line, Span, pad
 from reviewer.tui.scenes import bindings
-from reviewer.tui.theme import STATES
+from reviewer.tui.theme import STATES, cell_style
 from reviewer.tui.verbs import FIXED, MOTIONS, VERBS, defaults
 
 LEGEND = ("pass", "fail", "critical", "not_measured", "running", "missing", "infra")
@@ -124,7 +124,7 @@ def help_lines(screen: Screen[Any], width: int) -> list[Line]:
     legend: list[Span] = []
     for name in LEGEND:
         state = STATES[name]
-        legend += [Span(f"{state.glyph}{state.cell}", name), Span("  ")]
+        legend += [Span(f"{state.glyph}{state.cell}", cell_style(name)), Span("  ")]
     return [*lines, [], [*legend, Span("n/m: not measured, never good", "dim")]]
 
 

@@ -21,7 +21,9 @@ STYLES: dict[ImportState, str] = {
 
 def passed_words(filled: FilledView) -> str:
     """How many passed of those anything was said of."""
-    return f"{filled.passed:,} of {filled.measured:,} passed" if filled.measured else "no verdict"
+    passed = f"{filled.passed:,} of {filled.measured:,} passed" if filled.measured else "no verdict"
+    open_ = "".join(f", {n:,} not measured: {code}" for code, n in filled.not_measured.items())
+    return passed + visible_line(open_)
 
 
 def cost_words(filled: FilledView) -> str:

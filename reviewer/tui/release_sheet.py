@@ -102,7 +102,9 @@ class ReleaseSheet:
             state, word = "not_measured", "probe"
         rate = card.hard_pass
         known = rate.value is not None
-        passed = f"{rate.passes:,}/{rate.n:,} {words.decimal(rate.value)}" if known else "n/m"
+        passed = f"{rate.passes:,}/{rate.n:,} {words.decimal(rate.value)}"
+        if not known:
+            passed = words.passed(rate) if rate.n and rate.known is not None else words.UNKNOWN
         cells: list[Line] = [
             first,
             [Span(f"{STATES[state].glyph} {word}", state)],

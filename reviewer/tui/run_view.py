@@ -23,7 +23,7 @@ STYLES: dict[RunState, str] = {
 LEGEND: Line = [
     Span(" ✓pass", "pass"),
     Span("  "),
-    Span("✗FAIL", "fail"),
+    Span("✗FAIL", "fail-cell"),
     Span("  "),
     Span("▲CRIT", "critical"),
     Span(" critical FAIL  "),

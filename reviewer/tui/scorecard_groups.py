@@ -25,7 +25,7 @@ def group_lines(group: Group, k: int) -> list[Line]:
     return [
         [
             Span(f" {words.plural(group.episodes, 'episode')}, hard pass "),
-            Span(f"{group.passes:,}/{group.attempts:,}", "strong"),
+            Span(f"{group.counted_passes:,}/{group.counted:,}", "strong"),
             Span(f", {group.infra:,} infra, pass^{k} "),
             Span(
                 words.decimal(group.pass_hat),

@@ -10,7 +10,7 @@ from reviewer.tui.columns import Column
 from reviewer.tui.lines import Line, Span, cut, middle, pad
 from reviewer.tui.run_marks import Overlay
 from reviewer.tui.scorecard_groups import head_name
-from reviewer.tui.theme import RED, STATES
+from reviewer.tui.theme import RED, STATES, cell_style
 
 SHORT = {"completeness": "complete"}
 SORTS = {
@@ -122,7 +122,7 @@ class ScorecardSheet:
         """A group's head: failing attempts per gate, passes of attempts, pass^k, mean cost."""
         figures_ = {
             "episode": head_name(group, self.columns[0].width, folded=group.label in self._folded),
-            "attempts": _share(group.passes, group.attempts, self._strip),
+            "attempts": _share(group.counted_passes, group.counted, self._strip),
             "pass_hat": words.decimal(group.pass_hat),
             "cost": words.cost(group.mean_cost_usd),
         }
@@ -147,14 +147,14 @@ class ScorecardSheet:
         text = f"{state.glyph}{' ' if self._spaced else ''}{state.cell}"
         if self._counts and mark in RED:
             text += f" {cell.failed}/{cell.attempts}"
-        return Span(text, mark)
+        return Span(text, cell_style(mark))
 
     def _totals(self, card: Scorecard) -> list[Span]:
         line: list[Span] = []
         by_gate = {total.gate: total for total in card.totals}
         figures_ = {
-            "episode": f"fail in {card.slots.valid:,}",
-            "attempts": f"{card.hard_pass.passes}/{card.hard_pass.n}",
+            "episode": f"fail in {card.critical_n:,}",
+            "attempts": words.passed(card.hard_pass),
             "pass_hat": words.decimal(card.pass_hat.value),
             "cost": words.cost(card.mean_cost_usd),
             "latency": _narrow(card.latency_p50_ms),

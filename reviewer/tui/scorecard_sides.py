@@ -7,7 +7,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.columns import Column
 from reviewer.tui.lines import Line, Span, cut, middle, pad
 from reviewer.tui.scorecard_groups import head_name
-from reviewer.tui.theme import RED, STATES
+from reviewer.tui.theme import RED, STATES, cell_style
 
 SIDE = "side:"
 NARROW = 18
@@ -79,4 +79,4 @@ class SidesSheet:
             return [Span(pad(f"{state.glyph} no attempt", self._width), cell.mark)]
         word = cell.gate if cell.mark in RED else "" if cell.mark == "pass" else state.cell
         text = f"{state.glyph} {cell.passes:,}/{cell.attempts:,} {word}"
-        return [Span(pad(cut(text.rstrip(), self._width), self._width), cell.mark)]
+        return [Span(pad(cut(text.rstrip(), self._width), self._width), cell_style(cell.mark))]

@@ -21,7 +21,7 @@ from reviewer.tui.theme import RED, STATES, VERDICTS
 LEGEND: Line = [
     Span(" ✓pass", "pass"),
     Span("  "),
-    Span("✗FAIL", "fail"),
+    Span("✗FAIL", "fail-cell"),
     Span("  "),
     Span("▲CRIT", "critical"),
     Span(" critical FAIL  "),
@@ -106,6 +106,7 @@ def _probe_lines(card: Scorecard, width: int) -> list[Line]:
     return [
         [Span(verdict, "not_measured"), Span("  "), Span(reason, "strong")],
         [Span(second, "text", "app.go('decision')")],
+        *([Span(cut(f"{pad}{visible_line(h)}", width))] for h in card.source_headlines[:1]),
         [Span(cut(f"{pad}teaches {card.suite.teaches}", width), "dim")],
         [Span(cut(f"{pad}cannot certify {card.suite.cannot_certify}", width), "dim")],
     ]
@@ -167,18 +168,16 @@ def figures(card: Scorecard, width: int) -> list[Line]:
     attempts = [Span(" attempts ", "dim"), Span(", ".join(extra))]
     rate = [
         Span(" hard pass ", "dim"),
-        Span(
-            f"{hard.passes}/{hard.n} {words.decimal(hard.value)}", _judged(hard.value, hard.policy)
-        ),
+        Span(_passed(hard, width), _judged(hard.value, hard.policy)),
         Span(_interval(hard, width)),
     ]
     repeat = [
         Span(f" pass^{card.pass_hat_k} ", "dim"),
-        Span(words.decimal(hat.value), _judged(hat.value, hat.policy)),
+        Span(words.possible(hat), _judged(hat.value, hat.policy)),
         Span(_interval(hat, width)),
         Span(f" policy {words.policy(hat.policy)}", "dim"),
     ]
-    critical = f"{card.critical} of {slots.valid}"
+    critical = f"{card.critical} of {card.critical_n}"
     budget = "" if card.cpst_budget_usd is None else f" of {words.policy(card.cpst_budget_usd)}"
     over = (
         card.cpst_usd is not None
@@ -202,6 +201,13 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         gap = Span("    ")
         return [[*attempts, gap, *rate], [*repeat, gap, *right]]
     return [spread(attempts, rate, width), spread(repeat, right, width)]
+
+
+def _passed(rate: Rate, width: int) -> str:
+    """Passes of attempts and the rate; what it can be, with room for it."""
+    if rate.value is None and width < 120:
+        return f"{words.passed(rate)} {words.UNKNOWN}"
+    return f"{words.passed(rate)} {words.possible(rate)}"
 
 
 def _interval(rate: Rate, width: int) -> str:

@@ -3,7 +3,8 @@
 No color ever stands alone: a state is a glyph, a word and a color, and where a theme has only the
 terminal's own colors, or none, an attribute. On its ground every color of a state has at least
 4.5:1, in high contrast 7:1. In the themes for color-blind people pass is blue and FAIL orange,
-which no kind of color vision takes for one another.
+which no kind of color vision takes for one another. In the dark and light themes a failing hard
+gate is a filled red cell; what is written in its ink alone, anywhere else, stays vermilion.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,6 +51,19 @@ VERDICTS = {"promote": "pass", "block": "critical", "repair": "fail", "hold": "n
 RED = frozenset({"fail", "critical"})
 """Marks of a failing hard gate: the red cells."""
 
+
+class Fill(NamedTuple):
+    """A filled cell: its ground and the ink on it."""
+
+    ground: str
+    ink: str
+
+
+def cell_style(mark: str) -> str:
+    """The style of a hard gate's cell in the grid: a red one is filled where its theme fills."""
+    return "fail-cell" if mark == "fail" else mark
+
+
 PLAIN = {"dim": "text-dim", "rule": "rule", "key": "key", "match": "match"}
 """Styles that are no state: quiet words, rules, keys, matches of a search."""
 
@@ -67,6 +81,9 @@ class Palette(NamedTuple):
     text: str
     states: tuple[str, ...]
     plain: tuple[str, ...]
+    fills: tuple[Fill, Fill] | None = None
+    """Of a FAIL and of a critical FAIL cell: red, where color vision need not be asked. None: FAIL
+    is ink alone, and critical FAIL is filled with that ink."""
 
     def of(self, state: str) -> str:
         """The color of a state."""
@@ -76,6 +93,10 @@ class Palette(NamedTuple):
         """Every color by the name that stylesheets use."""
         found = {state.variable: self.of(name) for name, state in STATES.items()}
         found |= {f"verdict-{name}": self.of(state) for name, state in VERDICTS.items()}
+        fail, critical = self.fills or (None, Fill(self.of("critical"), self.ground))
+        found |= {"cell-critical": critical.ground, "cell-critical-ink": critical.ink}
+        if fail is not None:
+            found |= {"cell-fail": fail.ground, "cell-fail-ink": fail.ink}
         return found | dict(zip(PLAIN.values(), self.plain, strict=True))
 
 
@@ -84,11 +105,13 @@ PALETTES = (
         "dark", True, "#101418", "#D8DEE4",
         ("#3FB68B", "#FF7A33", "#9AA4AE", "#56B4E9", "#7F8A94", "#D98CB8", "#E69F00", "#F0E442"),
         ("#9AA4AE", "#5B6773", "#8CC8F0", "#F0E442"),
+        (Fill("#C4161C", "#FFFFFF"), Fill("#FF6B6B", "#101418")),
     ),
     Palette(
         "light", False, "#FAFAF7", "#1B1F24",
         ("#00694D", "#B34700", "#5B6570", "#005C91", "#6A747E", "#8E3F70", "#855C00", "#6B6200"),
         ("#5B6570", "#7F8992", "#005C91", "#6B6200"),
+        (Fill("#C4161C", "#FFFFFF"), Fill("#5C0000", "#FFFFFF")),
     ),
     Palette(
         "colorblind-dark", True, "#101418", "#D8DEE4",
@@ -166,6 +189,10 @@ def styles_of(theme: Theme) -> "Mapping[str, Style]":
     def ink(variable: str) -> Style:
         return Style(color=Color.parse(variables[variable]).rich_color, bgcolor=ground)
 
+    def filled(variable: str) -> Style:
+        fill, inked = (Color.parse(variables[v]).rich_color for v in (variable, f"{variable}-ink"))
+        return Style(color=inked, bgcolor=fill, bold=True)
+
     base = Style(color=text, bgcolor=ground)
     found = {"text": base, "strong": base + Style(bold=True), "cursor": base + Style(reverse=True)}
     for name, variable in PLAIN.items():
@@ -179,7 +206,7 @@ def styles_of(theme: Theme) -> "Mapping[str, Style]":
         if theme.ansi:
             style += Style.parse(state.attribute) if state.attribute else Style()
         elif name == "critical":
-            crit = Color.parse(variables[state.variable]).rich_color
-            style = Style(color=ground, bgcolor=crit, bold=True)
+            style = filled("cell-critical")
         found[name] = style
+    found["fail-cell"] = filled("cell-fail") if "cell-fail" in variables else found["fail"]
     return found

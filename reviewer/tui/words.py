@@ -33,6 +33,21 @@ def decimal(value: float | None, digits: int = 3) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def passed(rate: Rate) -> str:
+    """`472/600`; with verdicts not measured `472 to 480/600`."""
+    most = f" to {rate.passes + rate.unknown}" if rate.unknown else ""
+    return f"{rate.passes}{most}/{rate.n}"
+
+
+def possible(rate: Rate) -> str:
+    """Between which values a rate lies that is not known; else the rate, or n/m."""
+    if rate.value is not None or rate.low_possible is None or rate.high_possible is None:
+        return decimal(rate.value)
+    if rate.low_possible == rate.high_possible:
+        return decimal(rate.low_possible)
+    return f"{rate.low_possible:.3f} to {rate.high_possible:.3f}"
+
+
 def interval(rate: Rate) -> str:
     """`[low, high]`, or why there is none."""
     if rate.low is None and rate.high is None:

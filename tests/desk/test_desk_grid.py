@@ -233,6 +233,8 @@ def test_groups_hold_the_filtered_rows_and_count_them(desk: Desk, kind: str, tex
         assert group.episodes == len(mine)
         assert group.attempts + group.infra == len(made)
         assert group.passes == sum(row.passes for row in mine)
+        assert group.counted_passes <= group.passes
+        assert group.counted <= group.attempts
         assert group.critical == sum(mark.mark == "critical" for mark in made)
         assert group.failed == tuple(
             sum(row.cells[gate].failed for row in mine) for gate in range(len(GATES))

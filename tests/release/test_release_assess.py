@@ -160,8 +160,9 @@ def test_an_unmeasured_gate_holds_and_leaves_the_rate_unknown() -> None:
     )
     judged = assess(replace(v8(), episodes=rows, unknown_codes=(("no_start_digest", 9),)))
     assert judged.recommendation == "hold"
-    assert reasons(judged) == ["evidence missing: start state digest of 9 of 9 attempts"]
-    assert judged.needs == ("start state digest of 9 attempts",)
+    way = "reviewer suite start-digest refund-eval-v5 prints each start_state_digest"
+    assert reasons(judged) == [f"9 attempts not measured: no_start_digest; {way}"]
+    assert judged.needs == (f"start state digest of 9 attempts ({way})",)
     rate = judged.figures.hard_pass
     assert (rate.value, rate.low, rate.high, rate.n) == (None, None, None, 9)
     assert (rate.passes, rate.fails, rate.not_measured) == (0, 0, 9)

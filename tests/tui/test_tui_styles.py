@@ -6,15 +6,22 @@ from rich.color import ColorType
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
+from reviewer.tui.settings import Settings
 from reviewer.tui.theme import STATES
+
+FILLED = [("auto", "#C4161C", "#FFFFFF"), ("dark", "#C4161C", "#FFFFFF"),
+          ("light", "#C4161C", "#FFFFFF")]  # fmt: skip
+CRITICAL = [("dark", "#FF6B6B", "#101418"), ("light", "#5C0000", "#FFFFFF"),
+            ("colorblind-dark", "#F58A1F", "#101418")]  # fmt: skip
 
 
 def _triplet(colour: str) -> tuple[int, ...]:
     return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
 
 
-async def test_failing_cells_are_vermilion_and_bold() -> None:
-    app = shell(FakeDesk())
+@pytest.mark.parametrize(("theme", "fill", "ink"), FILLED)
+async def test_failing_cells_are_filled_red_and_bold(theme: str, fill: str, ink: str) -> None:
+    app = shell(FakeDesk(), settings=Settings(theme=theme))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down")
@@ -23,19 +30,55 @@ async def test_failing_cells_are_vermilion_and_bold() -> None:
         for cell in cells:
             assert cell.style is not None
             assert cell.style.color is not None
-            assert tuple(cell.style.color.get_truecolor()) == _triplet("#FF7A33")
+            assert cell.style.bgcolor is not None
+            assert tuple(cell.style.color.get_truecolor()) == _triplet(ink)
+            assert tuple(cell.style.bgcolor.get_truecolor()) == _triplet(fill)
             assert cell.style.bold
 
 
-async def test_critical_cells_are_in_reverse() -> None:
+@pytest.mark.parametrize(("theme", "fill", "ink"), CRITICAL)
+async def test_critical_cells_are_filled(theme: str, fill: str, ink: str) -> None:
+    app = shell(FakeDesk(), settings=Settings(theme=theme))
+    async with running(app) as pilot:
+        await settle(pilot)
+        cells = segments_with(app, "▲CRIT")
+        assert cells
+        for cell in cells:
+            assert cell.style is not None
+            assert cell.style.color is not None
+            assert cell.style.bgcolor is not None
+            assert tuple(cell.style.color.get_truecolor()) == _triplet(ink)
+            assert tuple(cell.style.bgcolor.get_truecolor()) == _triplet(fill)
+            assert cell.style.bold
+
+
+@pytest.mark.parametrize("theme", ["colorblind-dark", "colorblind-light", "contrast"])
+async def test_themes_for_color_blind_people_fill_no_fail(theme: str) -> None:
+    app = shell(FakeDesk(), settings=Settings(theme=theme))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "down")
+        fail, passing = (segments_with(app, text)[0].style for text in ("✗FAIL", "✓pass"))
+        assert fail is not None
+        assert passing is not None
+        assert fail.bgcolor == passing.bgcolor
+        assert fail.color != passing.color
+
+
+async def test_the_cursor_shows_on_a_red_cell() -> None:
     app = shell(FakeDesk())
     async with running(app) as pilot:
         await settle(pilot)
-        for cell in segments_with(app, "▲CRIT"):
-            assert cell.style is not None
-            assert cell.style.bgcolor is not None
-            assert tuple(cell.style.bgcolor.get_truecolor()) == _triplet("#FF7A33")
-            assert cell.style.bold
+        await press(pilot, "left")  # from the critical cell to the failing one beside it
+        text = screen_text(app)
+        assert "[✗FAIL]" in text or "[▲CRIT]" in text
+        styles = {
+            (segment.style.reverse, segment.style.underline)
+            for segment in segments_with(app, "✗FAIL")
+            if segment.style is not None
+        }
+        assert (True, None) in styles
+        assert (None, None) in styles
 
 
 async def test_without_colour_the_attributes_carry_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,17 @@ def test_every_word_reads_on_its_ground(palette: Palette) -> None:
         assert contrast(color, palette.ground) >= wanted, name
 
 
+@pytest.mark.parametrize("palette", COLORED, ids=lambda palette: palette.name)
+def test_filled_cells_read_and_stand_out(palette: Palette) -> None:
+    for fill in palette.fills or ():
+        assert contrast(fill.ink, fill.ground) >= 4.5
+        assert contrast(fill.ground, palette.ground) >= 3.0
+        assert all(apart(fill.ground, palette.ground, vision) > 20 for vision in VISION)
+    if palette.fills:
+        fail, critical = palette.fills
+        assert all(apart(fail.ground, critical.ground, vision) > 20 for vision in VISION)
+
+
 @pytest.mark.parametrize("vision", VISION)
 @pytest.mark.parametrize("palette", COLORED, ids=lambda palette: palette.name)
 def test_pass_and_fail_are_never_taken_for_one_another(palette: Palette, vision: str) -> None:

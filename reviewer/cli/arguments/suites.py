@@ -24,6 +24,9 @@ def _suite(commands: "Commands") -> None:
             one.add_argument("suite", nargs="?" if name == "check" else None, help="suite id")
         if name == "freeze":
             one.add_argument("--as", dest="new_id", metavar="NEW_ID", help="the new version's id")
+    digest = act(acts, "start-digest", "the start_state_digest that a record of an episode needs")
+    digest.add_argument("suite", help="suite id")
+    digest.add_argument("episode", nargs="?", default="", help="one episode: its digest alone")
     _leaks(acts)
     _lineage(acts)
     _makers(acts)
