@@ -93,16 +93,17 @@ def tree(attributes: Attributes, prefix: str) -> list[Any] | None:
             node = inner
         else:
             node.setdefault(last, value)
-    found = _numbered(root)
+    found = numbered(root)
     return found if isinstance(found, list) else None
 
 
-def _numbered(value: Any) -> Any:
+def numbered(value: Any) -> Any:
+    """Objects whose members are all numbers, as lists in their order."""
     if not isinstance(value, dict):
         return value
     if value and all(_NUMBERED.match(name) for name in value):
-        return [_numbered(value[name]) for name in sorted(value, key=int)]
-    return {name: _numbered(inner) for name, inner in value.items()}
+        return [numbered(value[name]) for name in sorted(value, key=int)]
+    return {name: numbered(inner) for name, inner in value.items()}
 
 
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message\Z")

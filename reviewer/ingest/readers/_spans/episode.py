@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.reader import Foreign
+from reviewer.ingest.readers._spans.accounting import account_for
 from reviewer.ingest.readers._spans.acts import Prepared, prepared, request, tell
 from reviewer.ingest.readers._spans.ending import (
     Ending,
@@ -52,6 +53,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     calls = [prepared(call) for call in tree.calls]
     cast, ending = Cast(tree), ending_of(tree)
     tell(tree, cast, calls, Telling(draft))
+    account_for(tree, draft)
     candidate = heading.candidate or candidate_of(tree)
     if not candidate:
         draft.note(NO_CANDIDATE)

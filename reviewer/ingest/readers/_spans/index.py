@@ -11,6 +11,10 @@ from reviewer.ingest.readers._spans.kinds import kind_of
 from reviewer.ingest.readers._spans.value import Span
 
 _NO_TIME = (1 << 63) - 1
+AMBIGUOUS = "\0"
+"""Stands for the trace of an id that spans of several traces have."""
+MOST_PARENTS = 500_000
+"""Spans of a file of which parents are looked for in other traces: their ids are held."""
 
 
 class Item(NamedTuple):
@@ -45,11 +49,15 @@ class Index:
         self._parent = array("q")
         self._useful = bytearray()
         self._runs: dict[int, Run] = {}
+        self._traces_of: dict[str, str] = {}
+        self._below: list[tuple[str, str]] = []
 
     def add(self, item: Item, spans: Sequence[Span]) -> None:
         """Note where some spans stand."""
         node = self._join(key for span in spans for key in self._keys(span))
         useful = sum(kind_of(span) not in ("", "judge") for span in spans)
+        if self.spans < MOST_PARENTS:
+            self._note_parents(spans)
         if useful:
             self._useful[node] = 1
         self.spans += len(spans)
@@ -60,6 +68,23 @@ class Index:
             kept.append(holder)
         self._node.append(node)
         self._start.append(min((s.start for s in spans if s.start is not None), default=_NO_TIME))
+
+    def _note_parents(self, spans: Sequence[Span]) -> None:
+        for span in spans:
+            if span.id:
+                other = self._traces_of.setdefault(span.id, span.trace)
+                if other != span.trace:
+                    self._traces_of[span.id] = AMBIGUOUS
+            if span.parent:
+                self._below.append((span.trace, span.parent))
+
+    def _join_children(self) -> None:
+        """Join traces one of which has a span whose parent stands in the other alone."""
+        for trace, parent in self._below:
+            other = self._traces_of.get(parent, trace)
+            if other not in (trace, AMBIGUOUS):
+                self._join(iter((f"t{other}", f"t{trace}")))
+        self._below.clear()
 
     def _keys(self, span: Span) -> Iterator[str]:
         yield f"t{span.trace}"
@@ -98,6 +123,7 @@ class Index:
     def groups(self) -> Iterator[Group]:
         """Items that belong together, by the start of their first span; those that describe
         nothing of an agent's work are passed over."""
+        self._join_children()
         first: dict[int, tuple[int, int]] = {}
         useful: set[int] = set()
         runs: dict[int, set[Run]] = defaultdict(set)

@@ -69,6 +69,26 @@ def kind_of(span: Span) -> Kind:
     return ""
 
 
+_NO_ACTS = frozenset(
+    (
+        # OpenTelemetry's operations, and kinds of other vocabularies, that call no tool
+        *("retrieval", "rerank", "create_memory", "search_memory", "update_memory", "unknown"),
+        *("prompt", "parser", "session", "server", "client", "internal", "producer", "consumer"),
+    )
+)
+
+
+def unknown_kind(span: Span) -> str:
+    """The attribute that declares a kind of operation nobody knows; empty when none does."""
+    if (own := span.text("gen_ai.operation.name")) and own not in {*_OPERATIONS, *_NO_ACTS}:
+        return "gen_ai.operation.name"
+    for name in (*_DECLARED, "langfuse.observation.type"):
+        declared = span.text(name).casefold()
+        if declared and declared not in _SPAN_KINDS and declared not in _NO_ACTS:
+            return name
+    return ""
+
+
 def _vercel(operation: str) -> Kind:
     if operation.endswith((".doGenerate", ".doStream")):
         return "model"

@@ -40,18 +40,32 @@ def tool_use(span: Span) -> ToolUse:
     )
 
 
+_GIVEN = (
+    "gen_ai.tool.call.arguments",
+    "tool_arguments",
+    "gcp.vertex.agent.tool_call_args",
+    "ai.toolCall.args",
+    "ai.toolCall.input",
+    "traceloop.entity.input",
+    "langfuse.observation.input",
+    "input.value",
+    "tool.parameters",
+)
+_BACK = (
+    "gen_ai.tool.call.result",
+    "tool_response",
+    "gcp.vertex.agent.tool_response",
+    "ai.toolCall.result",
+    "traceloop.entity.output",
+    "langfuse.observation.output",
+    "output.value",
+)
+TOLD_BY_TOOLS = frozenset((*_GIVEN, *_BACK))
+"""What a tool span was given and gave back: neither holds another call."""
+
+
 def _arguments(span: Span) -> Any:
-    found = span.first(
-        "gen_ai.tool.call.arguments",
-        "tool_arguments",
-        "gcp.vertex.agent.tool_call_args",
-        "ai.toolCall.args",
-        "ai.toolCall.input",
-        "traceloop.entity.input",
-        "langfuse.observation.input",
-        "input.value",
-        "tool.parameters",
-    )
+    found = span.first(*_GIVEN)
     value = parse_text(found) if isinstance(found, str) else found
     if isinstance(value, dict):
         for name in ("kwargs", "inputs", "input"):
@@ -63,15 +77,7 @@ def _arguments(span: Span) -> Any:
 
 
 def _returned(span: Span) -> Any:
-    return span.first(
-        "gen_ai.tool.call.result",
-        "tool_response",
-        "gcp.vertex.agent.tool_response",
-        "ai.toolCall.result",
-        "traceloop.entity.output",
-        "langfuse.observation.output",
-        "output.value",
-    )
+    return span.first(*_BACK)
 
 
 def tool_message(value: Any) -> dict[str, Any] | None:

@@ -1,0 +1,145 @@
+"""A call that a reader cannot read leaves its attempt not measured; a real file is read whole."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from changed_calls import HOW, at, everywhere, places, read, written
+
+from reviewer.ingest.reader import Foreign
+from reviewer.ingest.readers import named
+from reviewer.ingest.source import Source
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+SPANS = [
+    ("otlp", "otlp/pydantic_ai_2.68_instr_v6.otlp.json"),
+    ("otlp", "otlp/pydantic_ai_v2.json"),
+    ("jaeger", "jaeger/helm.json"),
+    ("tempo", "tempo/tempo_export_with_batches.json"),
+    ("langfuse", "langfuse/claude-agent-2025-12-22.trace.json"),
+    ("langfuse", "langfuse/langgraph-python-2025-08-22.trace.json"),
+    ("langfuse", "langfuse/microsoft-agent-2025-12-17.trace.json"),
+    ("langfuse", "langfuse/openai-agents-2025-09-30.trace.json"),
+    ("langfuse", "langfuse/pydantic-ai-tools-2025-12-04.trace.json"),
+]
+SAMPLES = [*SPANS]
+MOST = 30
+"""Changes that are tried of one file, drawn with a seed."""
+
+
+def without_tools(value: Any) -> Any:
+    """A document of spans without those of tools: its calls stand in messages alone."""
+    if isinstance(value, dict):
+        return {name: without_tools(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_tools(one) for one in value if not is_tool_span(one)]
+    return value
+
+
+def is_tool_span(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"spanId", "spanID", "traceId"} & value.keys():
+        return False
+    text = json.dumps(value)
+    return '"execute_tool"' in text or value.get("type") == "TOOL"
+
+
+def fewer(reader: str, path: Path, folder: Path, document: Any, most: int = MOST) -> list[str]:
+    """The changes of calls of a file after which there are fewer calls, all measured."""
+    whole = folder / path.name
+    shutil.copytree(path.parent, folder, dirs_exist_ok=True)
+    whole.write_text(json.dumps(document), encoding="utf-8")
+    before = read(reader, whole)
+    assert before.unread == 0
+    found = list(places(document, set(before.calls)))
+    names = {name: None for place in found for name in at(document, place)}
+    assert found, "no call was found in the file"
+    tried = [(found, how, name) for name in names for how in HOW]
+    single = [([p], how, name) for p in found for name in at(document, p) for how in HOW]
+    random.Random(7).shuffle(single)
+    lost = []
+    for some, how, name in (*tried, *single[:most]):
+        whole.write_text(written(everywhere(document, some, how, name)), encoding="utf-8")
+        after = read(reader, whole)
+        if after.unread or after.refused > before.refused:
+            continue
+        if before.calls - after.calls:
+            place = ".".join(map(str, some[0])) if len(some) == 1 else "everywhere"
+            lost.append(f"{how} {name} at {place}")
+    return lost
+
+
+@pytest.mark.parametrize(("reader", "name"), SAMPLES)
+def test_a_real_file_is_read_whole(reader: str, name: str) -> None:
+    found = read(reader, DATA / name)
+    assert (found.unread, found.refused) == (0, 0)
+    assert found.calls
+
+
+@pytest.mark.parametrize(("reader", "name"), SAMPLES)
+def test_a_changed_call_is_read_or_not_measured(reader: str, name: str, tmp_path: Path) -> None:
+    document = json.loads((DATA / name).read_text(encoding="utf-8"))
+    assert fewer(reader, DATA / name, tmp_path / "changed", document) == []
+
+
+@pytest.mark.parametrize(("reader", "name"), [one for one in SPANS if one[0] != "langfuse"])
+def test_a_changed_call_of_a_message(reader: str, name: str, tmp_path: Path) -> None:
+    document = without_tools(json.loads((DATA / name).read_text(encoding="utf-8")))
+    assert fewer(reader, DATA / name, tmp_path / "changed", document) == []
+
+
+def span(trace: str, own: str, parent: str, name: str, **attributes: str) -> dict[str, Any]:
+    return {
+        "traceId": trace * 32,
+        "spanId": own * 16,
+        "parentSpanId": parent * 16,
+        "name": name,
+        "startTimeUnixNano": "1795217417000000000",
+        "endTimeUnixNano": "1795217418000000000",
+        "attributes": [
+            {"key": key.replace("__", "."), "value": {"stringValue": value}}
+            for key, value in attributes.items()
+        ],
+    }
+
+
+def resource(*spans: dict[str, Any]) -> dict[str, Any]:
+    return {"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}
+
+
+MODEL = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
+REFUND = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "issue_refund"}
+
+
+def test_a_tool_span_below_a_span_of_another_trace_is_that_attempts(tmp_path: Path) -> None:
+    file = tmp_path / "spans.json"
+    spans = [span("a", "1", "", "chat m", **MODEL), span("b", "2", "1", "execute_tool", **REFUND)]
+    file.write_text(json.dumps(resource(*spans)))
+    attempts = [one for one in named("otlp").traces(Source(file)) if isinstance(one, Foreign)]
+    assert len(attempts) == 1
+    assert read("otlp", file).calls == {"issue_refund": 1}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**REFUND, "gen_ai__operation__name": "execute_toolX"},
+        {"gen_ai__operation__name": "execute_toolX"},
+        {"openinference__span__kind": "ACTION", "input__value": "{}"},
+        {"my__tool__name": "issue_refund"},
+        {"metadata": '{"tool_calls": [{"name": "issue_refund", "arguments": {}}]}'},
+        {**MODEL, "gen_ai__completion__1__tool_calls__0__name": "issue_refund"},
+        {**MODEL, "gen_ai__completion__0__tool_calls__0__nam": "issue_refund"},
+        {**MODEL, "gen_ai__prompt__3__tool_calls__0__arguments": '{"amount": 90}'},
+    ],
+)
+def test_a_span_that_may_be_an_act_is_not_passed_over(
+    other: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "spans.json"
+    spans = [span("a", "1", "", "chat m", **MODEL), span("a", "2", "1", "other", **other)]
+    file.write_text(json.dumps(resource(*spans)))
+    found = read("otlp", file)
+    assert found.unread == 1 or found.calls == {"issue_refund": 1}
