@@ -106,6 +106,9 @@ def plain(result: FileResult) -> dict[str, object]:
             {"record": flagged.record, "reasons": list(flagged.reasons)}
             for flagged in result.flagged
         ],
+        "beside": [
+            {"record": beside.record, "reasons": list(beside.reasons)} for beside in result.beside
+        ],
         "refusals": [
             {"record": refused.record, "reasons": list(refused.reasons)}
             for refused in result.refusals

@@ -90,7 +90,7 @@ def _imported(
 def _answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
     if arguments.json:
         out_json([plain(result) for result in results])
-    return 20 if any(r.refused or r.problem or r.flagged for r in results) else 0
+    return 20 if any(r.refused or r.problem or r.flagged or r.beside for r in results) else 0
 
 
 @contextmanager
@@ -234,6 +234,9 @@ class Bar:
         for flagged in result.flagged[:SHOWN_REFUSALS]:
             note(f"  record {flagged.record}: {', '.join(flagged.reasons)}")
             note("    its payload was not stored; its slot fails redaction, and that blocks")
+        for one in result.beside[:SHOWN_REFUSALS]:
+            note(f"  record {one.record}: {', '.join(one.reasons)}")
+            note("    kept beside it: what either shows holds, and nothing else is measured")
         for refused in result.refusals[:SHOWN_REFUSALS]:
             note(f"  record {refused.record}: {', '.join(refused.reasons)}")
             note(f"    way out: {way_out(refused.reasons)}")

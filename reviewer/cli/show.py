@@ -54,6 +54,8 @@ def _head(trace: TraceView) -> Iterator[str]:
     yield f"verdict {mark(trace.mark)}"
     for gate, result in zip(GATES, trace.results, strict=True):
         yield f"gate {gate}: {mark(result)}"
+    for name, text in trace.history:
+        yield f"{name}: {text}"
     for name, text in trace.said:
         yield f"source {name}: {text}"
     for text in trace.notes:

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer import __version__
 from reviewer.db import journal
 from reviewer.db.codec import mask_of
 from reviewer.db.firsts import update_firsts
-from reviewer.db.proof import batch_digest, quarantine_digest
+from reviewer.db.proof import batch_digest, quarantine_digest, slots_digest
 from reviewer.db.registry import Plan
 from reviewer.db.rolls import ADD, roll_rows
 from reviewer.gates.model import Finding, Verdict
@@ -134,6 +135,8 @@ def write_batch(
             "added": len(traces),
             "refused": len(refused),
             "facts": batch_digest(connection, first, len(traces), rows),
+            "slots": slots_digest(connection, first, len(traces), rows),
+            "code": __version__,
             "at": now,
         }
         if progress.done:
@@ -207,11 +210,13 @@ def replace_verdict(
             trace,
         ),
     )
+    put_findings(connection, trace, verdict.findings)
+
+
+def put_findings(connection: sqlite3.Connection, trace: int, found: Iterable[Finding]) -> None:
+    """Put findings in the place of a trace's, inside the caller's transaction."""
     connection.execute("DELETE FROM finding WHERE trace=?", (trace,))
     connection.executemany(
         "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (trace, n, f.gate, f.code, f.severity, f.seq, f.detail)
-            for n, f in enumerate(verdict.findings)
-        ],
+        [(trace, n, f.gate, f.code, f.severity, f.seq, f.detail) for n, f in enumerate(found)],
     )

@@ -1,7 +1,7 @@
 """Verdicts that come after their trajectory: a report imported later, a run scored at its end.
 
-Only what was empty is filled. A verdict that says otherwise than the one that stands changes
-nothing: nobody can tell from here which of two words for one piece of evidence is right.
+What was empty is filled. Of two words for one piece of evidence nobody can tell from here which is
+right: that it failed holds, whichever came first.
 """
 
 import json
@@ -13,8 +13,12 @@ import msgspec
 
 from reviewer.db import changed
 
-Answer = Literal["same", "empty", "other"]
+Answer = Literal["same", "empty", "failed", "other"]
+"""`failed`: it says that the attempt failed, where another word says that it passed."""
 WHY = "verdicts of the source came later"
+AGAINST = "a later verdict says otherwise: that it failed holds"
+_OPEN = 2
+"""Completeness is not measured: no word of a source makes it a pass."""
 
 
 class Late(NamedTuple):
@@ -37,6 +41,7 @@ class _Stands(NamedTuple):
     passed: bool | None
     reward: float | None
     detail: str | None
+    open: bool
 
 
 def compare(connection: sqlite3.Connection, late: Late) -> Answer:
@@ -47,19 +52,24 @@ def compare(connection: sqlite3.Connection, late: Late) -> Answer:
 
 def _stands(connection: sqlite3.Connection, late: Late) -> _Stands | None:
     row = connection.execute(
-        "SELECT t.id, s.probe, t.infra, v.passed, v.reward, v.detail FROM trace t"
+        "SELECT t.id, s.probe, t.infra, v.passed, v.reward, v.detail, t.gates & 3 = ? FROM trace t"
         " JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
         " LEFT JOIN source_verdict v ON v.trace = t.id"
         " WHERE t.candidate=? AND t.episode=? AND t.attempt=?",
-        late[:3],
+        (_OPEN, *late[:3]),
     ).fetchone()
-    return _Stands(*row) if row else None
+    if row is None:
+        return None
+    passed = None if row[3] is None else bool(row[3])
+    return _Stands(row[0], bool(row[1]), bool(row[2]), passed, row[4], row[5], bool(row[6]))
 
 
 def _answer(stands: _Stands, late: Late) -> Answer:
     if (late.said, late.reward) in ((stands.passed, stands.reward), (None, None)):
         return "same"
-    return "empty" if stands.passed is None and stands.reward is None else "other"
+    if stands.passed is None and stands.reward is None:
+        return "empty"
+    return "failed" if late.said is False and stands.passed is not False else "other"
 
 
 def fill(connection: sqlite3.Connection, lates: Iterable[Late], now: str) -> int:
@@ -76,7 +86,9 @@ def fill(connection: sqlite3.Connection, lates: Iterable[Late], now: str) -> int
         detail = merged(stands.detail or "{}", late.detail)
         if answer == "same" and detail == (stands.detail or "{}"):
             continue
-        verdict = (late.said, late.reward) if answer == "empty" else (stands.passed, stands.reward)
+        verdict = (late.said, late.reward) if answer != "same" else (stands.passed, stands.reward)
+        if answer == "failed":
+            detail = merged(detail, canonical({"contradicted": AGAINST}))
         connection.execute(
             "INSERT INTO source_verdict (trace, passed, reward, detail) VALUES (?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET passed=excluded.passed, reward=excluded.reward,"
@@ -84,10 +96,10 @@ def fill(connection: sqlite3.Connection, lates: Iterable[Late], now: str) -> int
             (stands.trace, *verdict, detail),
         )
         touched.append(stands.trace)
-        if answer == "empty":
+        if answer != "same":
             filled.append(stands.trace)
             if stands.probe:  # elsewhere our gates say what passed
-                passed = None if stands.infra else late.said
+                passed = None if stands.infra or (late.said and stands.open) else late.said
                 connection.execute("UPDATE trace SET passed=? WHERE id=?", (passed, stands.trace))
     if touched:
         changed.recount(connection, changed.places(connection, filled))

@@ -197,6 +197,19 @@ def large_record(connection: sqlite3.Connection, trace: int) -> bytes | None:
     return msgspec.json.encode(members)
 
 
+def stored_record(
+    connection: sqlite3.Connection,
+    trace: int,
+    pack: int | None,
+    offset: int | None,
+    length: int | None,
+) -> bytes | None:
+    """The record as stored, in a pack or in chunks (of a revision: under the negative of its id);
+    None when its payload was refused. Raises StoreError."""
+    raw = raw_record(connection, pack, offset, length)
+    return large_record(connection, trace) if raw is None else raw
+
+
 def decode_record(raw: bytes) -> TraceRecord:
     """A stored record as values: it was valid when it was written, so StoreError means damage."""
     return _decoded(_record, raw, "a payload")

@@ -19,6 +19,7 @@ from reviewer.db.firsts import wrong_firsts
 from reviewer.db.rolls import wrong_rolls
 
 _TRACES = "SELECT * FROM trace WHERE id >= ? AND id < ? ORDER BY id"
+_SLOTS = "SELECT id, candidate, episode, attempt FROM trace WHERE id >= ? AND id < ? ORDER BY id"
 # The texts behind the keys of those traces, once each: joined to every row they cost as much as
 # writing it.
 _NAMES = (
@@ -38,7 +39,18 @@ _CHUNKS = (
     " ORDER BY trace, n"
 )
 
-Said = Literal["label", "judgment", "note", "leak", "break_glass", "run_result", "cost", "loss"]
+Said = Literal[
+    "label",
+    "judgment",
+    "note",
+    "leak",
+    "break_glass",
+    "run_result",
+    "cost",
+    "loss",
+    "revision",
+    "rescored",
+]
 SAID: dict[str, Said] = {
     "labels.recorded": "label",
     "judgments.added": "judgment",
@@ -48,6 +60,8 @@ SAID: dict[str, Said] = {
     "run.attested": "run_result",
     "costs.recorded": "cost",
     "journal.lost": "loss",
+    "traces.revised": "revision",
+    "codes.changed": "rescored",
 }
 """Journal entries on what people and judges said, and the table they speak of."""
 
@@ -68,6 +82,23 @@ def batch_digest(
         traces = connection.execute(_TRACES, span).fetchall()
     digest = hashlib.sha256(msgspec.msgpack.encode(traces))
     for query in (*_NAMES, _VERDICTS, _FINDINGS, _CHUNKS):
+        digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
+    return digest.hexdigest()
+
+
+def slots_digest(
+    connection: sqlite3.Connection,
+    first: int,
+    count: int,
+    traces: Sequence[tuple[Any, ...]] | None = None,
+) -> str:
+    """sha256 over where `count` attempts from id `first` stand: suite, candidate, episode, number.
+    Judging anew and later records change the facts of a batch, and never this."""
+    span = first, first + count
+    if traces is None:
+        traces = connection.execute(_SLOTS, span).fetchall()
+    digest = hashlib.sha256(msgspec.msgpack.encode([one[:4] for one in traces]))
+    for query in _NAMES[:2]:
         digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
     return digest.hexdigest()
 
@@ -121,6 +152,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
     that cannot be read.
     """
     batches: dict[int, tuple[int, str]] = {}
+    slots: dict[int, tuple[int, str]] = {}
     suites: dict[str, dict[str, Any]] = {}
     candidates: dict[tuple[str, str], tuple[int, str | None]] = {}
     quarantines: dict[int, str] = {}
@@ -130,11 +162,15 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         kind = entry["type"]
         if kind == "traces.added":
             batches[entry["first"]] = entry["added"], entry["facts"]
+            if "slots" in entry:
+                slots[entry["first"]] = entry["added"], entry["slots"]
             if "quarantine" in entry:
                 quarantines[entry["source"]] = entry["quarantine"]
-        elif kind == "traces.rescored":
+        elif kind in ("traces.rescored", "traces.revised"):
             for first, facts in entry["batches"].items():
                 batches[int(first)] = batches[int(first)][0], facts
+            if kind == "traces.revised":
+                said["revision"].append((entry["first"], entry["added"], entry["digest"]))
         elif kind == "suite.frozen":
             suites[entry["suite_id"]] = {**entry, "seq": seq}
         elif kind == "candidate.registered":
@@ -149,6 +185,11 @@ def faults(connection: sqlite3.Connection) -> list[str]:
             said[SAID[kind]].append((entry["first"], entry["added"], entry["digest"]))
     return [
         *_wrong_batches(connection, batches),
+        *(
+            f"where traces {first} to {first + added - 1} stand"
+            for first, (added, wanted) in slots.items()
+            if slots_digest(connection, first, added) != wanted
+        ),
         *_wrong_names(connection, suites, candidates, plans),
         *(
             f"quarantine of source {source}"

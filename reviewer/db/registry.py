@@ -370,6 +370,16 @@ def progress(connection: sqlite3.Connection, source: int) -> tuple[int, int, int
     return row[0], row[1], row[2], row[3]
 
 
+def came(
+    connection: sqlite3.Connection, source: int, added: int, known: int, notes: Iterable[str]
+) -> None:
+    """Count what a source brought of attempts that were there, inside the caller's transaction."""
+    connection.execute(
+        "UPDATE source SET added=added+?, known=known+?, notes=? WHERE id=?",
+        (added, known, msgspec.json.encode(list(notes)).decode(), source),
+    )
+
+
 def settle_source(connection: sqlite3.Connection, source: int) -> None:
     """Count the refused records of a source that two processes read where they stand; what was
     neither added nor refused was known. Inside the caller's transaction."""
@@ -383,8 +393,28 @@ def settle_source(connection: sqlite3.Connection, source: int) -> None:
     )
 
 
-def open_source(connection: sqlite3.Connection, values: dict[str, Any]) -> SourceRow:
-    """Note that a file is being read, unless that is noted already."""
+def map_of(connection: sqlite3.Connection, source: int) -> str:
+    """The digest of the map under which an import named its episodes; empty without one, and of
+    imports of before it was kept."""
+    row = connection.execute("SELECT map FROM source_file WHERE source=?", (source,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def siblings(connection: sqlite3.Connection, source: int) -> list[int]:
+    """Other imports of the very file: for another candidate, map or suite."""
+    rows = connection.execute(
+        "SELECT o.source FROM source_file f JOIN source_file o ON o.sha256 = f.sha256"
+        " WHERE f.source=? AND o.source IS NOT f.source ORDER BY o.source",
+        (source,),
+    ).fetchall()
+    return [other for (other,) in rows]
+
+
+def open_source(
+    connection: sqlite3.Connection, values: dict[str, Any], file: str = "", names: str = ""
+) -> SourceRow:
+    """Note that a file is being read, unless that is noted already. `file` is its digest, `names`
+    that of the map of episodes."""
     connection.execute(
         "INSERT INTO source (sha256, path, size, reader, suite, candidate, state, at)"
         " VALUES (:sha256, :path, :size, :reader, :suite, :candidate, 'reading', :at)"
@@ -393,4 +423,8 @@ def open_source(connection: sqlite3.Connection, values: dict[str, Any]) -> Sourc
     )
     row = source_row(connection, values["sha256"], values["suite"], values["candidate"])
     assert row is not None  # inserted just above, or there before
+    if file:
+        connection.execute(
+            "INSERT OR IGNORE INTO source_file VALUES (?, ?, ?)", (row.id, file, names)
+        )
     return row

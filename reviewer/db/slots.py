@@ -1,7 +1,8 @@
 """Which trace fills which slot: suite × candidate × episode × attempt.
 
-A record without an attempt takes the next free number; the same record again is known; other
-evidence for a filled slot is refused; the same evidence for a second slot is refused and said.
+A record without an attempt takes the next free number; the same record again is known, also when
+it is one of the attempt's earlier records; the same evidence for a second attempt of one candidate
+at one episode is refused and said. Under another candidate it is a binding of its own.
 """
 
 import json
@@ -9,6 +10,12 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reviewer.db import revisions
+
+Slot = tuple[int, int, int]
+"""(candidate, episode, attempt)"""
+Shape = tuple[float | None, float | None, int]
+"""Cost, latency and number of events: alike wherever one record is written in other ways."""
 MOST_HELD = 20_000
 """Candidate × episode pairs remembered from one batch to the next."""
 
@@ -17,7 +24,8 @@ class Placed(NamedTuple):
     """What becomes of one record: an attempt number, or why it gets none.
 
     `outcome` is `new`, `known` (nothing to add), or a refusal code such as `slot_filled`;
-    `holder` is the slot (candidate, episode, attempt) that stands in the way.
+    `holder` is the slot (candidate, episode, attempt) that stands in the way, or of a `new` one
+    another binding of the same evidence.
     """
 
     outcome: str
@@ -52,8 +60,9 @@ class Slots:
         self._elsewhere: dict[tuple[int, int, int], int] = {}
         self._filled: dict[tuple[int, int], set[int]] = {}
         self._next: dict[tuple[int, int], int] = {}
-        self._claimed: dict[int, tuple[int, int, int]] = {}
-        self._stored: dict[int, tuple[int, int, int]] = {}
+        self._shapes: dict[tuple[int, int], dict[Shape, list[int]]] = {}
+        self._claimed: dict[int, list[Slot]] = {}
+        self._stored: dict[int, list[Slot]] = {}
         self._forgot = False
         self._version = self._data_version()
 
@@ -67,6 +76,7 @@ class Slots:
         if changed:
             self._filled.clear()
             self._next.clear()
+            self._shapes.clear()
             self._version = version
             self._forgot = True
         return changed
@@ -74,13 +84,18 @@ class Slots:
     def look_up(self, keys: Iterable[tuple[int, int]], evidences: Iterable[int]) -> None:
         """Read what the next placements will ask for: two queries for many records."""
         self._stored, self._elsewhere = {}, {}
+        wanted = list(evidences)
         for found, candidate, episode, attempt, source in self._connection.execute(
             "SELECT evidence, candidate, episode, attempt, source FROM trace"
             " WHERE evidence IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(evidences)),),
+            (json.dumps(wanted),),
         ):
-            self._stored[found] = candidate, episode, attempt
+            self._stored.setdefault(found, []).append((candidate, episode, attempt))
             if source != self._source:
+                self._elsewhere[found, candidate, episode] = attempt
+        for found, slots in revisions.known_in(self._connection, wanted).items():
+            self._stored.setdefault(found, []).extend(slots)
+            for candidate, episode, attempt in slots:
                 self._elsewhere[found, candidate, episode] = attempt
         fresh: dict[int, set[int]] = {}
         for candidate, episode in keys:
@@ -88,19 +103,40 @@ class Slots:
                 fresh.setdefault(candidate, set()).add(episode)
                 self._filled[candidate, episode] = set()
         for candidate, episodes in fresh.items():
-            for episode, attempt in self._connection.execute(
-                "SELECT episode, attempt FROM trace WHERE candidate=?"
-                " AND episode IN (SELECT value FROM json_each(?))",
+            for episode, attempt, *shape in self._connection.execute(
+                "SELECT episode, attempt, cost_usd, latency_ms, events FROM trace"
+                " WHERE candidate=? AND episode IN (SELECT value FROM json_each(?))",
                 (candidate, json.dumps(list(episodes))),
             ):
                 self._filled[candidate, episode].add(attempt)
+                if not self._share_evidence:
+                    self._shape((candidate, episode), (shape[0], shape[1], shape[2]), attempt)
         # Claims are among what is remembered, unless that was dropped while they stood.
-        for candidate, episode, attempt in self._claimed.values() if self._forgot else ():
-            if episode in fresh.get(candidate, ()):
-                self._filled[candidate, episode].add(attempt)
+        for slots in self._claimed.values() if self._forgot else ():
+            for candidate, episode, attempt in slots:
+                if episode in fresh.get(candidate, ()):
+                    self._filled[candidate, episode].add(attempt)
+
+    def known(self, candidate: int, episode: int, evidence: int) -> bool:
+        """Whether this evidence stands under this candidate and episode: looked up before."""
+        there = (*self._stored.get(evidence, ()), *self._claimed.get(evidence, ()))
+        return any(slot[:2] == (candidate, episode) for slot in there)
+
+    def _shape(self, key: tuple[int, int], shape: Shape, attempt: int) -> None:
+        self._shapes.setdefault(key, {}).setdefault(shape, []).append(attempt)
+
+    def alike(self, candidate: int, episode: int, shape: Shape) -> list[int]:
+        """Attempts of this candidate and episode that may be the same record in other writing."""
+        return self._shapes.get((candidate, episode), {}).get(shape, [])
 
     def place(
-        self, candidate: int, episode: int, attempt: int | None, evidence: int, sha256: bytes
+        self,
+        candidate: int,
+        episode: int,
+        attempt: int | None,
+        evidence: int,
+        sha256: bytes,
+        shape: Shape,
     ) -> Placed:
         """Claim a slot. `evidence` is the identity of what was observed, without its slot.
 
@@ -108,25 +144,25 @@ class Slots:
         """
         filled = self._filled[candidate, episode]
         if attempt is not None and attempt in filled:
+            slot = candidate, episode, attempt
             row = self._connection.execute(
-                "SELECT sha256, evidence, source FROM trace"
-                " WHERE candidate=? AND episode=? AND attempt=?",
-                (candidate, episode, attempt),
+                "SELECT sha256, source FROM trace WHERE candidate=? AND episode=? AND attempt=?",
+                slot,
             ).fetchone()
-            held = self._claimed.get(evidence)
-            if row is not None and (row[0] == sha256 or row[1] == evidence):
+            if row is not None and (row[0] == sha256 or slot in self._stored.get(evidence, ())):
                 return Placed("known", attempt)
-            if row is None and held == (candidate, episode, attempt):
+            if row is None and slot in self._claimed.get(evidence, ()):
                 return Placed("known", attempt)
-            if row is None or row[2] == self._source or not self._number_on:
-                return Placed("slot_filled", attempt, (candidate, episode, attempt))
+            if row is None or row[1] == self._source or not self._number_on:
+                return Placed("slot_filled", attempt, slot)
             attempt = None
+        twins = (*self._claimed.get(evidence, ()), *self._stored.get(evidence, ()))
+        own = [slot for slot in twins if slot[:2] == (candidate, episode)]
         if not self._share_evidence:
-            twin = self._twin(evidence)
-            if twin is not None:
+            if own:
                 # The very slot: another process filled it since its attempts were read.
-                same = twin[:2] == (candidate, episode) and attempt in (None, twin[2])
-                return Placed("known" if same else "duplicate_evidence", twin[2], twin)
+                same = attempt is None or any(slot[2] == attempt for slot in own)
+                return Placed("known" if same else "duplicate_evidence", own[0][2], own[0])
         elif attempt is None:
             known = self._elsewhere.get((evidence, candidate, episode))
             if known is not None:
@@ -137,12 +173,11 @@ class Slots:
                 attempt += 1
             self._next[candidate, episode] = attempt + 1
         filled.add(attempt)
-        self._claimed[evidence] = (candidate, episode, attempt)
-        return Placed("new", attempt)
-
-    def _twin(self, evidence: int) -> tuple[int, int, int] | None:
-        """The slot (candidate, episode, attempt) that already holds this evidence."""
-        return self._claimed.get(evidence) or self._stored.get(evidence)
+        self._claimed.setdefault(evidence, []).append((candidate, episode, attempt))
+        if not self._share_evidence:
+            self._shape((candidate, episode), shape, attempt)
+        other = next((slot for slot in twins if slot[0] != candidate), None)
+        return Placed("new", attempt, other)
 
     def written(self) -> None:
         """The claims stand in the store now, so what is held of many slots can be let go."""
@@ -151,12 +186,14 @@ class Slots:
         if len(self._filled) > MOST_HELD:
             self._filled.clear()
             self._next.clear()
+            self._shapes.clear()
 
     def rename(self, keys: dict[int, int]) -> None:
         """Episodes claimed under a placeholder have got their real keys."""
         self._filled = {(c, keys.get(e, e)): held for (c, e), held in self._filled.items()}
         self._next = {(c, keys.get(e, e)): free for (c, e), free in self._next.items()}
+        self._shapes = {(c, keys.get(e, e)): held for (c, e), held in self._shapes.items()}
         self._claimed = {
-            evidence: (c, keys.get(e, e), attempt)
-            for evidence, (c, e, attempt) in self._claimed.items()
+            evidence: [(c, keys.get(e, e), attempt) for c, e, attempt in slots]
+            for evidence, slots in self._claimed.items()
         }

@@ -2,7 +2,9 @@
 
 A trace is known by its evidence: what this store holds of an episode as often as the other does,
 adds nothing. A new one keeps its attempt's number, or takes one behind all others when that slot
-holds something else. Everything is judged again from its payload, by the code that imports files.
+holds something else. Where one of its records is one of an attempt here, it is that attempt, and
+all its records come in as revisions. Everything is judged again from its payload, by the code that
+imports files.
 """
 
 import json
@@ -18,7 +20,7 @@ import msgspec
 
 from reviewer.contract.model import RedactionRules, Suite
 from reviewer.contract.tool_map import NO_MAP, ToolMap, map_problems
-from reviewer.db import facts, payload
+from reviewer.db import facts, payload, revisions
 from reviewer.db.intake import Refused
 from reviewer.db.origin import origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
@@ -35,6 +37,8 @@ from reviewer.trace.record import SourceVerdict, TraceRecord
 READER = "merge/1"
 MADE = ("run/1", READER)
 """Readers of what was really made: two attempts of theirs may be alike."""
+REVISION = 1 << 40
+"""Record numbers of the other store's revisions begin behind this."""
 _REDACTION = 2 * GATES.index("redaction")
 _UNKNOWN = 2
 
@@ -61,6 +65,9 @@ class New(NamedTuple):
     candidate: int
     episode_id: str
     attempt: int
+    another: bool = False
+    """One more record of the attempt that has this number here. Its `id` is then behind REVISION,
+    or it is the one that is judged there."""
 
 
 class Identified(NamedTuple):
@@ -94,24 +101,33 @@ def identify(other: sqlite3.Connection, ours: sqlite3.Connection, one: Shared) -
     last: Counter[str] = Counter()
     for row in (*here, *there):
         last[row.episode_id] = max(last[row.episode_id], row.attempt)
-    holders = _holders(ours, one, there)
     found, known = Identified([], 0, [], {}), 0
+    theirs = _records(other, one.theirs)
+    mine = _lines(ours, here) if one.ours is not None else {}
     for row in there:
         twins = alike.get((row.episode_id, row.evidence))
         taken = filled.setdefault(row.episode_id, set())
+        line = {row.evidence, *(evidence for _, evidence in theirs.get(row.id, ()))}
+        lineage = {mine[row.episode_id, e] for e in line if (row.episode_id, e) in mine}
         if twins:
             attempt = twins.popleft()
             known += 1
-        elif (holder := holders.get(row.evidence)) and not one.suite.probe:
-            slot = one.candidate_id, row.episode_id, one.suite.suite_id, row.attempt
-            found.refused.append(Refused(row.id, *slot, (f"duplicate_evidence:{holder}",)))
-            continue
+        elif lineage and (theirs.get(row.id) or (row.episode_id, row.evidence) in mine):
+            attempt = min(lineage)
+            if (row.episode_id, row.evidence) in mine:
+                known += 1
+            else:
+                found.new.append(New(row.id, one.theirs, row.episode_id, attempt, True))
         else:
             attempt = row.attempt
             if attempt in taken:
                 attempt = last[row.episode_id] = last[row.episode_id] + 1
             taken.add(attempt)
             found.new.append(New(row.id, one.theirs, row.episode_id, attempt))
+        for key, evidence in theirs.get(row.id, ()):
+            if (row.episode_id, evidence) not in mine:
+                more = New(REVISION + key, one.theirs, row.episode_id, attempt, True)
+                found.new.append(more)
         if attempt != row.attempt:
             old = f"{one.prefix}/{row.episode_id}/{row.attempt}"
             found.renamed[old] = f"{one.prefix}/{row.episode_id}/{attempt}"
@@ -127,18 +143,22 @@ def _held(connection: sqlite3.Connection, candidate: int, names: Mapping[int, st
     return [_Held(names[row[0]], *row[1:]) for row in rows]
 
 
-def _holders(connection: sqlite3.Connection, one: Shared, there: Iterable[_Held]) -> dict[int, str]:
-    """Evidence that stands here under another candidate or episode → the trace that has it. What
-    our own runner made may be alike."""
-    asked = [row.evidence for row in there if row.reader not in MADE]
-    rows = connection.execute(
-        "SELECT t.evidence, s.suite_id, c.candidate_id, e.episode_id, t.attempt FROM trace t"
-        " JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
-        " JOIN episode e ON e.id = t.episode"
-        " WHERE t.evidence IN (SELECT value FROM json_each(?)) AND t.candidate IS NOT ?",
-        (json.dumps(asked), one.ours),
-    ).fetchall()
-    return {row[0]: "/".join(map(str, row[1:])) for row in rows}
+def _records(connection: sqlite3.Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
+    """(id, evidence) of the records of each attempt that are not the one judged."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for trace, key, evidence in revisions.of_candidate(connection, candidate):
+        found.setdefault(trace, []).append((key, evidence))
+    return found
+
+
+def _lines(connection: sqlite3.Connection, here: Sequence[_Held]) -> dict[tuple[str, int], int]:
+    """(episode, evidence) of every record that an attempt has here → the attempt's number."""
+    found = {(row.episode_id, row.evidence): row.attempt for row in here}
+    by_id = {row.id: row for row in here}
+    for trace, row in by_id.items():
+        for one in connection.execute("SELECT evidence FROM revision WHERE trace=?", (trace,)):
+            found[row.episode_id, one[0]] = row.attempt
+    return found
 
 
 class Carrier:
@@ -159,7 +179,11 @@ class Carrier:
         """How these traces came into the other store, as its journal says: which of them a runner
         made, and which were imported under a map of tools."""
         wanted = {one.id: self._shared[one.candidate] for one in new}
-        rows = self._other.execute("SELECT id, source, record FROM trace").fetchall()
+        rows = self._other.execute(
+            "SELECT id, source, record FROM trace UNION ALL"
+            " SELECT id + ?, source, record FROM revision",
+            (REVISION,),
+        ).fetchall()
         runs: list[int] = []
         mapped: dict[ToolMap, list[int]] = {}
         for key, *place in rows:
@@ -185,7 +209,10 @@ class Carrier:
 
     def groups(self, new: Sequence[New]) -> Iterator[Group]:
         """The traces, by their number in the other store."""
-        for candidate, run in groupby(sorted(new), key=lambda one: one.candidate):
+        # What is judged there comes before the other records of its attempt.
+        for candidate, run in groupby(
+            sorted(new, key=lambda one: (one.candidate, one.id)), key=lambda one: one.candidate
+        ):
             held: list[New] = []
             for one in run:
                 held.append(one)
@@ -206,7 +233,11 @@ class Carrier:
                 yield from self._judged(one, some)
             return
         ((own, tools),) = apart or ((False, NO_MAP),)
-        found = facts.findings(self._other, list(rows))
+        found = facts.findings(self._other, [key for key in rows if key < REVISION])
+        for number in rows:
+            if number > REVISION:
+                stated = revisions.row_of(self._other, number - REVISION)[1]
+                found += [facts.FindingRow(rows[number].id, *finding) for finding in stated]
         pieces: list[Piece] = []
         bare: list[tuple[New, facts.TraceRow]] = []
         for new in held:
@@ -215,11 +246,11 @@ class Carrier:
                 bare.append((new, rows[new.id]))
             else:
                 pieces.append(Piece(new.id, raw, "", 0))
-        numbers = {new.id: new.attempt for new in held}
+        numbers = {new.id: new for new in held}
         if pieces:
             group = self._judge(one, pieces, own, tools).group(pieces, pieces[0].number)
             kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.facts]
-            yield group._replace(facts=[f for f in kept if f is not None])
+            yield group._replace(facts=[f for f in kept if f is not None], records=0)
         for new, row in bare:
             yield from self._without_payload(one, new, row, found)
 
@@ -241,18 +272,26 @@ class Carrier:
 
     def _said(self, traces: Sequence[int]) -> Iterator[tuple[SourceVerdict | None, str]]:
         """What the source of each trace said of it, and its episode's title."""
-        keys = ",".join(str(key) for key in traces)
-        for trace, passed, reward, title in self._other.execute(
-            "SELECT v.trace, v.passed, v.reward, e.title FROM trace t JOIN episode e"
-            " ON e.id = t.episode LEFT JOIN source_verdict v ON v.trace = t.id"
-            f" WHERE t.id IN ({keys}) ORDER BY t.id"
-        ).fetchall():
+        judged = ",".join(str(key) for key in traces if key < REVISION)
+        others = ",".join(str(key - REVISION) for key in traces if key > REVISION)
+        for there, passed, reward, title in (
+            self._other.execute(
+                "SELECT v.trace, v.passed, v.reward, e.title FROM trace t JOIN episode e"
+                " ON e.id = t.episode LEFT JOIN source_verdict v ON v.trace = t.id"
+                f" WHERE t.id IN ({judged}) ORDER BY t.id"
+            ).fetchall()
+            + self._other.execute(
+                "SELECT r.detail, r.said, r.reward, e.title FROM revision r JOIN trace t"
+                " ON t.id = r.trace JOIN episode e ON e.id = t.episode"
+                f" WHERE r.id IN ({others}) ORDER BY r.id"
+            ).fetchall()
+        ):
             verdict = None if passed is None else bool(passed)
             said = SourceVerdict(passed=verdict, reward=reward)
-            yield (None if trace is None else said), title
+            yield (None if there is None else said), title
 
     def _placed(
-        self, one: Facts, row: facts.TraceRow, attempt: int, found: Sequence[facts.FindingRow]
+        self, one: Facts, row: facts.TraceRow, new: New, found: Sequence[facts.FindingRow]
     ) -> Facts | None:
         """The facts in their slot. A payload that is not the record whose digest stands beside it
         was put there by other means."""
@@ -261,7 +300,9 @@ class Carrier:
             return None
         evidence = self._evidence(row.id)
         # A chunked record was put together again: its blanks, and so its digests, are not the same.
-        placed = one._replace(attempt=attempt, sha256=row.sha256, evidence=evidence)
+        placed = one._replace(
+            attempt=new.attempt, sha256=row.sha256, evidence=evidence, another=new.another
+        )
         masked = [f for f in found if f.trace == row.id and f.code == "masked"]
         if not masked or one.suite_id not in self._probes:
             return placed
@@ -294,10 +335,12 @@ class Carrier:
         judged = judged._replace(sha256=row.sha256, evidence=self._evidence(row.id))
         packing = Packing(self._packer)
         made = packing.add(Target(one.suite), judged, new.id, "")
-        made = made._replace(attempt=new.attempt, events=row.events)
-        yield Group(new.id, 1, [made], packing.packs, [], {}, [])
+        made = made._replace(attempt=new.attempt, events=row.events, another=new.another)
+        yield Group(new.id, 0, [made], packing.packs, [], {}, [])
 
     def _evidence(self, trace: int) -> int:
+        if trace < 0:
+            return revisions.row_of(self._other, -trace)[2]
         row = self._other.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
         return int(row[0])
 
@@ -369,4 +412,9 @@ def _quarantine(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 
 def _rows(connection: sqlite3.Connection, traces: Sequence[int]) -> dict[int, facts.TraceRow]:
-    return {row.id: row for row in facts.traces_by_id(connection, traces)}
+    judged = [key for key in traces if key < REVISION]
+    found = {row.id: row for row in facts.traces_by_id(connection, judged)}
+    for key in traces:
+        if key > REVISION:
+            found[key] = revisions.row_of(connection, key - REVISION)[0]
+    return found

@@ -1,25 +1,28 @@
 """Judging stored traces again, against the frozen suites they were imported under."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
+from reviewer.contract.model import Episode
 from reviewer.contract.tool_map import ToolMap
-from reviewer.db import facts, journal, payload, proof, registry
+from reviewer.db import facts, journal, payload, proof, registry, rescored, revisions
 from reviewer.db.codec import mask_of, pack_diagnostics
 from reviewer.db.connection import close_writer, one_moment, transaction
 from reviewer.db.firsts import rebuild_firsts
 from reviewer.db.intake import replace_verdict
 from reviewer.db.migrate import open_writer
-from reviewer.db.origin import origins
+from reviewer.db.origin import Origins, origins
 from reviewer.db.rolls import rebuild_rolls
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import clock
 from reviewer.desk.traces import Records
 from reviewer.desk.workspace import Workspace
-from reviewer.gates import Contract, compile_contract, diagnose, score
+from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
 from reviewer.gates.model import Finding
+from reviewer.gates.revised import SHARED, combined, without
 from reviewer.ingest.judged import diagnostic_values
 from reviewer.trace.record import TraceRecord
 
@@ -64,6 +67,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
             changed: list[int] = []
+            codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
             with transaction(connection, workspace.store):
                 for candidate in registry.candidates(connection, row.id):
                     for trace in facts.traces_of(connection, candidate.id, names):
@@ -71,17 +75,14 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                         if record is None:
                             continue
                         scored += 1
-                        place = trace.source, trace.record
-                        key = names[trace.episode], made.own(*place), made.tools(*place)
-                        contract = contracts.get(key) or compile_contract(
-                            episodes[key[0]], *key[1:]
-                        )
-                        contracts[key] = contract
-                        verdict = score(contract, record)
+                        of = partial(_contract, made, contracts, episodes[names[trace.episode]])
+                        contract = of(trace.source, trace.record)
                         stated = facts.findings(connection, [trace.id])
+                        verdict = _whole(connection, trace.id, of, score(contract, record))
                         before, after = _printed(stated), _printed(verdict.findings)
                         other = before != after or mask_of(verdict) != trace.gates
                         if other:
+                            codes.append((trace.id, before, after))
                             prefix = f"{row.suite_id}/{candidate.candidate_id}"
                             changes.append(
                                 Change(
@@ -101,10 +102,49 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                     rebuild_rolls(connection, candidate.id, planned)
                     rebuild_firsts(connection, candidate.id, planned)
                 if changed:
+                    rescored.note(connection, codes, clock())
                     note_rescore(connection, row.suite_id, changed)
     finally:
         close_writer(connection, workspace.store)
     return changes, scored
+
+
+def _contract(
+    made: Origins,
+    known: dict[tuple[str, bool, ToolMap], Contract],
+    episode: Episode,
+    source: int,
+    record: int,
+) -> Contract:
+    """The contract of an episode for what a file says under its map of tools, or for what our own
+    runner made."""
+    place = episode.episode_id, made.own(source, record), made.tools(source, record)
+    if place not in known:
+        known[place] = compile_contract(episode, *place[1:])
+    return known[place]
+
+
+def _whole(
+    connection: sqlite3.Connection, trace: int, of: Callable[[int, int], Contract], own: Verdict
+) -> Verdict:
+    """The verdict of an attempt by all its records: those of which nothing is stored say what they
+    said when they came."""
+    kept = revisions.kept(connection, trace)
+    earlier: list[Finding] = []
+    beside: list[Finding] = []
+    for one in kept:
+        found = one.findings
+        if one.raw is not None:
+            contract = of(one.source, one.record)
+            found = score(contract, payload.decode_record(one.raw)).findings
+        (earlier if one.settled else beside).extend(found)
+    contradicted = revisions.contradicted(connection, trace)
+    if contradicted:
+        beside += earlier
+    open_state = all(one.open_state for one in kept)
+    verdict = combined(own, earlier, beside, contradicted=contradicted, open_state=open_state)
+    shared = [f for f in revisions.verdict(connection, trace).findings if f.code == SHARED]
+    return without(verdict, shared[0]) if shared else verdict
 
 
 def _printed(found: Iterable[facts.FindingRow | Finding]) -> tuple[str, ...]:

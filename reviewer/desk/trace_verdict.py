@@ -10,6 +10,7 @@ from reviewer.db import facts, payload
 from reviewer.db.codec import gate_results
 from reviewer.desk.gather import gate_marks, mark_of
 from reviewer.desk.scorecards import attempt_marks
+from reviewer.desk.trace_history import history
 from reviewer.desk.trace_source import source_facts
 from reviewer.desk.traces import Place, Records
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
@@ -91,6 +92,7 @@ def trace_view(
         said=source_facts(connection, row.id, head),
         slowest_ms=slowest,
         dearest_usd=dearest,
+        history=history(connection, row.id),
     )
 
 

@@ -233,6 +233,8 @@ class TraceView(View, frozen=True):
     slowest_ms: float | None = None
     dearest_usd: float | None = None
     """The most that one event took, and cost; None when not measured, or not known yet."""
+    history: tuple[tuple[str, str], ...] = ()
+    """Other records of this attempt and what judging again changed, as (name, text)."""
 
 
 class EventRow(View, frozen=True):

@@ -16,7 +16,14 @@ ACT_GATES = frozenset({"authority", "process", "state"})
 """Gates that judge what the agent did: none of them passes while a part of the record is unread."""
 
 _UNMEASURED = frozenset(
-    {"no_start_digest", "unread", "contradiction", "unknown_tool", "approval_unproven"}
+    {
+        "no_start_digest",
+        "unread",
+        "contradiction",
+        "shared_evidence",
+        "unknown_tool",
+        "approval_unproven",
+    }
 )
 
 

@@ -39,6 +39,7 @@ CODE_ORDER: dict[str, tuple[str, ...]] = {
         "no_start_digest",
         "unread",
         "contradiction",
+        "shared_evidence",
         "thumbs_down",
         "feedback_unknown",
     ),

@@ -47,7 +47,8 @@ class Draft:
         self.clocks: set[str] = set()
         self._unread: dict[str, int | None] = {}
         self.replaces: tuple[int, int] | None = None
-        """As `Foreign.replaces`."""
+        self.identity = ""
+        """As `Foreign` has them."""
         self._asides: list[str] = []
         self._answers = answers
         self._open: list[tuple[str | None, dict[str, Any]]] = []
@@ -256,7 +257,14 @@ class Draft:
         kept.update(latency_ms=record["latency_ms"])
         notes = (*self.notes, *self._asides)
         return Foreign(
-            encoded(kept), verdict, notes, title[:200], user_request, suite, self.replaces
+            encoded(kept),
+            verdict,
+            notes,
+            title[:200],
+            user_request,
+            suite,
+            self.replaces,
+            self.identity[:IDENTIFIER],
         )
 
     def _add(self, event: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

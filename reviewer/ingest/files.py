@@ -3,7 +3,7 @@
 import gc
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -16,8 +16,7 @@ from reviewer.db.origin import maps, note_map
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.ingest.catalogue import redactor_of
 from reviewer.ingest.faults import foreseen
-from reviewer.ingest.grown import Paths
-from reviewer.ingest.identity import placed_digest, unit_digest
+from reviewer.ingest.identity import candidate_named, names_digest, placed_digest, unit_digest
 from reviewer.ingest.importer import Batcher, Filled, Tally
 from reviewer.ingest.joined import Joined
 from reviewer.ingest.joining import gather, later
@@ -30,11 +29,13 @@ from reviewer.ingest.pool import Judging, worth_processes
 from reviewer.ingest.reader import (
     Broken,
     Foreign,
+    Rejected,
     by_document,
     by_record,
     gives_results,
     speaks_by_place,
 )
+from reviewer.ingest.revising import Paths
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable, shape_of
 from reviewer.ingest.stored import Attempt, Stored
@@ -45,7 +46,8 @@ class FileResult(NamedTuple):
     """What came of one file. `problem` is why the file as a whole was refused, else empty.
 
     `state` is `imported`, `known` (nothing added), or `refused`. `flagged` records held raw
-    identifiers: their slots are taken and fail, their payloads are not stored.
+    identifiers: their slots are taken and fail, their payloads are not stored. Records `beside`
+    contradict the attempt they are of: both count.
     """
 
     path: str
@@ -61,6 +63,7 @@ class FileResult(NamedTuple):
     problem: str = ""
     flagged: tuple[Refused, ...] = ()
     filled: tuple[Filled, ...] = ()
+    beside: tuple[Refused, ...] = ()
 
 
 class Context(NamedTuple):
@@ -157,7 +160,7 @@ class FileImport:
         try:
             if self._judging is not None:
                 self._judging.__enter__()
-            self.sha256 = unit_digest(self.path, self.source.companions)
+            self.sha256 = self._file = unit_digest(self.path, self.source.companions)
         except BaseException:
             self.close()
             raise
@@ -234,7 +237,10 @@ class FileImport:
         if self.judge.probing:
             suites = self.judge.probe_suites  # grows with what the records name
         beside = (self.judge.redactor.masked(str(other)) for other in self.source.companions)
-        earlier = self.around.paths.sources((self.shown, *beside)) if reader.probe else frozenset()
+        earlier = self.around.paths.sources((self.shown, *beside))
+        # Where a path says whose a file is, another path says that it is another's.
+        placed = speaks_by_place(reader) and not context.asked.candidate
+        siblings = [] if placed else registry.siblings(context.connection, source.id)
         batcher = Batcher(
             context.connection,
             context.store,
@@ -245,9 +251,12 @@ class FileImport:
             context.now,
             self.retried,
             share_evidence=self.judge.probing,
-            number_on=self.judge.probing,
+            number_on=reader.probe,
             earlier=earlier - {source.id},
             begin=nullcontext if within else None,
+            revises=True,
+            siblings=siblings,
+            own_names=self._own_names() if siblings else None,
         )
         if (tools := context.asked.tools) != NO_MAP:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)
@@ -277,6 +286,7 @@ class FileImport:
             problem,
             tuple(batcher.flagged),
             batcher.filled(),
+            tuple(batcher.beside),
         )
 
     def _large(self) -> bool:
@@ -291,6 +301,11 @@ class FileImport:
         """The import of this very file before. One of the same bytes is another when a part of
         what it says stands in its path."""
         found = self._row_of(self.sha256)
+        names = names_digest(self.context.asked.episodes)
+        if found is not None and registry.map_of(self.context.connection, found.id) != names:
+            # Under another map it is evidence of other episodes: an import of its own.
+            self.sha256 = placed_digest(self._file, ("map", names))
+            found = self._row_of(self.sha256)
         reader = self.judge.reader
         elsewhere = found is not None and self.shown not in (STDIN, found.path)
         if found is not None and elsewhere and speaks_by_place(reader):
@@ -303,6 +318,25 @@ class FileImport:
     def _row_of(self, sha256: str) -> registry.SourceRow | None:
         asked = self.context.asked
         return registry.source_row(self.context.connection, sha256, asked.suite, asked.candidate)
+
+    def _own_names(self) -> dict[int, str]:
+        """The candidate that each record names itself, where somebody else was asked for."""
+        if not self.context.asked.candidate:
+            return {}
+        reader, stem = self.judge.reader, self.judge.reader.candidate_id(self.path)
+        source = Source(self.path, "", self.source.companions)
+        found: dict[int, str] = {}
+        with suppress(Unreadable, OSError), foreseen("", Unreadable, OSError):
+            if by_record(reader):
+                for piece in source.pieces():
+                    with suppress(Rejected):
+                        found[piece.number] = candidate_named(reader.read(piece.raw, "").raw)
+            elif by_document(reader):
+                for number, one in enumerate(reader.traces(source), 1):
+                    if isinstance(one, Foreign):
+                        found[number] = candidate_named(one.raw)
+        nobody = {"", "unnamed", stem, self.path.stem}
+        return {number: name for number, name in found.items() if name not in nobody}
 
     def _done(self, source: registry.SourceRow | None) -> int:
         """How many records need not be read again. What a result file gives depends on what other
@@ -330,6 +364,8 @@ class FileImport:
                     "candidate": context.asked.candidate,
                     "at": context.now(),
                 },
+                file=self._file,
+                names=names_digest(context.asked.episodes),
             )
             tools = context.asked.tools
             if tools != NO_MAP and opened.id not in self.around.maps:

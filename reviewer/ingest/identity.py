@@ -1,6 +1,7 @@
 """Which file this is: the digest of its bytes and of those of its companions."""
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from functools import lru_cache
@@ -35,3 +36,17 @@ def placed_digest(digest: str, place: Iterable[str]) -> str:
     """The identity of a file whose bytes are another's and whose path says something else."""
     named = "\n".join((digest, *place))
     return hashlib.sha256(named.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def names_digest(names: Iterable[tuple[str, str]]) -> str:
+    """The digest of a map of episode names; empty for none."""
+    pairs = sorted(names)
+    if not pairs:
+        return ""
+    return hashlib.sha256(json.dumps(pairs, ensure_ascii=True).encode()).hexdigest()
+
+
+def candidate_named(raw: bytes) -> str:
+    """The candidate that a native record names."""
+    name = json.loads(raw).get("candidate_id")
+    return name if isinstance(name, str) else ""

@@ -12,24 +12,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.contract.model import Suite
-from reviewer.db import late, registry, replaced
+from reviewer.db import late, registry, revisions, shared
 from reviewer.db.connection import transaction
 from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.slots import Placed, Slots
-from reviewer.ingest.grown import Beginnings
 from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
+from reviewer.ingest.revising import Named, Target, Targets, came, record_of, stored
+from reviewer.ingest.revisions import compare
 
 __all__ = ["Batcher", "Filled", "FindManifest", "Manifest", "Tally", "new_trace"]
 
 BATCH_BYTES = 8 << 20
 BATCH_TRACES = 4000
 VERDICT_LATER = "attempts already there had no verdict: this file's was taken"
-OTHER_VERDICT = "attempts already there for which this file gives another verdict: the first stands"
+OTHER_VERDICT = "attempts already there for which this file gives another verdict: failures hold"
 NUMBERED_ON = "attempt numbers that another run had taken: numbered on"
-WHOLE = "attempts of which an earlier import had a part: the whole took its place"
-MORE = "results of which an earlier import had a part: more of them was taken in"
+WHOLE = "attempts of which an earlier import had a part: this one goes on and is judged"
+BESIDE = "records that contradict the attempt they are of: kept beside it, and both count"
+TWICE = "the same evidence stands under another candidate: a pass counts there alone"
+MOST_ALIKE = 8
+"""Attempts of one cost, latency and length that a record is compared with."""
 MOST_TOLD = 1000  # refusals kept to be told; all of them stand in quarantine
 
 
@@ -59,21 +63,21 @@ class Filled(NamedTuple):
 
 
 class _Pending(NamedTuple):
-    """A trace that has claimed its slot and waits for its batch; `former` is the stored one whose
-    row it takes."""
+    """A trace that has claimed its slot and waits for its batch, or a record of the `target`, an
+    attempt that is there."""
 
     trace: NewTrace
     facts: Facts
-    former: replaced.Former | None = None
+    target: Target | None = None
 
 
 class _Place(NamedTuple):
-    """Where a record goes: its keys, its attempt, and the stored one it takes the place of."""
+    """Where a record goes: its keys, its attempt, and the one there that it is a record of."""
 
     facts: Facts
     key: tuple[int, int]
     attempt: int
-    former: replaced.Former | None = None
+    target: Target | None = None
 
 
 class _Added:
@@ -93,7 +97,10 @@ class Batcher:
     may be alike (a probe's are, and so are those of our own runner: it made each of them),
     `number_on` that their numbers hold within this source only. `earlier` are imports of the same
     file as it was then, or of its companions by themselves. `begin` begins each write, when not
-    one of its own is wanted.
+    one of its own is wanted. `revises` says that a record which names a filled slot is one of that
+    attempt (not so of what our own runner made). `siblings` are other imports of the very file,
+    for another candidate, map or suite, and `own_names` the candidate that each of its records
+    names itself.
     """
 
     def __init__(
@@ -110,6 +117,9 @@ class Batcher:
         number_on: bool = False,
         earlier: Collection[int] = (),
         begin: Begin | None = None,
+        revises: bool = False,
+        siblings: Collection[int] = (),
+        own_names: Mapping[int, str] | None = None,
     ) -> None:
         self.connection = connection
         self.source = source
@@ -117,6 +127,7 @@ class Batcher:
         self.notes: dict[str, int] = {}
         self.refusals: list[Refused] = []
         self.flagged: list[Refused] = []
+        self.beside: list[Refused] = []
         self._resumed_from = self._done = start.records
         self._told = start
         self._stored: tuple[int, int, int, int] = start
@@ -128,8 +139,10 @@ class Batcher:
         self._keys = Keys(connection, suites, manifests, now, self._begin)
         shared = share_evidence or any(suite.probe for suite in suites.values())
         self._slots = Slots(connection, shared, source, number_on)
-        self._beginnings = Beginnings(connection, earlier)
-        self._swapped: set[int] = set()
+        self._siblings, self._own_names = siblings, dict(own_names or {})
+        self._twice: set[int] = set()
+        self._targets = Targets(connection, earlier)
+        self._named = Named(connection) if revises and not number_on else None
         self._pending: list[_Pending] = []
         self._added: dict[tuple[str, str], _Added] = {}
         self._late: list[late.Late] = []
@@ -174,12 +187,12 @@ class Batcher:
 
     def _note_added(self, place: _Place) -> None:
         facts = place.facts
-        if place.former is not None:
-            self._note(WHOLE if facts.events else MORE)
-            if not facts.events:
-                self._count(known=1)
-                return
+        if place.target is not None:  # what it comes to is known when it is written
+            return
         self._count(added=1)
+        self._sum(facts)
+
+    def _sum(self, facts: Facts) -> None:
         key = facts.suite_id, facts.candidate_id
         added = self._added.get(key)
         if added is None:
@@ -202,7 +215,7 @@ class Batcher:
 
     def filled(self) -> tuple[Filled, ...]:
         """What was added and written, by suite and candidate."""
-        if self._first_trace is None and not self._swapped:
+        if self._first_trace is None and not self._targets.revised:
             return ()
         first = 1 << 62 if self._first_trace is None else self._first_trace
         episodes: dict[int, int] = dict(
@@ -211,7 +224,7 @@ class Batcher:
                 "SELECT candidate, episode FROM trace WHERE id >= ? AND source = ? UNION "
                 "SELECT candidate, episode FROM trace WHERE id IN (SELECT value FROM json_each(?))"
                 ") GROUP BY candidate",
-                (first, self.source, json.dumps(list(self._swapped))),
+                (first, self.source, json.dumps(list(self._targets.revised))),
             ).fetchall()
         )
         return tuple(
@@ -255,26 +268,67 @@ class Batcher:
 
     def _place(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> _Place | None:
         """Where this record goes, None when it adds nothing."""
-        former = self._former(facts, packs)
-        if former is not None and former[1:3] == key and facts.attempt in (None, former.attempt):
-            if former.evidence == facts.evidence:
-                self._known(key, former.attempt, facts)
+        if not self._slots.known(*key, facts.evidence):
+            target = self._targets.of(key, facts, packs)
+            if target is not None:
+                return self._revising(key, facts, target)
+            twin = self._rewritten(key, facts, packs)
+            if twin is not None:
+                self._rewrote(key, facts, twin)
                 return None
-            return _Place(facts, key, former.attempt, former)
-        placed = self._slots.place(*key, facts.attempt, facts.evidence, facts.sha256)
+        shape = facts.cost_usd, facts.latency_ms, facts.events
+        placed = self._slots.place(*key, facts.attempt, facts.evidence, facts.sha256, shape)
+        if placed.outcome == "slot_filled" and self._named and placed.holder is not None:
+            target = self._named.target(placed.holder)
+            if target is not None:
+                return self._revising(key, facts, target)
         if placed.outcome not in ("new", "known"):
             self.refuse(self._taken(facts, placed))
             return None
+        self._clear(facts)
+        if placed.outcome == "known":
+            self._known(key, placed.attempt, facts)
+            return None
+        if placed.holder is not None:
+            self._twice.add(facts.number)
+        if facts.attempt not in (None, placed.attempt):
+            self._note(NUMBERED_ON)
+        elif self._named and facts.attempt is not None:
+            self._named.add((*key, placed.attempt))
+        return _Place(facts, key, placed.attempt)
+
+    def _rewritten(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> int | None:
+        """The attempt whose very record this is, with other blanks or in another order."""
+        alike = self._slots.alike(*key, (facts.cost_usd, facts.latency_ms, facts.events))
+        if not alike or self._named is None:
+            return None
+        raw = record_of(new_trace(facts, key, 0, 0), packs)
+        for attempt in alike[:MOST_ALIKE] if raw is not None else ():
+            slot = *key, attempt
+            waiting = (one.trace for one in self._pending if one.trace[:3] == slot)
+            mine = next(waiting, None)
+            other = record_of(mine, self._packs) if mine else stored(self.connection, slot)
+            if raw is not None and other is not None and compare(other, raw).kind == "same":
+                return attempt
+        return None
+
+    def _rewrote(self, key: tuple[int, int], facts: Facts, attempt: int) -> None:
+        """A record that stands there in other writing: known, or claimed for a second slot."""
+        if facts.attempt in (None, attempt):
+            self._clear(facts)
+            self._known(key, attempt, facts)
+        else:
+            self.refuse(self._taken(facts, Placed("duplicate_evidence", attempt, (*key, attempt))))
+
+    def _revising(self, key: tuple[int, int], facts: Facts, target: Target) -> _Place:
+        self._clear(facts)
+        return _Place(facts, key, target.attempt, target)
+
+    def _clear(self, facts: Facts) -> None:
         if facts.number in self._retried:
             self._cleared.append(facts.number)
             self._again.add(facts.number)
             self._count(refused=-1)
-        if placed.outcome == "known":
-            self._known(key, placed.attempt, facts)
-            return None
-        if facts.attempt not in (None, placed.attempt):
-            self._note(NUMBERED_ON)
-        return _Place(facts, key, placed.attempt, former)
 
     def _known(self, key: tuple[int, int], attempt: int, facts: Facts) -> None:
         """Count a record that adds nothing but, perhaps, a verdict."""
@@ -282,17 +336,6 @@ class Batcher:
         if facts.verdict is not None:
             word, reward, detail = facts.verdict
             self.say_late(late.Late(*key, attempt, word, reward, detail))
-
-    def _former(self, facts: Facts, packs: list[Pack]) -> replaced.Former | None:
-        """The stored attempt of which this record is the whole, claimed once."""
-        found = self._beginnings.of(facts, packs)
-        if facts.replaces is not None:
-            found = replaced.former(self.connection, *facts.replaces)
-        if found is None or found.trace in self._swapped:
-            return None
-        if found.evidence != facts.evidence:
-            self._swapped.add(found.trace)
-        return found
 
     def _store(self, group: Group, placed: list[_Place]) -> None:
         """Keep the group's packs, made anew without the payloads of records that add nothing."""
@@ -303,11 +346,11 @@ class Batcher:
         base = len(self._packs)
         self._packs += packs
         self._raw += sum(pack.size for pack in packs)
-        for facts, key, attempt, former in placed:
+        for facts, key, attempt, target in placed:
             if facts.chunks:
                 self._raw += sum(len(chunk.frame) for chunk in facts.chunks)
             trace = new_trace(facts, key, attempt, base)
-            self._pending.append(_Pending(trace, facts, former))
+            self._pending.append(_Pending(trace, facts, target))
 
     def full(self) -> bool:
         return self._raw > BATCH_BYTES or len(self._pending) + len(self._refused) > BATCH_TRACES
@@ -329,7 +372,7 @@ class Batcher:
             written = write_batch(
                 self.connection,
                 self.source,
-                [pending.trace for pending in self._pending if pending.former is None],
+                [pending.trace for pending in self._pending if pending.target is None],
                 self._packs,
                 self._refused,
                 Progress(*tally, done, self.note_lines()),
@@ -338,8 +381,9 @@ class Batcher:
             )
             if self._first_trace is None and written:
                 self._first_trace = written[0]
-            swaps = {one.former.trace: one.trace for one in self._pending if one.former is not None}
-            replaced.replace(self.connection, self.source, swaps, pack + 1, self._now())
+            if any(pending.target is not None for pending in self._pending):
+                self._revise(pack + 1)
+            self._share(written)
             late.fill(self.connection, self._late, self._now())
             self._late = []
             if self._shared:
@@ -349,6 +393,60 @@ class Batcher:
         self._slots.written()
         self._keys.written()
         self._pending, self._refused, self._cleared, self._packs, self._raw = [], [], [], [], 0
+
+    def _revise(self, first_pack: int) -> None:
+        """Take in what came to attempts that are there, once the batch's own are written."""
+        before = self.tally
+        for pending in self._pending:
+            if pending.target is None:
+                continue
+            facts, trace = pending.facts, pending.trace
+            raw = record_of(trace, self._packs)
+            found = came(self.connection, trace, pending.target, raw)
+            if found is None:
+                self._known(trace[:2], trace.attempt, facts)
+                continue
+            revisions.revise(self.connection, self.source, [found], first_pack, self._now())
+            self._targets.revised.add(found.trace)
+            if found.holds:
+                self._count(added=1)
+                self._note(WHOLE)
+                self._sum(facts)
+            else:
+                self._count(known=1)
+                self._note(BESIDE)
+                where = f"{facts.suite_id}/{facts.candidate_id}/{facts.episode_id}/{trace.attempt}"
+                self.beside.append(
+                    Refused(
+                        facts.number, facts.candidate_id, facts.episode_id, facts.suite_id,
+                        trace.attempt, (f"contradiction:revision of {where}: {found.why}",),
+                    )
+                )  # fmt: skip
+        added, known = self.tally.added - before.added, self.tally.known - before.known
+        registry.came(self.connection, self.source, added, known, self.note_lines())
+
+    def _share(self, written: list[int]) -> None:
+        """Say whose a pass is of records that stand under another candidate too, and keep what the
+        source calls the attempts just written."""
+        fresh = [one for one in self._pending if one.target is None]
+        names = [
+            (one.facts.identity, key)
+            for key, one in zip(written, fresh, strict=True)
+            if one.facts.identity
+        ]
+        self.connection.executemany("INSERT OR IGNORE INTO attempt_name VALUES (?, ?)", names)
+        twice = [
+            key
+            for key, one in zip(written, fresh, strict=True)
+            if self._siblings or one.facts.number in self._twice
+        ]
+        if twice:
+            lost = shared.settle(
+                self.connection, twice, self._siblings, self._own_names, self._now()
+            )
+            if lost:
+                self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
+        self._twice.clear()
 
     def _settle_episodes(self) -> None:
         """Put the keys of new episodes in the place of their placeholders."""
@@ -389,22 +487,21 @@ class Batcher:
             (one.trace.evidence for one in self._pending),
         )
         for pending in self._pending:
-            trace, former = pending.trace, pending.former
-            if former is not None:
-                former = replaced.former(self.connection, former.trace, former.evidence)
-                if former is not None and former[1:4] == trace[:3]:
-                    kept.append(pending)
-                    continue
+            trace = pending.trace
+            if pending.target is not None:
+                kept.append(pending)
+                continue
             placed = self._slots.place(
                 trace.candidate,
                 trace.episode,
                 pending.facts.attempt,
                 trace.evidence,
                 trace.sha256,
+                (trace.cost_usd, trace.latency_ms, trace.events),
             )
             if placed.outcome == "new":
                 trace = trace._replace(attempt=placed.attempt)
-                kept.append(pending._replace(trace=trace, former=former))
+                kept.append(pending._replace(trace=trace))
                 continue
             self._count(added=-1)
             if placed.outcome == "known":

@@ -54,7 +54,7 @@ UNCLEAR_MODEL = (
     " the predictions or trajectories of their run, or say whose they are with --candidate)"
 )
 """Why verdicts are kept back that nobody can be given; to be filled with how many there are."""
-STANDS = "results imported before say otherwise of the same attempt: what they said stands"
+STANDS = "results imported before say otherwise of the same attempt: that it failed holds"
 
 
 class Result:
@@ -193,7 +193,10 @@ def _agree(one: Joined, two: Joined) -> bool:
 def _both(one: Joined, two: Joined) -> Joined:
     passed = {v.passed for v in (one.verdict, two.verdict) if v.passed is not None}
     if one.stored is not None and len(passed) > 1:
-        return one._replace(notes=tuple(dict.fromkeys((*one.notes, STANDS))))
+        return one._replace(
+            verdict=structs.replace(one.verdict, passed=False),
+            notes=tuple(dict.fromkeys((*one.notes, STANDS))),
+        )
     clash = len(passed) > 1 or CONTRADICTION in (*one.notes, *two.notes)
     reward = one.verdict.reward if two.verdict.reward is None else two.verdict.reward
     verdict = SourceVerdict(

@@ -158,8 +158,8 @@ class Judge:
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
             facts = packing.add(*found, number, title, self.detail(foreign.verdict))
-            if foreign.replaces is not None:
-                facts = facts._replace(replaces=foreign.replaces)
+            if foreign.replaces is not None or foreign.identity:
+                facts = facts._replace(replaces=foreign.replaces, identity=foreign.identity)
             done.facts.append(facts)
             if found[1].payload is None:
                 done.flagged.append(_flagged(facts))

@@ -10,7 +10,8 @@ from reviewer.gates.model import Finding
 class Facts(NamedTuple):
     """One judged record without its payload. `pack`, `offset`, `length` say where that stands in
     the group's packs; all None when nothing of it may be stored, or when it is in `chunks`.
-    `replaces` is as the reader's `Foreign` has it."""
+    `replaces` and `identity` are as the reader's `Foreign` has them; `another` says that it is
+    known to be one more record of the attempt whose number it has (in a merge)."""
 
     number: int
     suite_id: str
@@ -39,6 +40,8 @@ class Facts(NamedTuple):
     chunks: Sequence[Chunk]
     verdict: tuple[bool | None, float | None, str] | None
     replaces: tuple[int, int] | None = None
+    identity: str = ""
+    another: bool = False
 
 
 class Group(NamedTuple):

@@ -22,7 +22,10 @@ class Foreign(NamedTuple):
 
     `verdict` is the source's own word, None for native files. `suite` names the probe suite when
     records of one file belong to several; empty means the reader's own for that file. `replaces`
-    is the stored attempt (its trace and its evidence) of which this one is the whole.
+    is the stored attempt (its trace and its evidence) of which this one is the whole. `identity` is
+    what the source calls the attempt for good (a session, run or trace id, with the kind of it in
+    front): the same again, under the same candidate and episode, is a record of the same attempt
+    (`reviewer.ingest.revisions`). Empty where it has no such name.
     """
 
     raw: bytes
@@ -32,6 +35,7 @@ class Foreign(NamedTuple):
     user_request: str = ""
     suite: str = ""
     replaces: tuple[int, int] | None = None
+    identity: str = ""
 
 
 class Broken(NamedTuple):

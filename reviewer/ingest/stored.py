@@ -140,6 +140,7 @@ class Stored:
         self._connection = connection
         self._suite, self._names = suite, names
         self._homes: dict[tuple[str, str], frozenset[str]] = {}
+        self._bound: frozenset[int] | None = None
         self._frame = lru_cache(maxsize=MOST_PACKS)(self._frame_of)
 
     def results(self, instance_id: str) -> list[Joined]:
@@ -184,9 +185,20 @@ class Stored:
     def _of(self, instance_id: str) -> Iterator[tuple[_Row, _Record]]:
         return self._asked(_OF_EPISODE, episode=self._names.get(instance_id, instance_id))
 
+    def _elsewhere(self) -> frozenset[int]:
+        """Results that are another attempt's by now (`homes`): they say nothing here any more."""
+        if self._bound is None:
+            names = self._connection.execute(
+                "SELECT name FROM attempt_name WHERE name >= 'bound:' AND name < 'bound;'"
+            ).fetchall()
+            self._bound = frozenset(int(name.partition(":")[2]) for (name,) in names)
+        return self._bound
+
     def _asked(self, query: str, **values: str) -> Iterator[tuple[_Row, _Record]]:
         rows = self._connection.execute(query, {"suite": self._suite, **values}).fetchall()
         for row in map(_Row._make, rows):
+            if row.id in self._elsewhere():
+                continue
             try:
                 record = self._read(row)
             except StoreError as error:  # the file at hand is sound: it can be imported later

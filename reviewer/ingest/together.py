@@ -24,11 +24,11 @@ from reviewer.ingest.files import (
     refused_unit,
     steady,
 )
+from reviewer.ingest.homes import bind
 from reviewer.ingest.importer import Tally
 from reviewer.ingest.joining import in_order
 from reviewer.ingest.judge import Misdirected
 from reviewer.ingest.outcome import Group
-from reviewer.ingest.rehome import rehome
 from reviewer.ingest.split import Unreadable
 from reviewer.ingest.units import Unit
 
@@ -59,7 +59,7 @@ def import_all(
         with steady():
             _import(context, unit, around, progress, waiting)
     waiting.write()
-    rehome(context, around)
+    bind(context, around)
 
 
 def _import(

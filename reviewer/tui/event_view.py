@@ -202,8 +202,11 @@ def source_parts(trace: TraceView) -> Sequence[Part]:
         *trace.said,
         *(("import", note) for note in trace.notes),
     ]
-    blocks = [Block("said by the source; no gate looks at it", "dim")]
-    blocks += [
-        Block(text, "text", [Span(f"{visible_line(name)}  ", "dim")]) for name, text in facts
-    ]
-    return _plain(blocks)
+    blocks = [Block("other records of this attempt", "dim")] if trace.history else []
+    blocks += _named(trace.history)
+    blocks.append(Block("said by the source; no gate looks at it", "dim"))
+    return _plain([*blocks, *_named(facts)])
+
+
+def _named(facts: Sequence[tuple[str, str]]) -> list[Block]:
+    return [Block(text, "text", [Span(f"{visible_line(name)}  ", "dim")]) for name, text in facts]

@@ -352,16 +352,18 @@ def merged_unhealthy(door: Door, other: Door) -> dict[str, Any]:
     return found
 
 
-def test_evidence_under_another_name_is_refused_and_said(door: Door, empty: Door) -> None:
+def test_evidence_under_another_name_is_no_pass_and_said(door: Door, empty: Door) -> None:
     record = passing(candidate_id=V8)
     door.take("a.jsonl", [record])
     empty.take("b.jsonl", [record | {"candidate_id": V7}])
-    told = merged(door, empty, code=20)
-    assert told["traces"] == {"added": 0, "known": 0, "refused": 1}
-    (reasons,) = door.rows("SELECT reasons FROM quarantine")[0]
-    assert f"duplicate_evidence:{SUITE}/{V8}/damaged-221/1" in reasons
-    merged(door, empty)
-    assert door.one("SELECT count(*) FROM quarantine") == 1
+    told = merged(door, empty)
+    assert told["traces"] == {"added": 1, "known": 0, "refused": 0}
+    trace = f"{SUITE}/{V7}/damaged-221/1"
+    assert door.codes(trace) == ["shared_evidence"]
+    assert f"{SUITE}/{V8}/damaged-221/1" in door.ok("show", trace).out
+    assert merged(door, empty)["traces"]["known"] == 1
+    assert door.one("SELECT sum(passed) FROM traces") == 1
+    door.healthy()
 
 
 def tampered(door: Door, statement: str) -> None:

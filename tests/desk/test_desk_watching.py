@@ -184,7 +184,7 @@ def test_the_result_of_a_harbor_trial_comes_after_its_trajectory(desk: Desk) -> 
     (trial / "result.json").write_bytes(result)
     assert [one.reader for one in desk.after()] == ["harbor"]
     after = desk.door.rows("SELECT suite_id, episode_id, attempt FROM traces")
-    assert after == [(*before[0][:2], 1)]
+    assert set(after) == {(*before[0][:2], 1)}
     desk.door.healthy()
 
 

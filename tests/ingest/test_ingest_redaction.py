@@ -262,7 +262,7 @@ def test_running_again_does_not_erase_it(door: Door) -> None:
     door.take("first.jsonl", [dirty, *records[1:]])
     again = door.take("clean.jsonl", [clean])
     assert again.code == 20
-    assert "slot_filled" in again.err
+    assert "contradiction:revision" in again.err
     extra = door.take("more.jsonl", [{**clean, "attempt": None, "latency_ms": 99}])
     assert extra.code == 0, extra
     door.run("score")

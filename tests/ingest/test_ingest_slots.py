@@ -68,22 +68,48 @@ def test_attempts_are_numbered_in_file_order_around_declared_ones(door: Door) ->
     assert [reason.split(":")[0] for reason in reasons(door)] == ["slot_filled"]
 
 
-def test_other_evidence_for_a_filled_slot_is_refused(full: Door) -> None:
-    before = state(full)
+def test_other_evidence_for_a_named_slot_is_kept_beside(full: Door) -> None:
+    """Which of two records of one attempt is right nobody can tell: nothing is measured any more,
+    and nothing is lost."""
     record = shipped(V8)[0]
     record["cost_usd"] = 0.0001
+    trace = f"{SUITE}/{V8}/damaged-221/1"
     said = full.take("t.json", record)
     assert said.code == 20
-    assert f"slot_filled:{SUITE}/{V8}/damaged-221/1" in said.err
-    assert state(full) == before
+    assert f"contradiction:revision of {trace}: cost_usd is less" in said.err
+    assert full.codes(trace) == ["contradiction:revision"]
+    assert full.rows("SELECT passed, cost_usd FROM traces WHERE trace_id=?", trace) == [
+        (None, 0.055)
+    ]
+    assert full.one("SELECT count(*) FROM trace") == 18
+    assert full.run("score").code == 0
+    assert full.codes(trace) == ["contradiction:revision"]
+    assert full.wrong_rolls() == []
+    full.healthy()
 
 
-@pytest.mark.parametrize(
-    "change", [{"attempt": 7}, {"candidate_id": "cand-z"}, {"attempt": 7, "candidate_id": V7}]
-)
-def test_the_same_evidence_for_another_slot_is_refused(full: Door, change: dict[str, Any]) -> None:
-    before = state(full)
+@pytest.mark.parametrize("change", [{"candidate_id": "cand-z"}, {"attempt": 7, "candidate_id": V7}])
+def test_the_same_evidence_for_another_candidate_is_no_pass(
+    full: Door, change: dict[str, Any]
+) -> None:
+    """A binding of its own, that names the other: a failure would count, a pass counts there."""
     said = full.take("t.json", {**shipped(V8)[0], **change})
+    assert said.code == 0, said
+    trace = f"{SUITE}/{change['candidate_id']}/damaged-221/{change.get('attempt', 1)}"
+    assert full.codes(trace) == ["shared_evidence"]
+    assert f"{SUITE}/{V8}/damaged-221/1" in full.ok("show", trace).out
+    assert full.rows("SELECT passed FROM traces WHERE trace_id=?", trace) == [(None,)]
+    assert full.rows(
+        "SELECT passed FROM traces WHERE trace_id=?", f"{SUITE}/{V8}/damaged-221/1"
+    ) == [(1,)]
+    full.ok("score")
+    assert full.codes(trace) == ["shared_evidence"]
+    full.healthy()
+
+
+def test_the_same_evidence_for_another_attempt_is_refused(full: Door) -> None:
+    before = state(full)
+    said = full.take("t.json", {**shipped(V8)[0], "attempt": 7})
     assert said.code == 20, said
     assert "duplicate_evidence" in said.err
     assert f"{SUITE}/{V8}/damaged-221/1" in said.err
@@ -156,8 +182,8 @@ def test_a_dry_run_knows_what_is_in_the_store(full: Door) -> None:
     said = full.take("t.jsonl", [*shipped(V8), extra], "--dry-run")
     assert said.code == 20, said
     assert "0 added" in said.err
-    assert "9 already there" in said.err
-    assert "slot_filled" in said.err
+    assert "10 already there" in said.err
+    assert "contradiction:revision" in said.err
     assert (full.store.read_bytes(), sorted((full.root / "store").iterdir())) == before
 
 

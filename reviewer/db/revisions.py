@@ -1,0 +1,348 @@
+"""Attempts of which more is imported: what is judged, and every other record of it, kept.
+
+`trace` holds the record that is judged as the attempt, `revision` all others. Nothing is deleted or
+moved: a record that goes on takes the row and leaves the one before it here, one that contradicts
+the attempt is kept here itself. Counts, event rows and the journal follow in the same transaction.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from msgspec import structs
+
+from reviewer.db import changed, facts, index, journal, payload, proof
+from reviewer.db.codec import gate_results, mask_of
+from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
+from reviewer.gates.model import Finding, Gate, Severity, Verdict
+from reviewer.gates.revised import combined
+
+_PLACE = 4  # id, candidate, episode, attempt
+_TRACE = (
+    "gates", "passed", "critical", "infra", "cost_usd", "latency_ms", "steps", "timeouts", "events",
+    "termination", "final_state", "evidence", "sha256", "source", "record", "pack", "offset",
+    "length",
+)  # fmt: skip
+_COLUMNS = (
+    "id", "trace", "n", "stands", "whole", "why", *_TRACE, "said", "reward", "detail", "findings",
+    "at",
+)  # fmt: skip
+_INSERT = f"INSERT INTO revision ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_SHA256 = "SELECT sha256 FROM trace WHERE id=?"
+_WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
+
+
+class Revised(NamedTuple):
+    """A record that comes to an attempt that is there. `holds` says that it goes on with the one
+    that is judged, `whole` that it holds every other record of it too, `contained` that the one
+    that is judged holds it (it came from another store)."""
+
+    trace: int
+    new: NewTrace
+    holds: bool
+    whole: bool
+    why: str
+    open_state: bool = False
+    contained: bool = False
+
+
+class Kept(NamedTuple):
+    """A record of an attempt that is not the one judged, as far as judging anew asks."""
+
+    id: int
+    n: int
+    stands: str
+    settled: bool
+    raw: bytes | None
+    findings: tuple[Finding, ...]
+    open_state: bool
+    source: int
+    record: int
+
+
+def kept(connection: sqlite3.Connection, trace: int) -> list[Kept]:
+    """Every record of an attempt that is not the one judged, in order. Raises StoreError for one
+    that cannot be opened. One is settled when a record was judged since that holds it."""
+    rows = connection.execute(
+        "SELECT id, n, stands, whole, pack, offset, length, findings, final_state, source,"
+        " record FROM revision"
+        " WHERE trace=? ORDER BY n",
+        (trace,),
+    ).fetchall()
+    last = max((n for _, n, _, whole, *_ in rows if whole), default=0)
+    return [
+        Kept(
+            key,
+            n,
+            stands,
+            stands == "contained" or n < last,
+            payload.stored_record(connection, -key, pack, offset, length),
+            _findings(stated),
+            final_state is None,
+            source,
+            record,
+        )
+        for key, n, stands, _, pack, offset, length, stated, final_state, source, record in rows
+    ]
+
+
+def contradicted(connection: sqlite3.Connection, trace: int) -> bool:
+    """Whether a record stands beside the one judged that no later one was found to hold."""
+    row = connection.execute(
+        "SELECT 1 FROM revision WHERE trace=? AND stands='beside' AND n >"
+        " (SELECT coalesce(max(n), 0) FROM revision WHERE trace=? AND whole=1) LIMIT 1",
+        (trace, trace),
+    ).fetchone()
+    return row is not None
+
+
+def head(connection: sqlite3.Connection, trace: int) -> bytes | None:
+    """The record that is judged, None when it may not be stored."""
+    pack, offset, length = connection.execute(
+        "SELECT pack, offset, length FROM trace WHERE id=?", (trace,)
+    ).fetchone()
+    return payload.stored_record(connection, trace, pack, offset, length)
+
+
+def verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
+    """The stored verdict of an attempt."""
+    gates, passed, critical, infra, steps, timeouts = connection.execute(
+        "SELECT gates, passed, critical, infra, steps, timeouts FROM trace WHERE id=?", (trace,)
+    ).fetchone()
+    return _verdict(gates, passed, critical, infra, steps, timeouts, _stated(connection, trace))
+
+
+def _stated(connection: sqlite3.Connection, trace: int) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(cast(Gate, f.gate), f.code, cast(Severity, f.severity), f.seq, f.detail)
+        for f in facts.findings(connection, [trace])
+    )
+
+
+def _verdict(
+    gates: int, passed: Any, critical: Any, infra: Any, steps: int, timeouts: int, found: Any
+) -> Verdict:
+    return Verdict(
+        results=gate_results(gates),
+        findings=tuple(found),
+        passed=None if passed is None else bool(passed),
+        critical=bool(critical),
+        steps=steps,
+        timeouts=timeouts,
+        infrastructure=bool(infra),
+    )
+
+
+def put_verdict(connection: sqlite3.Connection, trace: int, one: Verdict) -> None:
+    """Write what an attempt comes to, inside the caller's transaction. The caller counts anew and
+    tells the journal."""
+    connection.execute(
+        "UPDATE trace SET gates=?, passed=?, critical=?, infra=? WHERE id=?",
+        (mask_of(one), one.passed, one.critical, one.infrastructure, trace),
+    )
+    put_findings(connection, trace, one.findings)
+
+
+def revise(
+    connection: sqlite3.Connection,
+    source: int,
+    revised: Sequence[Revised],
+    first_pack: int,
+    now: str,
+) -> None:
+    """Take these in, one after the other, inside the caller's transaction. `first_pack` is the
+    store's id of their packs' first one."""
+    if not revised:
+        return
+    (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM revision").fetchone()
+    told: list[dict[str, Any]] = []
+    for key, one in enumerate(revised, first):
+        (before,) = connection.execute(
+            "SELECT sha256 FROM trace WHERE id=?", (one.trace,)
+        ).fetchone()
+        (_goes_on if one.holds else _beside)(connection, key, source, one, first_pack, now)
+        told.append(
+            {
+                "trace": one.trace,
+                "record": "goes on" if one.holds else "earlier" if one.contained else "kept beside",
+                "why": one.why,
+                "judged": before.hex(),
+                "came": one.new.sha256.hex(),
+            }
+        )
+    traces = list(dict.fromkeys(one.trace for one in revised))
+    changed.recount(connection, changed.places(connection, traces))
+    journal.append(
+        connection,
+        {
+            "type": "traces.revised",
+            "source": source,
+            "first": first,
+            "added": len(revised),
+            "digest": proof.said_digest(connection, "revision", first, len(revised)),
+            "revised": told,
+            "batches": {
+                str(at): proof.batch_digest(connection, at, count)
+                for at, count in proof.batches_of(connection, traces).items()
+            },
+            "at": now,
+        },
+    )
+
+
+def _goes_on(
+    connection: sqlite3.Connection, key: int, source: int, one: Revised, first_pack: int, now: str
+) -> None:
+    """The record takes the row, and the one that was judged is kept here."""
+    stands = verdict(connection, one.trace)
+    row = connection.execute(_WHOLE, (one.trace,)).fetchone()
+    said = connection.execute(
+        "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (one.trace,)
+    ).fetchone()
+    listed = index.unlisted(connection, one.trace)
+    _keep(connection, key, one, "contained", row, said, stands.findings, now)
+    connection.execute("UPDATE chunk SET trace=? WHERE trace=?", (-key, one.trace))
+    columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(trace)")]
+    values = trace_row(one.trace, one.new, source, first_pack)
+    settings = ", ".join(f"{name}=?" for name in columns[_PLACE:])
+    connection.execute(f"UPDATE trace SET {settings} WHERE id=?", (*values[_PLACE:], one.trace))
+    for table in ("finding", "source_verdict"):
+        connection.execute(f"DELETE FROM {table} WHERE trace=?", (one.trace,))
+    word = _word(one.new.verdict, said)
+    write_parts(connection, [(one.trace, one.new._replace(verdict=word))])
+    still = not one.whole and contradicted(connection, one.trace)
+    own = _of_new(one.new)
+    if said is not None and said[0] == 0 and own.passed is True:
+        own = _failed(own)
+    put_verdict(
+        connection,
+        one.trace,
+        combined(
+            own,
+            stands.findings,
+            stands.findings if still else (),
+            contradicted=still,
+            open_state=one.open_state,
+        ),
+    )
+    if listed:
+        index.listed(connection, one.trace)
+
+
+def _beside(
+    connection: sqlite3.Connection, key: int, source: int, one: Revised, first_pack: int, now: str
+) -> None:
+    """What is judged stays; the record is kept here, and both count."""
+    new = one.new
+    row = trace_row(one.trace, new, source, first_pack)[_PLACE:]
+    name = "contained" if one.contained else "beside"
+    _keep(connection, key, one, name, row[: len(_TRACE)], new.verdict, new.findings, now)
+    connection.executemany(
+        "INSERT INTO chunk VALUES (?, ?, ?, ?, ?)",
+        [(-key, n, *chunk) for n, chunk in enumerate(new.chunks)],
+    )
+    stands = verdict(connection, one.trace)
+    if new.verdict is not None and new.verdict[0] is False and new.passed is False:
+        stands = _failed(stands)
+    beside = () if one.contained else new.findings
+    put_verdict(
+        connection,
+        one.trace,
+        combined(
+            stands,
+            new.findings if one.contained else (),
+            beside,
+            contradicted=not one.contained,
+            open_state=new.final_state is None,
+            why=one.why,
+        ),
+    )
+
+
+def _keep(
+    connection: sqlite3.Connection,
+    key: int,
+    one: Revised,
+    stands: str,
+    row: Sequence[Any],
+    said: Sequence[Any] | None,
+    found: Iterable[Finding],
+    now: str,
+) -> None:
+    (n,) = connection.execute(
+        "SELECT count(*) + 1 FROM revision WHERE trace=?", (one.trace,)
+    ).fetchone()
+    whole = int(one.holds and one.whole)
+    connection.execute(
+        _INSERT,
+        (key, one.trace, n, stands, whole, one.why, *row, *(said or (None, None, None)),
+         json.dumps([list(finding) for finding in found]), now),
+    )  # fmt: skip
+
+
+def _findings(stated: str) -> tuple[Finding, ...]:
+    return tuple(Finding(*one) for one in json.loads(stated))
+
+
+def _of_new(new: NewTrace) -> Verdict:
+    return _verdict(
+        new.gates, new.passed, new.critical, new.infra, new.steps, new.timeouts, new.findings
+    )
+
+
+def _failed(one: Verdict) -> Verdict:
+    """The verdict of a probe of which a record says that it failed."""
+    return structs.replace(one, passed=False, infrastructure=False)
+
+
+def _word(
+    new: tuple[bool | None, float | None, str] | None, said: Sequence[Any] | None
+) -> tuple[bool | None, float | None, str] | None:
+    """What the source says of an attempt that goes on: a word once said is not lost, and a failure
+    is not lifted."""
+    if said is None or (said[0] is None and said[1] is None):
+        return new
+    if new is None or new[0] is None or (said[0] == 0 and new[0]):
+        was = None if said[0] is None else bool(said[0])
+        return was, said[1], said[2] if new is None else new[2]
+    return new
+
+
+def known_in(
+    connection: sqlite3.Connection, evidences: Iterable[int]
+) -> Mapping[int, list[tuple[int, int, int]]]:
+    """Evidence that is among the revisions → the slots (candidate, episode, attempt) of those."""
+    found: dict[int, list[tuple[int, int, int]]] = {}
+    for evidence, *slot in connection.execute(
+        "SELECT r.evidence, t.candidate, t.episode, t.attempt FROM revision r"
+        " JOIN trace t ON t.id = r.trace WHERE r.evidence IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(evidences)),),
+    ).fetchall():
+        found.setdefault(evidence, []).append((slot[0], slot[1], slot[2]))
+    return found
+
+
+def of_candidate(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, int, int]]:
+    """(trace, id, evidence) of every record of a candidate's attempts that is not the one judged,
+    in the order in which they came."""
+    return connection.execute(
+        "SELECT r.trace, r.id, r.evidence FROM revision r JOIN trace t ON t.id = r.trace"
+        " WHERE t.candidate=? ORDER BY r.id",
+        (candidate,),
+    ).fetchall()
+
+
+def row_of(
+    connection: sqlite3.Connection, key: int
+) -> tuple[facts.TraceRow, tuple[Finding, ...], int]:
+    """One such record as the row of a trace would have it, its findings, and its evidence. Its
+    chunks are under the negative of its id, which the row has."""
+    values = connection.execute(
+        "SELECT t.candidate, t.episode, t.attempt, r.gates, r.passed, r.critical, r.infra,"
+        " r.cost_usd, r.latency_ms, r.steps, r.timeouts, r.events, r.termination, r.final_state,"
+        " r.sha256, r.source, r.record, r.pack, r.offset, r.length, r.findings, r.evidence"
+        " FROM revision r JOIN trace t ON t.id = r.trace WHERE r.id=?",
+        (key,),
+    ).fetchone()
+    return facts.TraceRow(-key, *values[:20]), _findings(values[20]), int(values[21])
