@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewer.ingest.draft import words
 from reviewer.ingest.foreign_json import NotJson, parse
@@ -25,9 +25,17 @@ MOST_QUESTIONS = 100_000
 class Common:
     """`same` is what is to be told of an answer that all rows share, else empty."""
 
-    def __init__(self, same: str, task_ids: dict[str, str]) -> None:
+    def __init__(self, same: str, beside: "Beside") -> None:
         self.same = same
-        self._task_ids = task_ids
+        self._task_ids, self._gold = beside
+
+    def gold(self, row: dict[str, Any], task_id: str) -> tuple[str, str]:
+        """(the true answer, where it stands), both empty when it is not known: to be compared
+        with, never to be kept. GAIA hides those of its test part behind a question mark."""
+        beside = self._gold.get(task_id, ""), "metadata.jsonl"
+        own = row.get("true_answer")
+        stated = (as_text(own).strip() if own is not None else ""), "true_answer"
+        return next((one for one in (beside, stated) if one[0] not in ("", "?")), ("", ""))
 
     def task_of(self, question: str) -> tuple[str, str]:
         """(the task's id out of the metadata, or empty; an id made of the question)."""
@@ -53,20 +61,28 @@ def common_of(source: Source) -> Common:
         rows += 1
         same = same and answer == first
         asked.add(hash(as_text(row.get("task_id") or row.get("question"))))
-    task_ids = _task_ids(source)
+    beside = _beside(source)
     if len(asked) < FEW or not same:
-        return Common("", task_ids)
+        return Common("", beside)
     if not first:
-        return Common(f"all {rows} rows are without an answer", task_ids)
+        return Common(f"all {rows} rows are without an answer", beside)
     if _FAILED.search(first):
         told = f"all {rows} rows have the same error text as their answer: the harness failed"
-        return Common(told, task_ids)
-    return Common(f"all {rows} rows have the same answer", task_ids)
+        return Common(told, beside)
+    return Common(f"all {rows} rows have the same answer", beside)
 
 
-def _task_ids(source: Source) -> dict[str, str]:
-    """Task ids by question, and nothing else of the metadata: it holds the answers."""
+class Beside(NamedTuple):
+    """Of the metadata beside the rows: task ids by question, true answers by task."""
+
+    task_ids: dict[str, str]
+    gold: dict[str, str]
+
+
+def _beside(source: Source) -> Beside:
+    """Task ids and true answers out of the metadata; nothing of the answers may be kept."""
     found: dict[str, str] = {}
+    gold: dict[str, str] = {}
     for path in source.companions:
         try:
             with opened(path) as handle:
@@ -76,9 +92,10 @@ def _task_ids(source: Source) -> dict[str, str]:
                         question, own = row.get("Question"), row.get("task_id")
                         if isinstance(question, str) and isinstance(own, str):
                             found[_plain(question)] = own
+                            gold[own] = as_text(row.get("Final answer") or "").strip()
         except (OSError, Unreadable, NotJson):
             source.notes.add(f"{path.name} beside it could not be read")
-    return found
+    return Beside(found, gold)
 
 
 def _plain(question: str) -> str:

@@ -1,6 +1,7 @@
 """GAIA runs: submissions, and the row files of smolagents' harnesses; a row is an attempt.
 
-Rows are not scored here: a verdict that stands in the row is taken, a true answer never is.
+A verdict that stands in the row is taken. Where there is none, the answer is compared with the true
+one by GAIA's own rule, where that stands beside the rows or in them; a true answer is never kept.
 """
 
 import re
@@ -12,6 +13,7 @@ from reviewer.ingest.draft import Draft, amount, elapsed_ms, measured, tokens
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._gaia_rows import ANSWERS, Common, as_text, common_of, first_text
+from reviewer.ingest.readers._gaia_score import right
 from reviewer.ingest.readers._places import slug
 from reviewer.ingest.readers._smolagents import add_steps, asks, steps_of
 from reviewer.ingest.source import Source
@@ -73,16 +75,18 @@ class GaiaReader:
         _conversation(draft, row, question)
         answer = None if row[key] is None else as_text(row[key])
         exception = _exception(draft, row, answer)
+        episode = _episode(draft, row, question, common)
+        gold = common.gold(row, episode) if _suite(row) == "gaia" else ("", "")
         draft.source["row"] = {name: row[name] for name in _KEPT if row.get(name) is not None}
         return draft.foreign(
-            episode_id=_episode(draft, row, question, common),
+            episode_id=episode,
             candidate_id=source.candidate or self._candidate(source, draft, row),
             final_message=answer,
             latency_ms=_latency(draft, row),
             termination=_termination(draft, row, answer, exception),
             started_at=draft.at(row.get("start_time")),
             usage=_usage(draft, row),
-            verdict=_verdict(draft, row, exception),
+            verdict=_verdict(draft, row, answer, gold, exception),
             title=question[:80],
             user_request=question,
             suite=_suite(row),
@@ -150,12 +154,25 @@ def _termination(
     return None
 
 
-def _verdict(draft: Draft, row: dict[str, Any], exception: str | None) -> SourceVerdict | None:
+def _verdict(
+    draft: Draft,
+    row: dict[str, Any],
+    answer: str | None,
+    gold: tuple[str, str],
+    exception: str | None,
+) -> SourceVerdict | None:
     correct, near = row.get("is_correct"), row.get("is_near_correct")
+    compared = right(answer, gold[0]) if gold[0] else None
     if isinstance(correct, bool):
+        if compared is not None and compared != correct:
+            draft.note(f"the row's verdict is not what comparing with {gold[1]} gives: it was kept")
         detail = {"is_near_correct": near} if isinstance(near, bool) else {}
         return SourceVerdict(passed=correct, exception=exception, detail=detail)
-    draft.note("no verdict in the file: answers are not compared here")
+    if compared is not None:
+        draft.note(f"no verdict in the row: its answer was compared with {gold[1]}")
+        by = {"compared_with": gold[1]}
+        return SourceVerdict(passed=compared, exception=exception, detail=by)
+    draft.note("no verdict in the file, and no true answer beside it: not measured")
     return SourceVerdict(exception=exception) if exception else None
 
 

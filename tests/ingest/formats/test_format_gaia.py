@@ -73,8 +73,8 @@ def test_steps_are_read_in_every_way_smolagents_keeps_them(door: Door) -> None:
         "SELECT candidate_id, count(*), count(passed) FROM traces GROUP BY 1 ORDER BY 1"
     )
     assert rows == [
-        ("smolagents code scripted-1", 4, 0),
-        ("smolagents tool-calling scripted-1", 4, 0),
+        ("smolagents code scripted-1", 4, 4),  # their answers are the true ones of their rows
+        ("smolagents tool-calling scripted-1", 4, 4),
     ]
     found = [
         json.loads(one.raw) for one in GaiaReader().traces(Source(ROWS)) if isinstance(one, Foreign)
@@ -125,7 +125,8 @@ def test_steps_written_as_python_prints_them(tmp_path: Path) -> None:
     assert record["latency_ms"] == 90_000
     assert record["candidate_id"] == "smolagents o1"
     assert record["source"]["row"]["task"] == "2"
-    assert found.verdict is None
+    assert found.verdict is not None
+    assert found.verdict.passed is False  # "5 kg" is not the true answer
 
 
 def test_text_calls_are_read_and_clocks_of_two_kinds_are_not_subtracted(tmp_path: Path) -> None:
@@ -180,6 +181,38 @@ def test_errors_and_limits(
     assert record.get("termination") == termination
 
 
+@pytest.mark.parametrize(("answer", "gold", "passed"), [
+    ("17", "17", True), ("$17", "17", True), ("17.0", "17", True), ("1,700 %", "1700", True),
+    ("17 kg", "17", False), ("seventeen", "17", False), (None, "17", False), ("", "17", False),
+    ("Saint Petersburg", "saintpetersburg", True), ("St. Petersburg!", "st petersburg", True),
+    ("a, b", "a,b", True), ("a; b", "a,b", True), ("b, a", "a, b", False), ("a", "a, b", False),
+    ("1, $2", "1; 2", True), ("a., b", "a, b", False), ("none", "None", True),
+])  # fmt: skip
+@pytest.mark.parametrize("where", ["metadata", "row"])
+def test_an_answer_is_compared_with_the_true_one_as_gaia_does(
+    tmp_path: Path, where: str, answer: str | None, gold: str, passed: bool
+) -> None:
+    row = {"task_id": "t-1", "model_answer": answer}
+    if where == "metadata":
+        metadata = {"task_id": "t-1", "Question": "Q", "Level": 1, "Final answer": gold}
+        (tmp_path / "metadata.jsonl").write_text(json.dumps(metadata) + "\n")
+    else:
+        row["true_answer"] = gold
+    record, found = one(tmp_path, row)
+    assert found.verdict is not None
+    assert found.verdict.passed is passed
+    assert "true_answer" not in json.dumps(record["source"].get("row", {}))
+
+
+@pytest.mark.parametrize("gold", ["", "?", None])
+def test_a_hidden_true_answer_is_compared_with_nothing(tmp_path: Path, gold: str | None) -> None:
+    metadata = {"task_id": "t-1", "Question": "Q", "Level": 1, "Final answer": gold}
+    (tmp_path / "metadata.jsonl").write_text(json.dumps(metadata) + "\n")
+    _, found = one(tmp_path, {"task_id": "t-1", "model_answer": "?", "true_answer": gold})
+    assert found.verdict is None
+    assert any("not measured" in note for note in found.notes)
+
+
 def test_a_verdict_in_the_row_is_taken_and_true_answers_are_not(door: Door, tmp_path: Path) -> None:
     scored = {**OLD, "task_id": "t-9", "is_correct": True, "is_near_correct": True,
               "agent_error": "late", "token_counts": {"input": 0, "output": 0}}  # fmt: skip
@@ -216,9 +249,9 @@ def test_rows_that_all_fail_alike_are_told(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     source = Source(path)
     found = list(GaiaReader().traces(source))
-    assert [bool(one.verdict) for one in found if isinstance(one, Foreign)] == [
-        True, True, False, True,
-    ]  # fmt: skip
+    said = [one.verdict for one in found if isinstance(one, Foreign)]
+    assert [bool(one and one.exception) for one in said] == [True, True, False, True]
+    assert [one and one.passed for one in said] == [False] * 4
     assert source.notes == set()
 
 
