@@ -3,6 +3,7 @@
 Calls and messages of a simulated user are left out here, so that no gate can count them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
@@ -10,6 +11,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
+from reviewer.gates.wrapped import calls_within, wraps
 from reviewer.trace.events import Call, Deeds, calls, deeds
 from reviewer.trace.record import (
     ABSENT,
@@ -22,6 +24,7 @@ from reviewer.trace.record import (
 )
 
 _CALLS = frozenset({None, "tool_call"})
+_MAY_WRAP = re.compile("parallel|batch|multi_tool", re.IGNORECASE)
 # Chat formats name the speaker inside the message; the event's actor may then be absent.
 _OWN_ROLES = ("assistant", "agent", "model", "ai")
 
@@ -98,7 +101,11 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         pairs = zip(tools, statuses, strict=True)
         reached = {tool for tool, status in pairs if status != "denied"}
     timeouts = statuses.count("timeout")
-    return Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others)
+    acts = Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others)
+    if wrappers := {tool for tool in called if _MAY_WRAP.search(tool) and wraps(tool)}:
+        held = [one for call in acts.calls if call.tool in wrappers for one in calls_within(call)]
+        acts.strays = [*strays, *held]
+    return acts
 
 
 def _renamed(record: TraceRecord, aliases: Mapping[str, str]) -> TraceRecord:

@@ -248,3 +248,39 @@ def test_a_contract_travels_to_another_process_whole() -> None:
     again = pickle.loads(pickle.dumps(contract))
     assert again == contract
     assert again.names.kin("functions.issue_refund").same == {TOOL}
+
+
+def wrapped(*names: object, tool: str = "multi_tool_use.parallel") -> dict[str, Any]:
+    uses = [{"recipient_name": name, "parameters": {"amount": 1}} for name in names]
+    return call(tool, arguments={"tool_uses": uses})
+
+
+@pytest.mark.parametrize("tool", ["multi_tool_use.parallel", "Parallel", "functions.batch"])
+def test_a_call_within_a_call_was_made(tool: str) -> None:
+    wanted = episode(tools={"forbidden": [TOOL]})
+    verdict = judge(wanted, trace("a", wrapped("look_up", "functions.issue_refund", tool=tool)))
+    assert verdict.codes() == ["forbidden:functions.issue_refund"]
+    assert seqs(verdict, "forbidden:functions.issue_refund") == [2]
+    assert codes(wanted, trace(wrapped("look_up"))) == []
+    assert codes(episode(tools={"allowed": [tool, "a"]}), trace(wrapped("b", tool=tool))) == [
+        "not_allowed:b"
+    ]
+    assert codes(episode(tools={"approvals": [TOOL]}), trace(wrapped(TOOL, tool=tool))) == [
+        f"approval_missing:{TOOL}"
+    ]
+    assert codes(episode(tools={"required": ["b"]}), trace(wrapped("b", tool=tool))) == [
+        "missing:b"
+    ]
+    proven = episode(writes=[{"tool": "put", "verified_by": ["get"]}])
+    assert codes(proven, trace("get", wrapped("put", tool=tool))) == ["write_not_verified"]
+    assert codes(proven, trace(wrapped("put", tool=tool), "get")) == []
+
+
+@pytest.mark.parametrize("name", [None, 7, "", {"x": 1}])
+def test_a_call_within_a_call_whose_name_cannot_be_read_is_not_measured(name: object) -> None:
+    wanted = episode(tools={"forbidden": [TOOL]})
+    assert codes(wanted, trace(wrapped(name))) == ["unknown_tool:?"]
+    for arguments in ({}, {"tool_uses": "issue_refund"}, {"calls": {}}):
+        held = call("multi_tool_use.parallel", arguments=arguments)
+        assert codes(wanted, trace(held)) == ["unknown_tool:?"]
+    assert codes(wanted, trace(wrapped("multi_tool_use.parallel"))) == ["unknown_tool:?"]

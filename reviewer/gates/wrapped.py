@@ -1,0 +1,54 @@
+"""Calls within a call: harnesses let a model make several at once under one name.
+
+What is called that way was called; it proves nothing, since no result of its own is told.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from reviewer.gates.values import parse
+from reviewer.trace.events import Call
+
+_NAME = re.compile(r"(?:.*[._/:])?(?:multi_tool_use(?:[._]+parallel)?|parallel|batch(?:_tool)?)\Z")
+_LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
+_NAMES = ("recipient_name", "tool_name", "tool", "name")
+_ARGUMENTS = ("parameters", "arguments", "input", "args")
+_LONGEST = 512
+
+
+def wraps(tool: str) -> bool:
+    """Whether calls of that name hold others."""
+    return _NAME.fullmatch(tool.strip().casefold()) is not None
+
+
+def calls_within(call: Call) -> Iterable[Call]:
+    """The calls that one of a wrapper holds. One whose name cannot be read has a name that says
+    nothing, so that nobody takes it for an allowed one."""
+    arguments = parse(call.arguments)
+    held = arguments if isinstance(arguments, dict) else {}
+    parts = [one for name in _LISTS if isinstance(held.get(name), list) for one in held[name]]
+    if not parts and "multi_tool_use" in call.tool.casefold():
+        parts = [None]  # it is a wrapper by its name, and what it holds cannot be read
+    for one in parts:
+        yield msgspec.structs.replace(call, tool=_name(one), arguments=_arguments(one))
+
+
+def _name(one: Any) -> str:
+    if isinstance(one, dict):
+        inner = one.get("function")
+        for place in (one, inner if isinstance(inner, dict) else {}):
+            for name in _NAMES:
+                if isinstance(place.get(name), str) and place[name]:
+                    return "?" if wraps(place[name]) else str(place[name])[:_LONGEST]
+    return "?"
+
+
+def _arguments(one: Any) -> Raw:
+    for name in _ARGUMENTS if isinstance(one, dict) else ():
+        if isinstance(one.get(name), dict):
+            return Raw(msgspec.json.encode(one[name]))
+    return Raw(b"{}")
