@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from reviewer.desk.glass_shown import broken_glass, journal_losses
 from reviewer.desk.ledger import ledger
 from reviewer.desk.lineage import met_suites
 from reviewer.gates.model import GATES
+from reviewer.gates.revised import SHARED
 from reviewer.measure.latency import latency_quantile
 from reviewer.release.evidence import (
     Cause,
@@ -75,6 +76,9 @@ def evidence(
         latencies_ms=tuple(known),
         latency_unknown=latency_unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
+        records=_records(
+            connection, f"{suite.suite_id}/{candidate_id}", stored.id, {one.code for one in codes}
+        ),
         unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
@@ -175,6 +179,35 @@ def probe_suite(
         suite,
         episodes=tuple(Episode(episode_id=each.episode_id, title=each.title) for each in episodes),
         policy=Policy(attempts=max(most, 1)),
+    )
+
+
+def _records(
+    connection: sqlite3.Connection,
+    prefix: str,
+    candidate: int,
+    unknown: Collection[str],
+) -> tuple[dict[str, Any], ...]:
+    """Every record of an attempt that is not the one judged, then what is another candidate's."""
+    found = [
+        (episode, attempt, "contained" if stands == "contained" else "kept beside", why)
+        for episode, attempt, stands, why in connection.execute(
+            "SELECT e.episode_id, t.attempt, r.stands, r.why FROM revision r"
+            " JOIN trace t ON t.id = r.trace JOIN episode e ON e.id = t.episode"
+            " WHERE t.candidate=? ORDER BY e.position, t.attempt, r.n",
+            (candidate,),
+        ).fetchall()
+    ]
+    if SHARED in unknown:
+        found += connection.execute(
+            "SELECT e.episode_id, t.attempt, f.code, f.detail FROM trace t"
+            " JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
+            " WHERE t.candidate=? AND f.code=? ORDER BY e.position, t.attempt",
+            (candidate, SHARED),
+        ).fetchall()
+    return tuple(
+        {"trace_id": f"{prefix}/{episode}/{attempt}", "what": what, "why": why}
+        for episode, attempt, what, why in found
     )
 
 

@@ -213,6 +213,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     journal_losses: tuple[JournalLost, ...] = ()
     notes: tuple[dict[str, Any], ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
+    records: tuple[dict[str, Any], ...] = ()
+    """Attempts of which there are several records, or whose record is another candidate's too."""
     split: tuple[dict[str, Any], ...] = ()
     """Looks for these episodes in data the candidate may have learned from, oldest first."""
 

@@ -52,6 +52,7 @@ def outline(report: dict[str, Any]) -> list[Block]:
         _review(report),
         _diagnostics(report),
         _failures(report),
+        _records(report),
         _notes(report),
         Block("Public probes, never certifying", items=_probes(report)),
         Block("Not measured", items=report["not_measured"]),
@@ -204,6 +205,18 @@ def _lineage(report: dict[str, Any]) -> Block:
         "Other suites this candidate met",
         head=["suite", "digest", "there", "reason"],
         rows=[[Name(suite), Name(digest), there, why] for suite, digest, there, why in rows],
+    )
+
+
+def _records(report: dict[str, Any]) -> Block:
+    """Attempts of which there are several records, or whose record is another's too."""
+    return Block(
+        "Records of one attempt, and of several candidates",
+        head=["trace", "what", "why"],
+        rows=[
+            [Name(one["trace_id"]), one["what"], Name(one["why"])]
+            for one in report.get("records", ())
+        ],
     )
 
 

@@ -87,6 +87,8 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "break_glass": broken_glass_section(evidence.break_glass),
         **journal_losses_section(evidence.journal_losses),
         "split_integrity": split_section(evidence.split),
+        # Only where there are any: reports made before there were revisions have none.
+        **({"records": [dict(one) for one in evidence.records]} if evidence.records else {}),
         "notes": [dict(note) for note in evidence.notes],
         "probes": [dict(probe) for probe in evidence.probes],
         "episodes": episodes_section(shown),

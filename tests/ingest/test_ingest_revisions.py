@@ -127,6 +127,11 @@ def test_a_record_that_changes_an_event_is_kept_beside(door: Door, forward: bool
     assert door.rows("SELECT n, stands FROM revisions") == [(1, "beside")]
     shown = door.ok("show", ATTACK).out
     assert "revision 1" in shown
+    code, report = recommended(door)
+    assert (code, report["recommendation"]) == (10, "block")
+    [told] = report["records"]
+    assert (told["trace_id"], told["what"]) == (ATTACK, "kept beside")
+    assert told["why"] in (door.root / "out" / "report.md").read_text()
     door.healthy()
 
 
@@ -350,3 +355,17 @@ def test_what_newer_code_finds_is_kept_beside_what_was_found(
     [entry] = [one for one in entries if one["type"] == "codes.changed"]
     assert (entry["before"], entry["after"]) == (["0.1.0"], "9.9.9")
     full.healthy()
+
+
+def test_a_report_names_whose_the_evidence_is(full: Door) -> None:
+    full.ok("import", full.file("t.json", {**shipped(V8)[0], "candidate_id": "cand-z"}))
+    _, report = recommended(full, "cand-z")
+    assert report["records"] == [
+        {
+            "trace_id": f"{SUITE}/cand-z/damaged-221/1",
+            "what": "shared_evidence",
+            "why": f"the same record is evidence of {SUITE}/{V8}/damaged-221/1: "
+            "a pass counts there alone",
+        }
+    ]
+    assert any("shared_evidence" in reason for reason in report["reasons"])
