@@ -251,6 +251,25 @@ def gone_files(
     return found
 
 
+def handed_on(workspace: Workspace, connection: sqlite3.Connection) -> set[str]:
+    """The payloads of decisions that wait for a signature in files that this store has no row of,
+    signed where its journal stands now."""
+    from reviewer.desk.decision_book import envelope_files, read_envelope
+    from reviewer.desk.trust import signers_of
+
+    listed, trusted = files_of(connection), signers_of(workspace)
+    found, head = set(), journal.head(connection)
+    for path in envelope_files(workspace.decisions):
+        if path.name in listed:
+            continue
+        data = read_envelope(path)
+        bound = _bound(data)
+        here = bound is not None and (bound.seq, bound.head) == (head.seq, head.hash.hex())
+        if bound is not None and here and _waits(path, data, trusted):
+            found.add(bound.digest)
+    return found
+
+
 def lost(connection: sqlite3.Connection) -> set[str]:
     """The payloads that somebody stated to stand on journal that is lost."""
     return {one for row in beside.losses(connection) for one in json.loads(row.decisions)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from doors import SUITE, Door
-from people import key_file
+from people import People, key_file
 from test_cli_rollback import KEY, failing, put_back, report, sign, verify
 
 
@@ -153,6 +153,26 @@ def test_a_linked_witness_is_refused(witnessed: Door, tmp_path: Path) -> None:
     witness(witnessed).symlink_to(tmp_path / "aside")
     assert witnessed.run("doctor").code == 20
     assert report(witnessed).code == 20
+
+
+def test_two_people_on_copies_of_one_store_share_a_witness(door: Door, tmp_path: Path) -> None:
+    """What the first one signed comes to the second with its file and its line, and goes back."""
+    people = People(door)
+    people.door.ok("witness")
+    colleague = people.copied(tmp_path / "colleague")
+    assert colleague.sign("alice").code == 30
+    people.decisions.mkdir(exist_ok=True)
+    shutil.copy(witness(colleague.door), witness(people.door))
+    assert people.door.run("doctor").code == 20, "a line without its file is a loss"
+    shutil.copy(colleague.file(1), people.decisions)
+    assert people.door.run("doctor").code == 0
+    assert people.add("bob").code == 0
+    people.door.healthy()
+    assert people.verify(people.decisions, "--witness", witness(people.door)).code == 0
+    assert witness(people.door).read_bytes() == witness(colleague.door).read_bytes()
+    shutil.copy(people.file(1), colleague.file(1))
+    colleague.door.ok("decisions", "take", colleague.file(1))
+    colleague.door.healthy()
 
 
 def test_lines_of_two_branches_merge_in_any_order(witnessed: Door) -> None:
