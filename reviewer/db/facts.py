@@ -3,6 +3,7 @@ and fetched whole: an open read transaction would hide what others write."""
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -363,14 +364,26 @@ def said_elsewhere(connection: sqlite3.Connection, candidate: int) -> list[SaidR
     ).fetchone()
     if some is None:
         return []
-    rows = connection.execute(
-        "SELECT o.reader, v.passed, v.reward, t.infra = 1 AND t.passed IS NULL, count(*)"
-        " FROM trace t JOIN source o ON o.id = t.source"
-        f" LEFT JOIN source_verdict v ON v.trace = t.id WHERE {_scanned(connection, candidate)}"
-        " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
-        (candidate,),
+    readers = dict(connection.execute("SELECT id, reader FROM source").fetchall())
+    # Counted here: SQLite would sort every row of a large probe to group them.
+    alike = Counter(
+        connection.execute(
+            "SELECT t.source, v.passed, v.reward, t.infra = 1 AND t.passed IS NULL FROM trace t"
+            " LEFT JOIN source_verdict v ON v.trace = t.id"
+            f" WHERE {_scanned(connection, candidate)}",
+            (candidate,),
+        )
     )
-    return [SaidRow(*row) for row in rows.fetchall()]
+    found = [
+        SaidRow(readers[source], passed, reward, lost, count)
+        for (source, passed, reward, lost), count in alike.items()
+    ]
+    return sorted(found, key=_in_order)
+
+
+def _in_order(row: SaidRow) -> tuple[object, ...]:
+    unsaid = row.passed is None, row.reward is None
+    return row.reader, *unsaid, row.passed or 0, row.reward or 0.0, row.lost
 
 
 def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
