@@ -64,6 +64,8 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     if run is not None and run.attempt is not None:
         attempt = run.attempt + 1 - heading.first_attempt
     asked = request(draft)
+    # Spans come late and traces are exported again: the trace it began with is what it is.
+    draft.identity = f"trace:{tree.all[0].trace}" if tree.all[0].trace else ""
     return draft.foreign(
         episode_id=run.episode if run is not None else _conversation(tree) or tree.all[0].trace,
         candidate_id=candidate or heading.otherwise,
