@@ -346,7 +346,7 @@ class _Known:
     def _indexed(self) -> dict[str, list[tuple[str | None, Any]]]:
         found: dict[str, list[tuple[str | None, Any]]] = {}
         for event in self._draft.events:
-            own = event.get("call_id")
+            own = _REPEATED_ID.sub("", event.get("call_id") or "") or None
             if event["kind"] == "tool_call":
                 found.setdefault(event["tool"], []).append((own, event["arguments"]))
             elif event["kind"] == "tool_result" and own:
@@ -359,6 +359,8 @@ class _Known:
 _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
 _HOLD = frozenset((dict, list, Repeated))
 _TELLING = frozenset((*NAMES, *ARGUMENTS, *_SEEN, *_KINDS, "function"))
+_REPEATED_ID = re.compile(r"~\d+\Z")
+"""What a draft adds to an id that the source has twice."""
 _NAMES = tuple(sorted(NAMES))
 _ARGUMENTS = tuple(sorted(ARGUMENTS))
 

@@ -25,7 +25,25 @@ SPANS = [
     ("langfuse", "langfuse/openai-agents-2025-09-30.trace.json"),
     ("langfuse", "langfuse/pydantic-ai-tools-2025-12-04.trace.json"),
 ]
-SAMPLES = [*SPANS]
+HARNESSES = [
+    ("tau2-bench", "tau2/airline_4_tasks.json"),
+    ("swe-agent", "swe_agent/function_calling_simple.traj"),
+    ("swe-agent", "swe_agent/test-repo-1c2844.traj"),
+    ("atif", "atif/hello-world.trajectory.json"),
+]
+SAMPLES = [*SPANS, *HARNESSES]
+READ_WHOLE = [
+    *SAMPLES,
+    ("mini-swe-agent", "mini_swe_agent/local.traj.json"),
+    ("mini-swe-agent", "mini_swe_agent/github_issue.traj.json"),
+    ("tau2-bench", "tau2/telecom_user_tools.json"),
+    ("swe-agent", "swe_agent/pydicom__pydicom-1458.traj"),
+    ("openhands", "openhands/eval_output.jsonl"),
+    ("openhands", "openhands/resolver_output.jsonl"),
+    ("gaia", "smolagents/rows.jsonl"),
+    *(("inspect", f"inspect/{name}.eval") for name in ("desk", "edited", "killed", "intercode")),
+    ("inspect", "inspect/v0.3.135_pool.eval"),
+]
 MOST = 30
 """Changes that are tried of one file, drawn with a seed."""
 
@@ -58,6 +76,10 @@ def fewer(reader: str, path: Path, folder: Path, document: Any, most: int = MOST
     assert found, "no call was found in the file"
     tried = [(found, how, name) for name in names for how in HOW]
     single = [([p], how, name) for p in found for name in at(document, p) for how in HOW]
+    for place in found:
+        last = max((n for n, step in enumerate(place) if isinstance(step, str)), default=None)
+        if last is not None:
+            single += [([place[:last]], how, place[last]) for how in ("renamed", "nested")]
     random.Random(7).shuffle(single)
     lost = []
     for some, how, name in (*tried, *single[:most]):
@@ -71,7 +93,7 @@ def fewer(reader: str, path: Path, folder: Path, document: Any, most: int = MOST
     return lost
 
 
-@pytest.mark.parametrize(("reader", "name"), SAMPLES)
+@pytest.mark.parametrize(("reader", "name"), READ_WHOLE)
 def test_a_real_file_is_read_whole(reader: str, name: str) -> None:
     found = read(reader, DATA / name)
     assert (found.unread, found.refused) == (0, 0)

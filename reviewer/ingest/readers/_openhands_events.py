@@ -5,6 +5,7 @@ from typing import Any
 from reviewer.ingest.draft import Draft, Status, elapsed_ms, words
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.readers._openhands_spent import Ledger
+from reviewer.trace.strictjson import Repeated
 
 _SILENT = frozenset(
     {
@@ -60,6 +61,8 @@ class Story:
     def take(self, event: dict[str, Any]) -> None:
         """One event of the file; resolver files nest nothing."""
         self.clocked(event.get("timestamp"))
+        if isinstance(event, Repeated) or not isinstance(event.get("args", {}), dict):
+            self.draft.unread("history.event", len(self.draft.events) + 1)
         if isinstance(event.get("action"), str):
             inner = event["args"] if isinstance(event.get("args"), dict) else event
             self._action(event["action"], event, inner)
@@ -68,6 +71,7 @@ class Story:
             self._observation(event["observation"], event, inner)
         else:
             self.draft.note("parts of the history are no events: left out")
+            self.draft.unread("history.event")
 
     def _action(self, kind: str, event: dict[str, Any], args: dict[str, Any]) -> None:
         at = event.get("timestamp")

@@ -16,6 +16,7 @@ def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:
     turns = [turn for turn in history if isinstance(turn, dict)]
     if len(turns) < len(history):
         draft.note("parts of the history are no messages: left out")
+        draft.unread("history", 1)
     if any(turn.get("is_demo") for turn in turns):
         draft.note("a demonstration before the task was left out")
         turns = [turn for turn in turns if not turn.get("is_demo")]
@@ -48,7 +49,10 @@ def _steps(draft: Draft, steps: list[Any], replies: list[dict[str, Any]], cut: b
     for number, step in enumerate(steps, 1):
         if not isinstance(step, dict):
             draft.note("parts of the trajectory are no steps: left out")
+            draft.unread(f"trajectory[{number - 1}]")
             continue
+        if not isinstance(step.get("action"), str):
+            draft.unread(f"trajectory[{number - 1}].action")
         reply: dict[str, Any] = {}
         if place < len(replies) and _answers(replies[place], step):
             reply, place = replies[place], place + 1
@@ -92,6 +96,8 @@ def _call(draft: Draft, action: str, structured: Any) -> Any:
     """The call as the model made it (1.x), else the command line under its first word."""
     calls = [call for call in structured or () if isinstance(call, dict)] if structured else []
     named = [call for call in calls if isinstance(call.get("function"), dict)]
+    if structured and not (isinstance(structured, list) and len(named) == len(structured) == 1):
+        draft.unread(f"calls[{draft.calls()}].tool_calls", len(draft.events) + 1)
     for call in named[:1]:
         function = call["function"]
         draft.call(function.get("name"), function.get("arguments"), call.get("id"))
@@ -111,6 +117,8 @@ def _history(draft: Draft, turns: list[dict[str, Any]]) -> None:
         if role == "assistant":
             action = turn.get("action")
             text = action.strip() if isinstance(action, str) else ""
+            if action is not None and not isinstance(action, str):
+                draft.unread("history.action")
             said = turn.get("thought") or content
             if said:
                 draft.message("agent", said)

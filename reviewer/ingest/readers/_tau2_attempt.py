@@ -14,7 +14,16 @@ from reviewer.ingest.readers._tau2_events import (
 )
 from reviewer.ingest.readers._tau2_run import Checks, Run, checks_of
 from reviewer.ingest.readers._tau2_verdict import INFRASTRUCTURE, verdict_of, word
+from reviewer.ingest.rest import tell_rest
 
+HARMLESS = frozenset(
+    (
+        # what was checked and expected, by the benchmark
+        *("reward_info", "review", "evaluation_criteria"),
+        # the provider's answer, which repeats the message beside it
+        "raw_data",
+    )
+)
 _KEPT = ("id", "seed", "trial", "mode", "termination_reason")
 
 
@@ -33,6 +42,7 @@ def foreign(sim: Any, number: int, run: Run, candidate: str, suite: str) -> Fore
         add_ticks(draft, ticks)
     elif messages is None and ticks is None:
         raise Rejected("missing:messages")
+    tell_rest(sim, draft, "", HARMLESS)
     checks = checks_of(sim.get("reward_info"))
     episode = _episode(draft, sim, number, run, checks)
     _describe(draft, sim, run, messages or [])

@@ -21,6 +21,7 @@ from reviewer.ingest.readers._atif_parts import agent_of, mapping, objects
 from reviewer.ingest.readers._harbor import around, episode_of, suite_of
 from reviewer.ingest.readers._places import folder_names, slug
 from reviewer.ingest.readers._swe import suite_of as swe_suite
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Piece
 
@@ -29,6 +30,9 @@ KNOWN = frozenset(f"ATIF-v1.{minor}" for minor in range(9))
 IDS = ("instance_id", "task_id", "task_name", "episode_id", "sample_id")
 _TAIL = re.compile(r"(^|[._-])(trajectory([._-]atif)?|atif)$", re.IGNORECASE)
 _PLAIN = frozenset({"", "agent", "logs", "trajectories"})
+
+
+HARMLESS: frozenset[str] = frozenset()
 
 
 class AtifReader:
@@ -85,6 +89,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
         teller.part(part)
     describe(draft, document)
     teller.close()
+    tell_rest(document, draft, "", HARMLESS)
     totals = teller.usage.settled(draft)
     trial = around(source.path)
     episode = _episode(source.path, document, piece.number, trial, draft)

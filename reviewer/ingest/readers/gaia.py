@@ -16,6 +16,7 @@ from reviewer.ingest.readers._gaia_rows import ANSWERS, Common, as_text, common_
 from reviewer.ingest.readers._gaia_score import right
 from reviewer.ingest.readers._places import slug
 from reviewer.ingest.readers._smolagents import add_steps, asks, steps_of
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Piece
 from reviewer.trace.record import SourceVerdict
@@ -23,6 +24,9 @@ from reviewer.trace.record import SourceVerdict
 _RAISED = re.compile(r"\s*(?:Error\b|[\w.]*(?:Error|Exception)\s*[:(])")
 _NO_ERROR = ("", "none", "null", "nan")
 _KEPT = ("task", "source", "end_time", "run_id", "file_name", "parsing_error", "provider")
+
+
+HARMLESS: frozenset[str] = frozenset()
 
 
 class GaiaReader:
@@ -73,6 +77,7 @@ class GaiaReader:
         draft = Draft("gaia-submission" if key == "model_answer" else "smolagents")
         question = first_text(row, "original_question", "question", "Question")
         _conversation(draft, row, question)
+        tell_rest(row, draft, "", HARMLESS, _as_code(row))
         answer = None if row[key] is None else as_text(row[key])
         exception = _exception(draft, row, answer)
         episode = _episode(draft, row, question, common)
@@ -99,6 +104,26 @@ class GaiaReader:
             return source.home if "/" in source.home else self.candidate_id(source.path)
         named = ("smolagents", first_text(row, "agent_action_type"), model)
         return " ".join(part for part in named if part)
+
+
+def _as_code(row: dict[str, Any]) -> list[Any]:
+    """Calls whose argument is the code that was run, of which the calls in it are read."""
+    steps = row.get("intermediate_steps")
+    listed = [
+        step["tool_calls"]
+        for step in (steps if isinstance(steps, list) else ())
+        if isinstance(step, dict) and isinstance(step.get("tool_calls"), list)
+    ]
+    return [calls for calls in listed if all(map(_is_code, calls))]
+
+
+def _is_code(call: Any) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    return (
+        isinstance(function, dict)
+        and function.get("name") == "python_interpreter"
+        and isinstance(function.get("arguments"), str)
+    )
 
 
 def _conversation(draft: Draft, row: dict[str, Any], question: str) -> None:

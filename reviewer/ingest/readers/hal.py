@@ -16,11 +16,15 @@ from reviewer.ingest.readers._hal_calls import Calls
 from reviewer.ingest.readers._hal_run import Run, Task, run_of
 from reviewer.ingest.readers._places import slug
 from reviewer.ingest.readers._smol_chat import add_message
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
 from reviewer.trace.record import SourceVerdict
 
 _SUITES = (("swebench", "swe-bench"), ("taubench", "tau-bench"))
+
+
+HARMLESS: frozenset[str] = frozenset()
 
 
 class HalReader:
@@ -60,6 +64,7 @@ class HalReader:
         draft.note("HAL states the cost of the whole run only")
         draft.source["run"] = run.summary
         usage = _conversation(source, draft, task)
+        tell_rest(task.result, draft, "", HARMLESS)
         steps = amount(task.steps)
         if steps is not None:
             draft.source["step_count"] = steps

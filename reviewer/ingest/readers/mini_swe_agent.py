@@ -21,6 +21,7 @@ from reviewer.ingest.readers._swe import (
     suite_of,
     verdict_of,
 )
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.walking import EACH
 
@@ -54,6 +55,9 @@ _INFRASTRUCTURE = frozenset(
 """Exceptions of the model's service or of the sandbox: the run died, the agent did not end it."""
 _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n")
 _RETURNED = re.compile(r"\s*<returncode>")
+
+
+HARMLESS: frozenset[str] = frozenset()
 
 
 class MiniSweAgentReader:
@@ -104,8 +108,9 @@ def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
     draft = Draft("mini-swe-agent")
     _start(draft, config.get("environment"))
     turns = Turns(draft, recorded=rest.get("trajectory_format") == "mini-swe-agent-1.1")
-    for message in _messages(source):
+    for number, message in enumerate(_messages(source)):
         turns.take(message)
+        tell_rest(message, draft, f"messages[{number}]", HARMLESS)
     status, patch = info.get("exit_status") or turns.exit_status, info.get("submission")
     turns.end(patch, status)
     stats = info.get("model_stats")

@@ -189,6 +189,7 @@ def _told(draft: Draft, ledger: Ledger, history: Any) -> Story:
         for event in entry if isinstance(entry, list) else (entry,):
             if not isinstance(event, dict):
                 draft.note("parts of the history are no events: left out")
+                draft.unread("history.event")
             elif _openhands_new.is_event(event):
                 _openhands_new.take(story, event)
             else:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from reviewer.ingest.account import HOLDERS
 from reviewer.ingest.draft import Draft, added, amount, measured, tokens, words
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.head import Head
@@ -17,6 +18,7 @@ from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers import _swe_steps
 from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import end_state, is_instance, joined, suite_of, verdict_of
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.walking import EACH
 
@@ -140,6 +142,8 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
     info, patch = held.info, held.info.get("submission")
     cut = "exit_" in str(info.get("exit_status") or "")
     task = _swe_steps.write(draft, held.steps, held.history, cut)
+    tell_rest(held.steps, draft, "trajectory")
+    tell_rest(held.history, draft, "history", (), _observations(held.history))
     stats = info.get("model_stats") if isinstance(info.get("model_stats"), dict) else {}
     assert isinstance(stats, dict)  # narrowed above; mypy cannot follow .get
     spent = tokens(
@@ -165,6 +169,12 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
         user_request=task,
         suite=suite_of(episode_id, reader.suite_id(source.path)),
     )
+
+
+def _observations(history: list[Any]) -> list[Any]:
+    """Turns that show what came of a step."""
+    turns = [turn for turn in history if isinstance(turn, dict) and turn.get("role") == "tool"]
+    return [turn for turn in turns if not turn.keys() & HOLDERS]
 
 
 def _facts(

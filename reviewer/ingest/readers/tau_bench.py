@@ -12,10 +12,15 @@ from reviewer.ingest.draft import Draft, Status, amount
 from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Foreign, Rejected
+from reviewer.ingest.rest import tell_rest
 from reviewer.trace.record import SourceVerdict
 
 KEYS = {"task_id", "reward", "info", "traj", "trial"}
 TOLERANCE = 1e-6  # the benchmark's own: success is |reward - 1| <= 1e-6
+HARMLESS = frozenset(
+    # the actions that the task expects, and the checks of them: none is the agent's
+    ("task", "reward_info", "actions")
+)
 STOP = "###STOP###"
 TRANSFER = "transfer_to_human_agents"
 
@@ -51,6 +56,7 @@ class TauBenchReader:
         for text in sorted(forgiven):
             draft.note(text)
         _add_events(draft, record["traj"])
+        tell_rest(record, draft, "", HARMLESS)
         info, reward = record["info"], float(record["reward"])
         draft.source.update(trial=record["trial"], reward=reward)
         if (spent := amount(info.get("user_cost"))) is not None:

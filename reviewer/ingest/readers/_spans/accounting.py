@@ -9,7 +9,6 @@ import re
 from collections.abc import Container
 from typing import Any
 
-from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.readers._spans.content import numbered
@@ -17,6 +16,7 @@ from reviewer.ingest.readers._spans.kinds import unknown_kind
 from reviewer.ingest.readers._spans.tools import TOLD_BY_TOOLS
 from reviewer.ingest.readers._spans.tree import Tree
 from reviewer.ingest.readers._spans.value import Attributes, Span
+from reviewer.ingest.rest import tell_rest
 from reviewer.trace.strictjson import Repeated
 
 HARMLESS = frozenset(
@@ -52,29 +52,10 @@ def account_for(tree: Tree, draft: Draft) -> None:
         elif not tree.kind(span) and _acts(span):
             draft.unread(f"{place}.attributes")
         read = TOLD_BY_TOOLS if tree.kind(span) == "tool" else ()
-        _tell(opened(span.attributes, read), draft, place)
+        tell_rest(opened(span.attributes, read), draft, place, HARMLESS)
         for event in span.events:
-            _tell(opened(event.attributes), draft, f"{place}.{event.name[:60]}")
-
-
-def _tell(value: Any, draft: Draft, place: str) -> None:
-    account = Account(HARMLESS)
-    _enter(value, account)
-    account.tell(value, draft, place)
-
-
-def _enter(value: Any, account: Account) -> None:
-    """Take what only holds messages, so that each of their parts answers for itself."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            said = (part.get("content"), part.get("parts"))
-            if isinstance(part.get("role"), str) and any(isinstance(o, (list, dict)) for o in said):
-                account.read(part, ("role", "content", "parts"))
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
+            where = f"{place}.{event.name[:60]}"
+            tell_rest(opened(event.attributes), draft, where, HARMLESS)
 
 
 def _acts(span: Span) -> bool:

@@ -19,6 +19,7 @@ from reviewer.ingest.readers.inspect_ai.verdicts import (
     scores_of,
     verdict,
 )
+from reviewer.ingest.rest import tell_rest
 
 LIMITS = {
     "context": "context_window_exceeded",
@@ -34,6 +35,16 @@ NO_TIME = "the sample's time is taken from its first and last event"
 NO_EVENTS = "the sample has no events: its conversation is all there is"
 TOO_LARGE = "metadata of over 64 KiB was left out"
 MOST_METADATA = 64 << 10
+HARMLESS = frozenset(
+    (
+        # definitions of tools, and how one was to be chosen
+        *("tools", "tool_choice"),
+        # what scorers made of it
+        *("scores", "score", "target"),
+        # requests and answers as they were sent, which model events repeat
+        *("call", "calls"),
+    )
+)
 
 
 def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
@@ -44,6 +55,7 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     draft = Draft("inspect")
     told = Trajectory(draft, parts, texts)
     told.read()
+    _account(texts.whole(sample), draft)
     exception = _exception(sample, draft)
     spent = bill(run.model, mapping(sample.get("model_usage")), told.turns.spends)
     decided = decide(scores_of(sample), run.order)
@@ -71,6 +83,23 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     # What scorers, graders and people added is no part of the evidence: a log that is scored
     # again or edited holds the same attempts.
     return made._replace(notes=(*made.notes, *spent.notes, *_said_of(sample, decided)))
+
+
+def _account(sample: dict[str, Any], draft: Draft) -> None:
+    """Enter what of the sample could be an act and was not told. Spans are no acts: the events in
+    them are; and of a call that an approver changed, the event says what was asked."""
+    told: list[Any] = []
+    changed: set[str] = set()
+    for event in sequence(sample.get("events")):
+        kind = mapping(event).get("event")
+        if kind in ("span_begin", "span_end", "step"):
+            told.append(event)
+        elif kind == "approval" and event.get("decision") == "modify":
+            told.append(event.get("modified"))
+            changed.add(text(mapping(event.get("call")).get("id")))
+        elif kind == "tool" and text(event.get("id")) in changed:
+            told.append(event)
+    tell_rest(sample, draft, "", HARMLESS, told)
 
 
 def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
