@@ -63,6 +63,8 @@ _IDS = ("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId
 _ANSWERS = frozenset(_IDS[1:])
 """Members by which a result names its call."""
 _SEEN = frozenset(("content", "output", "result", "response", "observation", "returned"))
+_RETURNED = frozenset(("output", "result", "response", "observation"))
+_TOOLS = ("tool", "tool_name", "toolName", "function", "function_name", "functionName")
 _TOOL_ROLES = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
 _TEXT_ACTS = re.compile(
     r'"[^"\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^"\n]{0,24}"\s*:',
@@ -383,6 +385,8 @@ def could_act(part: dict[str, Any]) -> bool:
         if isinstance(part.get("role"), str)
         else any(isinstance(part[name], str) for name in names & _ANSWERS)
     ):
+        return True
+    if names & _RETURNED and any(isinstance(part.get(name), str) for name in _TOOLS):
         return True
     return any(
         isinstance(kind := part.get(name), str) and _ACT.search(kind) is not None for name in _KINDS

@@ -340,7 +340,8 @@ SAME: dict[str, Any] = {
         }
     ),
     "bare json": chat(
-        {"role": "assistant", "content": f'{{"name": "issue_refund", "parameters": {TEXT}}}'}
+        {"role": "assistant", "content": f'{{"name": "issue_refund", "parameters": {TEXT}}}'},
+        {"role": "ipython", "content": "refunded"},
     ),
     "kimi": chat(
         {
@@ -1129,6 +1130,7 @@ MORE: dict[str, Any] = {
             "role": "assistant",
             "content": '```json\n{"action": "issue_refund", "action_input": {"order": "o-7", "amount": 40}}\n```',
         },
+        {"role": "tool", "content": "refunded"},
         {"role": "assistant", "content": "It is done."},
     ],
     "mistral v11": [
@@ -1142,6 +1144,7 @@ MORE: dict[str, Any] = {
     "llama pythonic": [
         {"role": "user", "content": "My lamp came broken."},
         {"role": "assistant", "content": "[issue_refund(order='o-7', amount=40)]"},
+        {"role": "tool", "content": "refunded"},
         {"role": "assistant", "content": "It is done."},
     ],
     "llama tag": [
@@ -1486,3 +1489,70 @@ QUIET: dict[str, Any] = {
     ],
 }
 """Records of words alone, which look a little like calls."""
+
+MORE |= {
+    "smolagents": chat(
+        {
+            "role": "assistant",
+            "content": "Calling tools:\n[{'id': 'c1', 'type': 'function', 'function': "
+            "{'name': 'issue_refund', 'arguments': {'order': 'o-7', 'amount': 40}}}]",
+        }
+    ),
+    "cline mcp": chat(
+        {
+            "role": "assistant",
+            "content": "<use_mcp_tool>\n<server_name>shop</server_name>\n<tool_name>issue_refund"
+            f"</tool_name>\n<arguments>{TEXT}</arguments>\n</use_mcp_tool>",
+        }
+    ),
+    "function_call tag": chat(
+        {
+            "role": "assistant",
+            "content": f'<function_call>{{"name": "issue_refund", "arguments": {TEXT}}}'
+            "</function_call>",
+        }
+    ),
+}
+DONE = {"role": "assistant", "content": "It is done."}
+HIDDEN |= {
+    "content of an unknown type": [ASK, {**DONE, "content": {"type": "act", "payload": 1}}],
+    "a call in a thought": [ASK, {**DONE, "content": f"<think>{TAGGED}</think>It is done."}],
+    "a shape and no result": [ASK, {**DONE, "content": '{"name": "a", "parameters": {"b": 1}}'}],
+    "a result in a list beside": {
+        "messages": [ASK, DONE],
+        "tools": [{"tool": "issue_refund", "output": "refunded"}],
+    },
+    "two ways to give": [
+        ASK,
+        listed({"id": "c1", "function": {"name": "look", "arguments": "{}", "args": ARGS}}),
+    ],
+    "a call beside the content": [ASK, {**DONE, "tool_call": OPENAI}],
+    "a result of another tool": chat(
+        listed({"id": "c1", "function": {"name": "look", "arguments": "{}"}}),
+        {**TOOL, "name": "issue_refund"},
+    ),
+    "code in a fence": [ASK, {**DONE, "content": "```tool_code\nissue_refund()\n```"}],
+}
+
+RESPONSE = said({"type": "tool_use", "id": "c1", "name": "issue_refund", "input": ARGS})
+MORE["anthropic response kept"] = [
+    ASK,
+    {**RESPONSE, "id": "msg_1", "type": "message", "model": "m", "stop_reason": "tool_use"},
+]
+
+
+def cline(*calls: dict[str, Any]) -> dict[str, Any]:
+    """A session of Cline 3 with one failed result."""
+    result = {"type": "tool_result", "tool_use_id": "c1", "name": "issue_refund"}
+    failed = {**result, "content": [{"query": "q", "result": "", "success": False}]}
+    metrics = {"inputTokens": 1200, "outputTokens": 40, "cacheReadTokens": 1000}
+    return {
+        "sessionId": "s-1",
+        "agent": "lead",
+        "origin": {"source": "cli"},
+        "messages": [
+            ASK,
+            {**said(*calls), "metrics": metrics, "modelInfo": {"id": "m"}},
+            said(failed, role="user"),
+        ],
+    }

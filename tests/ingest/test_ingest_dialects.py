@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialect_cases import CALL, HIDDEN, MORE, OTHERS, QUIET, SAME
+from dialect_cases import CALL, HIDDEN, MORE, OTHERS, QUIET, RESPONSE, SAME, cline
 
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, by_document
-from reviewer.ingest.readers import foreign_readers
+from reviewer.ingest.readers import foreign_readers, named
 from reviewer.ingest.source import Source
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -95,6 +95,19 @@ def test_words_are_no_calls(tmp_path: Path, name: str) -> None:
     found = read(tmp_path, json.dumps(QUIET[name]))
     assert not found.calls
     assert found.unread == []
+
+
+def test_a_session_of_cline_says_what_failed_and_what_its_sub_agents_hide(tmp_path: Path) -> None:
+    [call] = RESPONSE["content"]
+    found = read(tmp_path, json.dumps(cline(call)))
+    assert (found.reader, found.calls, found.unread) == ("cline", {key(*CALL): 1}, [])
+    [one] = named("cline").traces(Source(tmp_path / "one.json"))
+    record = json.loads(one.raw)
+    assert [event.get("status") for event in record["events"]] == [None, None, "error"]
+    assert (record["episode_id"], record["candidate_id"]) == ("s-1", "m")
+    assert record["usage"]["input_tokens"] == 1200
+    spawned = {"type": "tool_use", "id": "c2", "name": "spawn_agent", "input": {"task": "look"}}
+    assert read(tmp_path, json.dumps(cline(call, spawned))).unread == ["spawn_agent"]
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")

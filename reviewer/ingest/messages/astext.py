@@ -11,15 +11,28 @@ from reviewer.ingest.foreign_json import parse_text
 
 class Written(NamedTuple):
     """What a text holds: its calls as (name, arguments), the words around them, and whether all
-    markup in it was understood."""
+    markup in it was understood. It is not `marked` where nothing but its shape says that it is a
+    call: then that follows from a result coming next."""
 
     calls: list[tuple[str, Any]]
     words: str
     understood: bool
+    marked: bool = True
 
 
+_XML = "|".join(
+    (
+        *("execute_command", "execute_bash", "execute_ipython", "execute_browse", "read_file"),
+        *("write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_files"),
+        *("search_and_replace", "list_files", "list_code_definition_names", "browser_action"),
+        *("use_mcp_tool", "access_mcp_resource", "ask_followup_question", "attempt_completion"),
+        *("new_task", "switch_mode", "plan_mode_respond", "fetch_instructions"),
+    )
+)
+"""Tools that coding agents call by a tag of their name (Cline, Roo Code, OpenHands)."""
 _MARKS = re.compile(
-    r"</?(?:minimax:|antml:)?(?:tool_calls?|function_calls?|invoke|tool_use|tool_code)\b"
+    r"</?(?:minimax:|antml:)?(?:tool_calls?|function_?calls?|invoke|tool_use|tool_code)\b"
+    r"|```tool_code|Calling tools:\s*\[|<(?:" + _XML + r")>"
     r"|<function\s*=|<\|?tool_calls?[\w|]*\|?>|<\|tool_call_begin\|>|\[TOOL_CALLS?\]|<\|python_tag\|>"
     r"|<\uff5ctool|<\|channel\|>commentary to=|\bmulti_tool_use\.parallel\b"
     r"|^[ \t>*_]*Action(?: ?\d+)?[*_]*:.*(?:\n[ \t>*_]*Action Input(?: ?\d+)?[*_]*:|\[.*\][ \t]*$)",
@@ -27,9 +40,11 @@ _MARKS = re.compile(
 )
 _THINK = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _PREFIX = r"(?:minimax:|antml:)?"
+_NAMED = re.compile(rf"<({_XML})>\s*(.*?)\s*</\1>", re.DOTALL)
+_SMOL = re.compile(r"Calling tools:\s*(\[.*\])\s*\Z", re.DOTALL)
 _TAGGED = re.compile(
-    r"(?:<tool_call>|<\|tool_call\|>|<tool_call\|>|<\|tool_call>)\s*(.*?)\s*"
-    r"(?:</tool_call>|<\|/tool_call\|>|<tool_call\|>|\Z)",
+    r"(?:<tool_call>|<function_?call>|<\|tool_call\|>|<tool_call\|>|<\|tool_call>)\s*(.*?)\s*"
+    r"(?:</tool_call>|</function_?call>|<\|/tool_call\|>|<tool_call\|>|\Z)",
     re.DOTALL,
 )
 _INVOKE = re.compile(
@@ -102,8 +117,23 @@ _TEXT = 1 << 18
 
 
 def written(text: str) -> Written | None:
-    """What a text of the agent's own says in markup of calls; None when there is none."""
+    """What a text of the agent's own says in markup of calls; None when there is none. A whole
+    call within a thought counts as not understood, unless it is made after it as well."""
     spoken = _THINK.sub("", text)
+    found = _spoken(spoken)
+    if len(spoken) == len(text) or len(text) > _TEXT:
+        return found
+    for thought in _THINK.finditer(text):
+        inner = thought.group(0)[len("<think>") : -len("</think>")]
+        drafted = _spoken(inner) if _MARKS.search(inner) else None
+        made = found.calls if found is not None else []
+        if drafted is not None and any(call not in made for call in drafted.calls):
+            return Written(made, text, False)
+    return found
+
+
+def _spoken(spoken: str) -> Written | None:
+    text = spoken
     if len(spoken) > _TEXT:
         return Written([], text, False) if _MARKS.search(spoken) else None
     if not _MARKS.search(spoken):
@@ -265,12 +295,12 @@ def _pythonic(text: str) -> Written:
         listed = ast.parse(text.strip(), mode="eval").body
         for one in listed.elts if isinstance(listed, ast.List) else ():
             if not isinstance(one, ast.Call) or one.args:
-                return Written([], text, False)
+                return Written([], text, False, False)
             given = {str(word.arg): ast.literal_eval(word.value) for word in one.keywords}
             calls.append((ast.unparse(one.func), given))
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        return Written([], text, False)
-    return Written(calls, "", bool(calls))
+        return Written([], text, False, False)
+    return Written(calls, "", bool(calls), False)
 
 
 def _json(text: str) -> Written | None:
@@ -284,7 +314,7 @@ def _json(text: str) -> Written | None:
     if not calls:
         return None
     words = plain.replace(fenced.group(0), "").strip() if fenced and inside != plain else ""
-    return Written(calls, words, True)
+    return Written(calls, words, True, False)
 
 
 def _of_value(value: Any) -> list[tuple[str, Any]] | None:
@@ -310,8 +340,35 @@ def _argument(value: Any, member: str) -> Any:
     return value
 
 
+def _tags(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    """A tool's own tag with its parameters in tags: Cline, Roo Code, OpenHands."""
+
+    def one(found: re.Match[str]) -> list[tuple[str, Any]]:
+        name, inside = found.group(1), found.group(2)
+        given: Any = {key: _value(value) for key, value in _MEMBER.findall(inside)}
+        if name == "use_mcp_tool" and isinstance(given.get("tool_name"), str):
+            return [(given["tool_name"].strip(), given.get("arguments"))]
+        return [(name, given or ({"input": inside} if inside else {}))]
+
+    return _read(_NAMED, text, one)
+
+
+def _smol(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+    """`Calling tools:` with a Python list (smolagents)."""
+
+    def one(found: re.Match[str]) -> list[tuple[str, Any]] | None:
+        try:
+            return _of_value(ast.literal_eval(found.group(1)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+            return None
+
+    return _read(_SMOL, text, one)
+
+
 def _forms() -> Iterator[Any]:
     yield _tagged
+    yield _tags
+    yield _smol
     yield _invoked
     yield _functions
     yield _pairs(_KIMI)

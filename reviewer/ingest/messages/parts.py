@@ -11,7 +11,7 @@ ROLES: dict[str, Role] = {
     **dict.fromkeys(("user", "human", "HumanMessage", "HumanMessageChunk"), "user"),
     **dict.fromkeys(("system", "developer", "SystemMessage", "SystemMessageChunk"), "system"),
     **dict.fromkeys(("tool", "function", "toolResult", "ToolMessage", "ToolMessageChunk"), "tool"),
-    **dict.fromkeys(("FunctionMessage", "observation", "tool_response"), "tool"),
+    **dict.fromkeys(("FunctionMessage", "observation", "tool_response", "ipython"), "tool"),
 }
 """Whose words a message is, by what its dialect calls the role."""
 

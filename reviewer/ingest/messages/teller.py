@@ -1,5 +1,6 @@
 """Turns into a draft: what was said, called and returned, in order, and what was left of it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from reviewer.ingest.account import Account
@@ -45,6 +46,7 @@ class Teller:
         self._asked: dict[str, Part] = {}
         self._approvals: dict[str, str] = {}
         self._wrapped: dict[str, list[str]] = {}
+        self._answered = False  # whether a result follows the turn that is being written
 
     def say(self, message: Any, role: str = "", **more: Any) -> bool:
         """Take one message or item, of `role` where it names none; `more` (tokens, a time) goes to
@@ -67,6 +69,13 @@ class Teller:
             for message in messages:
                 self.say(message)
 
+    def failed_where(self, fails: Callable[[Any], bool]) -> None:
+        """Mark results of the message taken last as errors where what they hold says so."""
+        parts = self._told[-1].turn.parts if self._told else []
+        for place, part in enumerate(parts):
+            if part.kind == "result" and part.status is None and fails(part.value):
+                parts[place] = part._replace(status="error")
+
     def wrong(self, text: Any, **more: Any) -> None:
         """Take something that went wrong outside any call."""
         self._told.append(_Told(Turn("", "", [Part("error", text)]), None, more))
@@ -77,13 +86,17 @@ class Teller:
         if as_text is None:
             parts = (part for told in self._told for part in told.turn.parts)
             as_text = not any(part.kind in ("call", "ask") for part in parts)
-        for told in self._told:
+        for place, told in enumerate(self._told):
+            after = self._told[place + 1].turn if place + 1 < len(self._told) else None
+            self._answered = after is not None and (
+                after.role == "tool" or any(_answers(part) for part in after.parts)
+            )
             before = len(self.draft.events)
             self._write(told.turn, as_text)
-            after = len(self.draft.events)
+            now = len(self.draft.events)
             if isinstance(told.source, dict):
-                self.account.at(told.source, after or 1)
-            if after > before:
+                self.account.at(told.source, now or 1)
+            if now > before:
                 first = self.draft.events[before]
                 first.update({k: v for k, v in told.more.items() if v is not None})
         for part in list(self._asked.values()):
@@ -148,7 +161,7 @@ class Teller:
         if found is None:
             self.draft.message(actor, text)
             return
-        if not found.understood:
+        if not found.understood or not (found.marked or self._answered):
             self.draft.message(actor, text)
             self.draft.unread(f"messages[{len(self.draft.events)}].text", len(self.draft.events))
             return
@@ -216,3 +229,7 @@ class Teller:
         if part.value.get("decision") == "reject" and own in self._asked:
             asked = self._asked.pop(own)
             self._call(asked._replace(kind="call", status="denied"), "agent")
+
+
+def _answers(part: Part) -> bool:
+    return part.kind == "text" and isinstance(part.value, str) and bool(answers(part.value))

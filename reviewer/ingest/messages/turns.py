@@ -163,6 +163,8 @@ def _content(held: dict[str, Any], names: set[str], account: Account) -> tuple[l
         names.discard("content")
     if found is None:
         names.discard("content")
+        if isinstance(content, (dict, list)):
+            account.refuse(content)
         found = [Part("text", content)] if not isinstance(content, (dict, list)) else []
     if not isinstance(listed, list):
         names.discard("parts")

@@ -40,6 +40,7 @@ OURS = (
     "langchain:LangChainReader",
     "openai_agents:OpenAIAgentsReader",
     "openai_responses:OpenAIResponsesReader",
+    "chat_dialects:ClineReader",
     "chat_dialects:AnthropicMessagesReader",
     "chat_dialects:AutoGenReader",
     "chat_dialects:BedrockConverseReader",

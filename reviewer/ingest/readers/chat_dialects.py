@@ -3,7 +3,8 @@ not. `openai_chat` takes lists that any of them could have written."""
 
 from typing import Any
 
-from reviewer.ingest.draft import Draft
+from reviewer.ingest.draft import Draft, summed, tokens
+from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.head import Head
 from reviewer.ingest.messages import Teller, tokens_of, usage_of
 from reviewer.ingest.reader import Foreign
@@ -16,6 +17,62 @@ from reviewer.trace.record import SourceVerdict
 class AnthropicMessagesReader(OpenAIChatReader):
     name = dialect = "anthropic-messages"
     version = "1"
+
+
+class ClineReader(OpenAIChatReader):
+    """A session of Cline 3: Anthropic's blocks, with what failed in the results themselves. What
+    its sub-agents did is in other files, so a session that started any is not measured."""
+
+    name = "cline"
+    version = "1"
+
+    def sniff(self, head: Head) -> bool:
+        return head.has("sessionId", "origin", "agent", "messages") and super().sniff(head)
+
+    def tell(self, teller: Teller, message: Any) -> None:
+        held = message if isinstance(message, dict) else {}
+        spent_here = held.get("metrics")
+        counts = _metrics(spent_here) if isinstance(spent_here, dict) else None
+        teller.say(message, tokens=counts, started_at=teller.draft.at(held.get("ts")))
+        teller.failed_where(_unsuccessful)
+
+    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
+        held = [one.get("metrics") for one in messages if isinstance(one, dict)]
+        return summed([_metrics(one) for one in held if isinstance(one, dict)])
+
+    def foreign(
+        self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
+    ) -> Foreign:
+        for seq, event in enumerate(draft.events, 1):
+            if event["kind"] == "tool_call" and event["tool"] == "spawn_agent":
+                draft.unread("spawn_agent", seq)
+                draft.note("what sub-agents did is in files of their own")
+        about = [one.get("modelInfo") for one in messages if isinstance(one, dict)]
+        models = [one["id"] for one in about if isinstance(one, dict) and one.get("id")]
+        return draft.foreign(
+            episode_id=value.get("sessionId"),
+            candidate_id=source.candidate or (models[-1] if models else source.path.stem),
+            final_message=draft.last_words(),
+            usage=self.usage(value, messages),
+        )
+
+
+def _metrics(value: dict[str, Any]) -> dict[str, int] | None:
+    return tokens(
+        input_tokens=value.get("inputTokens"),
+        output_tokens=value.get("outputTokens"),
+        cached_tokens=value.get("cacheReadTokens"),
+        cache_write_tokens=value.get("cacheWriteTokens"),
+    )
+
+
+def _unsuccessful(seen: Any) -> bool:
+    """Whether a result says of itself that it failed."""
+    value = parse_text(seen) if isinstance(seen, str) and seen[:1] == "{" else seen
+    return any(
+        isinstance(one, dict) and one.get("success") is False
+        for one in (value if isinstance(value, list) else [value])
+    )
 
 
 class BedrockConverseReader(OpenAIChatReader):
@@ -98,8 +155,8 @@ class AutoGenReader(OpenAIChatReader):
 
     def tell(self, teller: Teller, message: Any) -> None:
         at = message.get("created_at") if isinstance(message, dict) else None
-        tokens = tokens_of(message.get("models_usage")) if isinstance(message, dict) else None
-        teller.say(message, tokens=tokens, started_at=teller.draft.at(at))
+        counts = tokens_of(message.get("models_usage")) if isinstance(message, dict) else None
+        teller.say(message, tokens=counts, started_at=teller.draft.at(at))
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         held = [one.get("models_usage") for one in messages if isinstance(one, dict)]

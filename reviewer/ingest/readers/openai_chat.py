@@ -42,7 +42,7 @@ class OpenAIChatReader:
     dialect = ""
 
     def sniff(self, head: Head) -> bool:
-        if not self.dialect and unsupported.tool(head):
+        if unsupported.tool(head):
             return False  # messages of a tool that keeps more than messages
         found = self.messages(head.value) or self.messages(head.first)
         if found and is_pair(head.first):
