@@ -67,6 +67,7 @@ def test_any_stored_head_is_read(members: dict[str, Any], state: Any, named: boo
     store = sqlite3.connect(":memory:")
     store.execute("CREATE TABLE chunk (trace, n, first_seq, events, frame)")
     store.execute("CREATE TABLE pack (id, size, sha256, frame)")
+    store.execute("CREATE TABLE attempt_name (name, trace)")
     for n, piece in enumerate(payload.chunk(raw)):
         store.execute("INSERT INTO chunk VALUES (7, ?, 0, 0, ?)", (n, piece.frame))
     pack = payload.compress([raw])
