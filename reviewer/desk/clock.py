@@ -9,10 +9,15 @@ import msgspec
 from reviewer.db import journal
 
 
+class _Revised(msgspec.Struct):
+    trace: int
+
+
 class _Entry(msgspec.Struct):
     """A journal entry as far as it tells which candidates it is about."""
 
     type: str
+    revised: tuple[_Revised, ...] = ()
     source: int = 0
     first: int = 0
     added: int = 0
@@ -64,6 +69,12 @@ class Clock:
 
 def _touched(connection: sqlite3.Connection, entry: _Entry) -> set[int] | None:
     """Keys of the candidates that an entry is about; None where it may be any."""
+    if entry.type == "traces.revised":
+        return {
+            row[0]
+            for one in entry.revised
+            for row in connection.execute("SELECT candidate FROM trace WHERE id=?", (one.trace,))
+        }
     if entry.type != "traces.added":
         return None
     # A probe gets its episodes with its traces, and every candidate of it is shown on all of them.

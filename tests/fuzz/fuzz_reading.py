@@ -29,6 +29,9 @@ from reviewer.ingest.units import claim
 REFUSALS = (Unreadable, Misdirected, OSError)
 """All that a file may cost; anything else is a fault of the product."""
 
+NAME_NO_MODEL = ("swe-bench",)
+"""Formats whose files do not say whose they are, so that the import is told."""
+
 
 class Read(NamedTuple):
     """What came of a file, and everything that the store would have kept of it."""
@@ -60,9 +63,8 @@ class Desk:
     def read(self, path: Path, wanted: str) -> Read:
         """`path` as a file of the format `wanted`, as `reviewer import --format` takes it."""
         began = time.process_time()
-        context = Context(
-            self.connection, self.path, self._suites, lambda *_: None, Asked(format=wanted), _now
-        )
+        asked = Asked(format=wanted, candidate="m" if wanted in NAME_NO_MODEL else "")
+        context = Context(self.connection, self.path, self._suites, lambda *_: None, asked, _now)
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             result = self._imported(context, path, wanted)

@@ -17,6 +17,19 @@ DATA = REPOSITORY / "tests" / "data"
 AGENTBENCH = "agentbench/Jan17v1/gpt-4o-mini/medagentbench-std"
 AGENTLAB = "agentlab/2024-08-01_10-20-52_GenericAgent_on_miniwob.ascending-numbers_64_e6d2d5"
 TERMINAL_BENCH = "terminal_bench/runs/2025-08-07__20-00-00"
+MESSAGES = (
+    "agentdojo",
+    "anthropic-messages",
+    "autogen",
+    "bedrock-converse",
+    "cline",
+    "gemini",
+    "genai-messages",
+    "hermes",
+    "pi",
+    "vercel-ai-model",
+    "vercel-ai-ui",
+)
 
 
 class Sample(NamedTuple):
@@ -121,6 +134,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("webarena_verified", "108/eval_result.json", whole=True),
     ),
     "hal": (Sample("", "gaia_hal_1748_UPLOAD.json"),),
+    **{name: (Sample("messages", f"{name}.json"),) for name in MESSAGES},
     "native": (Sample("", f"{V7}.jsonl"),),
 }
 

@@ -59,7 +59,7 @@ def test_a_note_on_a_file_holds_no_identifier(door: Door) -> None:
     """What a run summary declares was quoted where it differs from what it lists."""
     summary = json.loads(SWE_BENCH.read_bytes())
     summary["resolved_instances"] = int(CARD)
-    said = door.take("run_report.json", summary)
+    said = door.run("import", door.file("run_report.json", json.dumps(summary)), "--candidate", "m")
     assert said.code == 0, said
     assert "resolved and lists" in said.both
     assert CARD not in said.both

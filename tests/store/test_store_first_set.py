@@ -19,6 +19,7 @@ PLAN = 3
 
 def record(attempt: int, lost: bool = False, **changes: Any) -> dict[str, Any]:
     made = passing(attempt=attempt, nonce=attempt, cost_usd=attempt / 1000, **changes)
+    made["events"] = [{**event, "cost_usd": None} for event in made["events"]]
     return {**made, "termination": "infrastructure_error"} if lost else made
 
 

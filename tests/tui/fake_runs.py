@@ -198,6 +198,7 @@ class RunningDesk(FakeDesk):
             ),
             pass_hat=msgspec.structs.replace(unknown, why="under way"),
             critical=sum(mark_of(each) == "critical" for each in failing),
+            critical_n=len(failing),
             totals=tuple(
                 msgspec.structs.replace(
                     total, failed=sum(mark_of(each, total.gate) != "pass" for each in failing)
