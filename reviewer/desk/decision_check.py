@@ -5,8 +5,9 @@ from datetime import datetime
 
 import msgspec
 
-from reviewer.db import ends, shape
+from reviewer.db import ends, index, shape
 from reviewer.db.connection import one_moment
+from reviewer.desk.doctor import payloads
 from reviewer.desk.doctor_signed import signed_checks
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
@@ -14,6 +15,8 @@ from reviewer.desk.standing import WAYS_OUT
 from reviewer.desk.workspace import Workspace
 from reviewer.release.attest.verify import VerifyResult, verify
 from reviewer.trace.safetext import visible_line
+
+WAY_OUT = "restore a backup"
 
 
 def intact(workspace: Workspace, connection: sqlite3.Connection) -> None:
@@ -30,15 +33,19 @@ def content_intact(connection: sqlite3.Connection) -> None:
     """The store does not contradict itself, whatever lies beside it. Raises DeskError."""
     if strange := shape.strange(connection):
         named = ", ".join(map(visible_line, strange[:5]))
-        raise DeskError(f"the store's schema is not ours: {named}", "restore a backup")
+        raise DeskError(f"the store's schema is not ours: {named}", WAY_OUT)
     found = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if found != "ok":
-        raise DeskError(f"the store is damaged: {found}", "restore a backup")
+        raise DeskError(f"the store is damaged: {found}", WAY_OUT)
     if wrong := ends.whole_faults(connection):
         raise DeskError(
             f"the store is not as its journal says: {'; '.join(wrong[:5])}",
             "reviewer doctor says all of it; restore a backup",
         )
+    if wrong := index.faults(connection):
+        raise DeskError(f"the index is not what the payloads give: {'; '.join(wrong)}", WAY_OUT)
+    if not (found := payloads(connection)).ok:
+        raise DeskError(f"payloads are {found.text}", WAY_OUT)
 
 
 def as_a_stranger(

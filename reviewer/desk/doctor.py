@@ -59,7 +59,7 @@ def _index(connection: sqlite3.Connection) -> Check:
 def content(connection: sqlite3.Connection) -> list[Check]:
     """What a store's rows say of themselves: integrity, chain, facts, roll-ups, payloads. May raise
     any of DAMAGE."""
-    return [_integrity(connection), *_chain(connection), _payloads(connection)]
+    return [_integrity(connection), *_chain(connection), payloads(connection)]
 
 
 def damage(workspace: Workspace) -> str | None:
@@ -128,7 +128,7 @@ def _chain(connection: sqlite3.Connection) -> list[Check]:
     ]
 
 
-def _payloads(connection: sqlite3.Connection) -> Check:
+def payloads(connection: sqlite3.Connection) -> Check:
     """Every compressed frame against its digest or its own checksum."""
     bad = []
     for (key,) in connection.execute("SELECT id FROM pack ORDER BY id").fetchall():

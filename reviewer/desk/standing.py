@@ -10,9 +10,10 @@ import os
 import sqlite3
 from pathlib import Path
 
-from reviewer.db import beside, decisions, ends, journal
+from reviewer.db import beside, decisions, ends, index, journal, shape
 from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import Workspace
+from reviewer.trace.safetext import visible_line
 
 NEWEST = 20
 """Of so many decisions the file is compared with the row; of all others that it is there."""
@@ -37,7 +38,10 @@ class Standing:
         any of DAMAGE."""
         head = journal.head(connection)
         if head != self._sound:
-            look = ends.whole_faults if ends.small(connection) else ends.faults
+            if strange := shape.strange_code(connection):
+                named = ", ".join(map(visible_line, strange[:5]))
+                raise DeskError(f"the store's schema is not ours: {named}", "restore a backup")
+            look = _whole if ends.small(connection) else ends.faults
             if wrong := look(connection):
                 raise DeskError(
                     f"{self._workspace.store}: not as its journal says: {'; '.join(wrong[:5])}",
@@ -46,6 +50,15 @@ class Standing:
         if wrong := signed_faults(self._workspace, connection):
             raise DeskError("; ".join(wrong[:5]), *WAYS_OUT)
         self._sound = head
+
+
+def _whole(connection: sqlite3.Connection) -> list[str]:
+    from reviewer.desk.doctor import payloads
+
+    wrong = [*ends.whole_faults(connection), *index.faults(connection)]
+    if not (found := payloads(connection)).ok:
+        wrong.append(f"payloads {found.text}")
+    return wrong
 
 
 def signed_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:

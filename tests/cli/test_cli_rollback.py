@@ -169,6 +169,31 @@ def test_a_report_on_a_small_store_is_proved_whole(signer: Door, statement: str)
     assert "not as its journal says" in said.err
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM event", "event rows of trace 1"),
+        ("UPDATE pack SET frame=zeroblob(64)", "pack "),
+        ("CREATE VIEW odd AS SELECT 1", "schema is not ours: view odd"),
+    ],
+)
+def test_what_doctor_finds_beside_the_journal_stops_reports_and_signatures(
+    signer: Door, statement: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert signer.take("failed.jsonl", [failing()], "--suite", SUITE).code == 0
+    indexed(signer)
+    assert report(signer).code == 10
+    unguarded(signer, statement)
+    assert signer.run("doctor").code == 20
+    said = report(signer, "again")
+    assert said.code == 20, said
+    assert told in said.err
+    monkeypatch.setattr("reviewer.db.ends.SMALL_TRACES", 0)  # the report looks at its ends alone
+    said = sign(signer, "--decision", "BLOCK")
+    assert said.code == 20, said
+    assert told in said.err
+
+
 def missing(door: Door, made: Path) -> None:
     made.unlink()
 
