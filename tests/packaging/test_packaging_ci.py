@@ -166,6 +166,8 @@ def test_v7_is_stopped_and_v8_is_merged_and_deployed_once_it_is_signed(
     job8.ok("sh", "ci/gate.sh", CANDIDATE=V8)
     person.ok("reviewer", "import", str(job8.root / "traces.jsonl"))
     key = str(tmp_path / "key")
+    person.ok("reviewer", "witness")
+    unseen = (desk / "store" / "witness").read_bytes()
     person.ok("reviewer", "sign", "--suite", SUITE, "--candidate", V8, "--key", key)
     person.commit("sign v8")
     made.ok("git", "pull", "-q", "--no-rebase", str(desk), "HEAD")
@@ -174,6 +176,12 @@ def test_v7_is_stopped_and_v8_is_merged_and_deployed_once_it_is_signed(
     pinned = {"CANDIDATE": V8, "SIGNERS_SHA256": made.signers}
     said = deploy.ok("sh", "ci/verify.sh", **pinned)
     assert said.rstrip().endswith("PROMOTE")
+
+    # The witness of the branch knows its head; one from before the signature does not.
+    assert deploy.run("sh", "ci/verify.sh", WITNESS="store/witness", **pinned)[0] == 0
+    (tmp_path / "unseen").write_bytes(unseen)
+    code, said = deploy.run("sh", "ci/verify.sh", WITNESS=str(tmp_path / "unseen"), **pinned)
+    assert code not in (0, 10), said
 
     # What the decision is not about, or what was changed after it, is refused.
     assert deploy.run("sh", "ci/verify.sh", **{**pinned, "CANDIDATE": V7})[0] not in (0, 10)
