@@ -334,7 +334,7 @@ class _Known:
         given = next((inner[name] for name in _ARGUMENTS if name in inner), None)
         if given is None and part.keys() & _SEEN:
             return not self._answered.isdisjoint(own)
-        if tool is None:
+        if tool is None or (given is None and _given_otherwise(inner, inner is function)):
             return False
         text = given
         if isinstance(given, str):
@@ -391,6 +391,17 @@ def could_act(part: dict[str, Any]) -> bool:
     return any(
         isinstance(kind := part.get(name), str) and _ACT.search(kind) is not None for name in _KINDS
     ) and any(isinstance(value, (dict, list)) or name in NAMES for name, value in part.items())
+
+
+def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
+    """Whether a call that has no arguments may have them under another name: what is no scalar,
+    or JSON; where the call is `bare`, with nothing beside its name, any text."""
+    return any(
+        isinstance(value, (dict, list))
+        or (isinstance(value, str) and (value.lstrip()[:1] == "{" or (bare and name not in NAMES)))
+        for name, value in call.items()
+        if value and name not in _KINDS
+    )
 
 
 def _describes(part: dict[str, Any]) -> bool:

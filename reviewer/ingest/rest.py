@@ -1,6 +1,6 @@
 """What a reader that tells an attempt part by part has left of its record."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 from reviewer.ingest.account import Account
@@ -8,11 +8,18 @@ from reviewer.ingest.draft import Draft
 
 
 def tell_rest(
-    record: Any, draft: Draft, path: str = "", harmless: Container[str] = (), told: Any = ()
+    record: Any,
+    draft: Draft,
+    path: str = "",
+    harmless: Container[str] = (),
+    told: Any = (),
+    copies: Iterable[tuple[str | None, str, Any]] = (),
 ) -> None:
     """Enter into the draft what could be an act and repeats no call that the draft holds. `told`
-    are parts that were read with all they hold; `harmless` names members that hold no act."""
+    are parts that were read with all they hold; `harmless` names members that hold no act;
+    `copies` are calls (id, tool, arguments) that the draft holds in another form."""
     account = Account(harmless)
+    account.copies.extend(copies)
     enter(record, account)
     account.whole(*told)
     account.tell(record, draft, path)

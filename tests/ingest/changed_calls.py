@@ -1,8 +1,9 @@
 """Files in which one member of a call is changed: renamed, nested, of another type, or twice."""
 
 import json
+import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +18,12 @@ TWICE = "\ufffctwice"
 
 class Read(NamedTuple):
     """What a reader made of a file: the calls of all its attempts, how many attempts are not
-    measured, and how many records it refused by name."""
+    measured, how many records it refused by name, and the calls with what they were given."""
 
     calls: Counter[str]
     unread: int
     refused: int
+    given: Counter[tuple[str, str]]
 
 
 def read(name: str, path: Path) -> Read:
@@ -29,9 +31,9 @@ def read(name: str, path: Path) -> Read:
     if by_record(reader):
         return _counted([_record(reader, path.read_bytes())])
     try:
-        return _counted(list(reader.traces(Source(path))))
+        return _counted(list(reader.traces(Source(path, "", reader.companions(path)))))
     except Unreadable:
-        return Read(Counter(), 0, 1)
+        return Read(Counter(), 0, 1, Counter())
 
 
 def _record(reader: Any, raw: bytes) -> Foreign | Broken:
@@ -43,15 +45,16 @@ def _record(reader: Any, raw: bytes) -> Foreign | Broken:
 
 def _counted(attempts: list[Foreign | Broken]) -> Read:
     calls: Counter[str] = Counter()
+    given: Counter[tuple[str, str]] = Counter()
     unread = 0
     for one in attempts:
         if isinstance(one, Foreign):
             record = json.loads(one.raw)
             unread += bool(record.get("unread"))
-            calls.update(
-                event["tool"] for event in record["events"] if event["kind"] == "tool_call"
-            )
-    return Read(calls, unread, sum(isinstance(one, Broken) for one in attempts))
+            made = [event for event in record["events"] if event["kind"] == "tool_call"]
+            calls.update(event["tool"] for event in made)
+            given.update((event["tool"], json.dumps(event["arguments"])) for event in made)
+    return Read(calls, unread, sum(isinstance(one, Broken) for one in attempts), given)
 
 
 def places(value: Any, names: set[str], path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -123,3 +126,54 @@ def everywhere(document: Any, found: list[tuple[Any, ...]], how: str, name: str)
 
 def written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace(TWICE, "")
+
+
+GIVEN = frozenset(("arguments", "function", "tool_calls", "tool_call", "actions", "action"))
+"""Members of a call that hold what it is given: under another name that is lost, or unread."""
+MOST = 30
+"""Changes that are tried of one file, drawn with a seed."""
+
+
+def fewer(
+    reader: str,
+    path: Path,
+    document: Any,
+    *,
+    within: Path | None = None,
+    texts: Iterable[str] = (),
+    lines: bool = False,
+    most: int = MOST,
+) -> list[str]:
+    """The changes of calls after which a file has fewer calls, or calls that are given something
+    else, all measured. The document is that of `path`, or of the file `within` its folder, and
+    both are written there; `lines` says that each of its parts is a line. `texts` name calls that
+    are no more than a text."""
+
+    def put(value: Any) -> Read:
+        parts = value if lines else [value]
+        text = "".join(f"{written(one)}\n" for one in parts)
+        (within or path).write_text(text, encoding="utf-8")
+        return read(reader, path)
+
+    before = put(document)
+    assert before.unread == 0
+    found = list(places(document, {*before.calls, *texts}))
+    names = {name: None for place in found for name in at(document, place)}
+    assert found, "no call was found in the file"
+    tried = [(found, how, name) for name in names for how in HOW]
+    single = [([p], how, name) for p in found for name in at(document, p) for how in HOW]
+    for place in found:
+        last = max((n for n, step in enumerate(place) if isinstance(step, str)), default=None)
+        if last is not None:
+            single += [([place[:last]], how, place[last]) for how in ("renamed", "nested")]
+    random.Random(7).shuffle(single)
+    lost = []
+    for some, how, name in (*tried, *single[:most]):
+        after = put(everywhere(document, some, how, name))
+        if after.unread or after.refused > before.refused:
+            continue
+        same = not before.given - after.given
+        if before.calls - after.calls or (how == "renamed" and name in GIVEN and not same):
+            place = ".".join(map(str, some[0])) if len(some) == 1 else "everywhere"
+            lost.append(f"{how} {name} at {place}")
+    return lost

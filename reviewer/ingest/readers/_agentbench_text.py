@@ -14,6 +14,7 @@ _FINISH = re.compile(r"\A\s*FINISH\((.*)\)\s*\Z", re.DOTALL)
 _ACT = re.compile(r"(?im)^[ \t>*]*(?:act|action)\s*:[ \t]*\**[ \t]*\n?[ \t]*(\S.*)$")
 _BLOCK = re.compile(r"```(\w*)[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 _CALLED = re.compile(r"\A([A-Za-z_]\w{0,60})\s*[(\[](.*)[)\]]\s*\.?\s*\Z", re.DOTALL)
+_VERB = re.compile(r"(?m)^[ \t]*(?:(?:GET|POST|PUT|PATCH|DELETE)[ \t]+\S*/|FINISH\()")
 _FINAL = re.compile(r"(?im)^[ \t]*final answer\s*:[ \t]*(.+)$")
 MOST = 1 << 20
 
@@ -32,6 +33,11 @@ def call_in(content: str) -> Call | None:
     fenced = _FENCE.match(content)
     text = fenced.group(1) if fenced else content
     return _request(text) or _act(text)
+
+
+def acts_in(content: str) -> int:
+    """How many acts a turn holds that stand in lines of their own; only the first is read."""
+    return len(_ACT.findall(content)) or len(_VERB.findall(content))
 
 
 def _request(text: str) -> Call | None:

@@ -12,7 +12,14 @@ from urllib.parse import urlsplit, urlunsplit
 from reviewer.ingest.draft import Draft, amount, elapsed_ms
 from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.walking import Part
+from reviewer.trace.strictjson import Repeated
 
+NETWORK = "network.har"
+HARMLESS = frozenset(
+    # what wrote the archive, and when pages were done: no request stands there
+    (one,)
+    for one in ("version", "creator", "browser", "pages", "comment")
+)
 MOST_SHOWN = 1000
 MOST_URL = 2000
 # What a page loads for its looks says nothing of what the agent did.
@@ -57,12 +64,15 @@ def add(draft: Draft, parts: Iterable[Part]) -> Heard:
         if entry is None:
             if inside or part.problem:
                 draft.note("some entries of the HTTP archive could not be read")
+            if part.problem or not (part.path[:1] == ("log",) and part.path[1:] in HARMLESS):
+                draft.unread(f"{NETWORK}:{_where(part)}")
             continue
         methods[entry.method] += 1
         statuses[str(entry.status) if entry.status > 0 else "none"] += 1
         first, last = first or entry.at, entry.at or last
         if entry.telling and shown == MOST_SHOWN:
             draft.note(f"requests after the first {MOST_SHOWN} that tell something are counted")
+            draft.unread(f"{NETWORK}:{_where(part)}")
         elif entry.telling:
             shown += 1
             _show(draft, entry)
@@ -73,15 +83,23 @@ def add(draft: Draft, parts: Iterable[Part]) -> Heard:
     return Heard({**summary, "shown": shown}, elapsed_ms(first, last))
 
 
+def _where(part: Part) -> str:
+    return ".".join(str(step)[:40] for step in part.path)
+
+
 def _entry(part: Part) -> _Entry | None:
     try:
         value: Any = parse(part.raw)
         asked, answered = value["request"], value["response"]
+        if any(isinstance(one, Repeated) for one in (value, asked)):
+            return None
+        if not isinstance(asked["method"], str) or not isinstance(asked["url"], str):
+            return None
         content, status = answered.get("content"), answered.get("status")
         at = value.get("startedDateTime")
         return _Entry(
-            str(asked["method"])[:20] or "GET",
-            shown_url(str(asked["url"])),
+            asked["method"][:20] or "GET",
+            shown_url(asked["url"]),
             status if type(status) is int else -1,
             str(content.get("mimeType", "")).split(";")[0][:100]
             if isinstance(content, dict)

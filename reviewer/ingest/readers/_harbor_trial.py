@@ -29,7 +29,9 @@ from reviewer.ingest.readers._harbor import (
     verdict_of,
 )
 from reviewer.ingest.readers._places import folder_names, slug
+from reviewer.ingest.readers.atif import HARMLESS as ATIF_HARMLESS
 from reviewer.ingest.readers.atif import describe, is_atif, parts_of
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
 from reviewer.trace.record import SourceVerdict
@@ -40,6 +42,14 @@ PLACES = (
 )  # fmt: skip
 REWARD_FILES = ("verifier/reward.json", "verifier/reward.txt", "reward.json", "reward.txt")
 MESSAGE = 4000
+HARMLESS = frozenset(
+    (
+        # how agent, environment and verifier were set up, before anything ran
+        *("config", "task_id", "agent_info"),
+        # what the verifier gave, and how long each phase took
+        *("verifier_result", "verifier", "environment_setup", "agent_setup"),
+    )
+)
 
 
 class _Scene(NamedTuple):
@@ -58,6 +68,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     draft = Draft("harbor", answers=False)
     scenes = list(_scenes(trial, folder, set(source.companions)))
     teller = _told(draft, scenes, trial)
+    tell_rest(trial, draft, "", HARMLESS)
     _errors(draft, trial)
     _facts(draft, trial, folder)
     verdict = _with_files(verdict_of(trial, draft), trial, folder, source, draft)
@@ -125,6 +136,8 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
         document = known.document(scene.file) if known and scene.file else None
         if known is None or document is None:
             draft.note("no ATIF trajectory that can be read stands with the result")
+            if ended(trial).termination != "infrastructure_error" or scene.file:
+                draft.unread(PLACES[0])
             continue
         _described(draft, document, trial)
         own = [_same(step) for step in document["steps"]]
@@ -138,7 +151,9 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
             # The verdict stands in another file: it is not lost to a step of an odd shape.
             said = str(error) if isinstance(error, Rejected) else f"shape:{type(error).__name__}"
             draft.note(f"the trajectory cannot be told from here on: {said}")
+            draft.unread(PLACES[0])
         before = own
+        tell_rest(document, draft, str(scene.file.name) if scene.file else "", ATIF_HARMLESS)
     teller.close()
     return teller
 

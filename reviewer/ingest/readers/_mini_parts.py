@@ -5,8 +5,10 @@ from typing import Any
 
 from reviewer.ingest.draft import Status, amount, measured, tokens, words
 from reviewer.ingest.foreign_json import parse_text
+from reviewer.trace.strictjson import Repeated
 
 _RETURNED = re.compile(r"\s*<returncode>\s*(-?\d{1,9})\s*</returncode>")
+_ACTION = frozenset(("command", "tool_call_id"))
 _TIMED_OUT = "The last command <command>"
 
 
@@ -35,6 +37,20 @@ def text_of(message: dict[str, Any]) -> Any:
 
 def _spoken(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") == "message"
+
+
+def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
+    """(arguments, call id) of a recorded action; None where it is none of this form."""
+    if not isinstance(action, dict) or isinstance(action, Repeated):
+        return None
+    if "command" not in action or not action.keys() <= _ACTION:
+        return None
+    return {"command": action["command"]}, action.get("tool_call_id")
+
+
+def returned(text: Any) -> bool:
+    """Whether this is what a command returned."""
+    return isinstance(text, str) and _RETURNED.match(text) is not None
 
 
 def reply_of(response: Any) -> Any:

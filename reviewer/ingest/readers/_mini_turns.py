@@ -11,14 +11,18 @@ from reviewer.ingest.readers._mini_parts import (
     created_of,
     extra_of,
     observed,
+    ran,
     reply_of,
+    returned,
     stamp,
     text_of,
     tokens_of,
 )
+from reviewer.trace.strictjson import Repeated
 
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
 _REJECTED = ("Command not executed", "Commands not executed", "Interrupted by user")
+_ROLES = ("system", "user", "assistant", "tool", "exit")
 _NOT_RUN = "action was not executed"
 _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -41,13 +45,19 @@ class Turns:
         self._spent: list[dict[str, int] | None] = []
         self._malformed = False
         self._begun = False
+        self.repeated: list[Any] = []
+        """Actions of the last message that were told: as its calls, which they repeat, or alone."""
 
     def take(self, message: Any) -> None:
         """One message of the file."""
         if not isinstance(message, dict):
             self.draft.note("parts of the messages are no objects: left out")
+            self.draft.unread("messages")
             return
+        self.repeated = []
         role = message.get("role")
+        if self._odd(message):
+            self.draft.unread("messages", len(self.draft.events) + 1)
         if message.get("object") == "response" or role == "assistant":
             self._reply(message)
         elif role == "exit":
@@ -63,6 +73,19 @@ class Turns:
             self.first = now if self.first is None else min(self.first, now)
             self.last = now if self.last is None else max(self.last, now)
             self._before = now
+
+    def _odd(self, message: dict[str, Any]) -> bool:
+        """Whether a message may be a reply that does not look like one: of a role that nobody
+        knows, or with a content or recorded actions of a form that holds none."""
+        of_items = "object" in message or message.get("type") == "function_call_output"
+        if isinstance(message, Repeated) or message.get("role") not in _ROLES:
+            return not of_items or isinstance(message, Repeated)
+        extra = extra_of(message)
+        if any(isinstance(one, list) and one for name, one in extra.items() if name != "actions"):
+            return True
+        called = message.get("tool_calls") or extra.get("actions")
+        silent = not isinstance(message.get("content"), (str, list)) and not called
+        return silent or not isinstance(message.get("extra", {}), dict)
 
     def _reply(self, message: dict[str, Any]) -> None:
         self._begun = True
@@ -100,16 +123,23 @@ class Turns:
             for item in message.get("output") or ()
             if isinstance(item, dict) and item.get("type") == "function_call"
         ]
-        if structured:
-            return [(tool, arguments_of(given), call_id) for tool, given, call_id in structured]
         actions = extra.get("actions")
+        if structured:
+            calls = [(tool, arguments_of(given), call_id) for tool, given, call_id in structured]
+            made = [(given, call_id) for _, given, call_id in calls]
+            if isinstance(actions, list) and all(ran(one) in made for one in actions):
+                self.repeated = [actions]
+            return calls
         if isinstance(actions, list):
-            return [
-                ("bash", {"command": one.get("command")}, one.get("tool_call_id"))
-                for one in actions
-                if isinstance(one, dict) and "command" in one
-            ]
-        blocks = _BLOCK.findall(text) if isinstance(text, str) and not self._recorded else []
+            known = [one for one in actions if ran(one) is not None]
+            if len(known) == len(actions):
+                self.repeated = [actions]
+            return [("bash", *given) for one in known if (given := ran(one)) is not None]
+        blocks = _BLOCK.findall(text) if isinstance(text, str) else []
+        if self._recorded:
+            if blocks:
+                self.draft.unread("messages.extra.actions", len(self.draft.events) + 1)
+            return []
         return [("bash", {"command": blocks[0].strip()}, None)] if len(blocks) == 1 else []
 
     def _billed(self, message: dict[str, Any], extra: dict[str, Any]) -> dict[str, int] | None:
@@ -136,6 +166,8 @@ class Turns:
         elif "returncode" in extra or "raw_output" in extra or self._open:
             self._result(message)
         elif self._malformed:
+            if returned(text):
+                self.draft.unread("messages.command")  # of the reply before it
             self.draft.error(text, at=stamp(message))
         elif text:
             self.draft.message("user", text, at=stamp(message))

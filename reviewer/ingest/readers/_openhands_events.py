@@ -1,10 +1,13 @@
 """OpenHands events of the first generation (`action`, `observation`) as events of a trace."""
 
+from collections.abc import Set as AbstractSet
 from typing import Any
 
+from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft, Status, elapsed_ms, words
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.readers._openhands_spent import Ledger
+from reviewer.trace.paths import member
 from reviewer.trace.strictjson import Repeated
 
 _SILENT = frozenset(
@@ -23,6 +26,22 @@ _TOP = frozenset(
     }
 )  # fmt: skip
 """Members of an action that are not what it asks for."""
+_SAYING = ("finish", "message", "reject", "request_condensation", "think")
+"""Tools by which an agent only says something, or asks for its context to be shortened."""
+_EVENT = _TOP | {"content", "extras", "observation", "success"}
+"""Members of an event that are read, or say nothing of what was asked for."""
+HARMLESS = frozenset(
+    (
+        # how the run was set up, and what the data set says of the task
+        *("metadata", "instance", "issue"),
+        # what the tests said
+        *("report", "test_result"),
+        # how a context was shortened, and the provider's log of a reply that an event tells
+        *("forgotten_event_ids", "log_data"),
+        # what the environment reports of itself
+        *("metrics", "llm_metrics", "stats"),
+    )
+)
 _STATES = {
     "finished": "done",
     "error": "error",
@@ -47,6 +66,9 @@ class Story:
         self._asked: dict[Any, tuple[Any, Any]] = {}  # by event id: (call id, time)
         self._responses: set[str] = set()
         self._person = False
+        self.account = Account(HARMLESS)
+        self.pending: dict[str, int] = {}
+        """Calls that were begun elsewhere and not yet said to be done: the event they belong to."""
 
     @property
     def calls(self) -> int:
@@ -72,6 +94,36 @@ class Story:
         else:
             self.draft.note("parts of the history are no events: left out")
             self.draft.unread("history.event")
+        self._took(event)
+
+    def _took(self, event: dict[str, Any]) -> None:
+        """What of an event was read. Of a nested one, what it asks for and what came back are one
+        member each; what it says beside those must be known."""
+        nested = isinstance(event.get("args"), dict) or isinstance(event.get("extras"), dict)
+        self.took(event, _EVENT if nested else event.keys() | _EVENT)
+        for name, value in event.items():
+            if name != "tool_call_metadata" and (name in ("args", "extras") or not nested):
+                self.account.whole(value)
+        meta = event.get("tool_call_metadata")
+        if meta is None:
+            return
+        if not isinstance(meta, dict) or not isinstance(meta.get("function_name"), str):
+            self.draft.unread("history.tool_call_metadata")
+
+    def took(self, event: dict[str, Any], names: AbstractSet[str]) -> None:
+        """Take these members of an event; any other that holds something may be an act."""
+        self.account.read(event, names - {"tool_call"})
+        self.account.at(event, len(self.draft.events))
+        for name, value in event.items():
+            if name not in names and isinstance(value, (dict, list)) and value:
+                self.draft.unread(member("history.event", name))
+
+    def said(self, event: dict[str, Any]) -> None:
+        """The agent's words came by a tool that does nothing else: its call is no second act."""
+        meta = event.get("tool_call_metadata")
+        if isinstance(meta, dict) and meta.get("function_name") in _SAYING:
+            asked = _asked_for(event, meta.get("tool_call_id"))
+            self.account.copies.append((meta.get("tool_call_id"), meta["function_name"], asked))
 
     def _action(self, kind: str, event: dict[str, Any], args: dict[str, Any]) -> None:
         at = event.get("timestamp")
@@ -80,8 +132,10 @@ class Story:
             self.draft.message("system", args.get("content"), at=at)
         elif kind == "message":
             self._message(event, args)
+            self.said(event)
         elif kind in ("think", "finish", "reject"):
             self._words(kind, event, args)
+            self.said(event)
         elif kind == "change_agent_state":
             self._person = args.get("agent_state") == "user_confirmed"
         elif kind not in _SILENT:
@@ -193,6 +247,7 @@ class Story:
             self.ended = _STATES.get(str(state)) or self.ended
             return
         if kind in _QUIET:
+            self.said(event)
             return
         call_id, asked_at = self.call_of(event.get("cause"))
         if kind == "error" and call_id is None:
@@ -207,6 +262,8 @@ class Story:
 
     def end(self) -> None:
         """Behind the last event."""
+        for seq in self.pending.values():
+            self.draft.unread("history.raw_input", seq)
         self.ledger.by_order(self.responses)
 
 

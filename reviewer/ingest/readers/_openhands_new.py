@@ -1,5 +1,6 @@
 """Events of the OpenHands agent SDK (`kind`) as events of a trace."""
 
+from types import NoneType
 from typing import Any
 
 from reviewer.ingest.draft import Status, elapsed_ms, words
@@ -12,6 +13,18 @@ _KINDS = frozenset(
         "CondensationSummaryEvent", "ConversationErrorEvent", "ConversationStateUpdateEvent",
         "LLMCompletionLogEvent", "MessageEvent", "ObservationEvent", "PauseEvent",
         "SystemPromptEvent", "TokenEvent", "UserRejectObservation",
+    }
+)  # fmt: skip
+
+
+_WHOLE = ("action", "observation", "system_prompt", "tools", "value", "raw_input", "raw_output")
+"""Members that are told whole: what was asked for, what came back, what was offered."""
+_MEMBERS = frozenset(
+    {
+        *_WHOLE,
+        "activated_microagents", "activated_skills", "content", "critic_result", "dynamic_context",
+        "extended_content", "forgotten_event_ids", "llm_message", "reasoning_content",
+        "responses_reasoning_item", "summary", "thinking_blocks", "thought", "tool_call",
     }
 )  # fmt: skip
 
@@ -39,8 +52,23 @@ def take(story: Story, event: dict[str, Any]) -> None:
         story.ended = "error"
     elif kind == "ConversationStateUpdateEvent":
         _state(story, event.get("key"), event.get("value"))
-    elif kind == "ACPToolCallEvent" and event.get("status") in ("completed", "failed"):
-        _elsewhere(story, event)
+    elif kind == "ACPToolCallEvent":
+        if event.get("status") in ("completed", "failed"):
+            _elsewhere(story, event)
+        else:
+            story.pending[str(event.get("tool_call_id"))] = len(story.draft.events)
+    _took(story, event)
+
+
+def _took(story: Story, event: dict[str, Any]) -> None:
+    """What of an event was read: the call as the model made it answers for itself."""
+    story.took(event, _MEMBERS)
+    story.account.whole(*(event.get(name) for name in _WHOLE))
+    given = event.get("action")
+    if event["kind"] == "ActionEvent" and not isinstance(event.get("tool_call"), (dict, NoneType)):
+        story.draft.unread("history.tool_call")
+    if given is not None and not isinstance(given, dict):
+        story.draft.unread("history.action")
 
 
 def _state(story: Story, key: Any, value: Any) -> None:
@@ -62,6 +90,9 @@ def _state(story: Story, key: Any, value: Any) -> None:
 def _elsewhere(story: Story, event: dict[str, Any]) -> None:
     """A call that another agent's server ran: asked and answered in one event."""
     at, given = event.get("timestamp"), event.get("raw_input")
+    story.pending.pop(str(event.get("tool_call_id")), None)
+    if not isinstance(given, dict):
+        story.draft.unread("history.raw_input", len(story.draft.events) + 1)
     asked = given if isinstance(given, dict) else {"title": event.get("title")}
     call = story.draft.call(event.get("tool_kind"), asked, event.get("tool_call_id"), at=at)
     failed = event.get("is_error") is True or event.get("status") == "failed"
@@ -94,6 +125,7 @@ def _action(story: Story, event: dict[str, Any]) -> None:
     action = action if isinstance(action, dict) else {}
     thought, told = words(event.get("thought")), str(action.get("kind") or "")
     if told in ("FinishAction", "ThinkAction"):
+        _said(story, event)
         text = action.get("message") or action.get("thought") or thought
         story.say(text or "", at, spent)
         if told == "FinishAction":
@@ -112,6 +144,15 @@ def _action(story: Story, event: dict[str, Any]) -> None:
     if spent is not None and not thought:
         story.responses.append(call)
     story.asked(event.get("id"), call.get("call_id"), at)
+
+
+def _said(story: Story, event: dict[str, Any]) -> None:
+    """The call of a tool that only says something; of another name it may do more."""
+    asked = event.get("tool_call")
+    if isinstance(asked, dict) and asked.get("name") in ("finish", "think"):
+        story.account.whole(asked)
+    elif asked is not None or event.get("tool_name") not in ("finish", "think"):
+        story.draft.unread("history.tool_call")
 
 
 def _result(story: Story, event: dict[str, Any]) -> None:

@@ -56,6 +56,7 @@ def _add_text_calls(draft: Draft, text: str) -> None:
         calls = None
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         draft.note("tool calls written as text could not be read: kept as text")
+        draft.unread(f"calls[{draft.calls()}]", len(draft.events) + 1)
         draft.call("unparsed", {"text": text})
         return
     draft.note("tool calls stand in the file as text and were read out of it")

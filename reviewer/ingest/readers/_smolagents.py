@@ -52,6 +52,7 @@ def add_steps(draft: Draft, steps: list[Any]) -> None:
             _add_text(draft, step)
         else:
             draft.note("steps of an unknown shape were passed over")
+            draft.unread("intermediate_steps")
 
 
 def _add_object(draft: Draft, step: dict[str, Any]) -> None:
@@ -65,6 +66,7 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
             draft.message("agent", step["plan"])
         else:
             draft.note("steps of an unknown shape were passed over")
+            draft.unread("intermediate_steps")
         return
     error, timing, reply = step.get("error"), step.get("timing"), step.get("model_output_message")
     # A call that failed stands in the model's reply only.
@@ -86,6 +88,9 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
     )
 
 
+_NONE = ("", "None", "[]", "()")
+
+
 def _add_text(draft: Draft, step: str) -> None:
     name, found = members(step)
     texts = {key: _text(value) for key, value in found.items()}
@@ -99,8 +104,7 @@ def _add_text(draft: Draft, step: str) -> None:
             draft,
             _Step(
                 str(texts.get("model_output") or ""),
-                _calls(found.get("tool_calls", ""))
-                or _calls(members(found.get("model_output_message", ""))[1].get("tool_calls", "")),
+                _printed_calls(draft, found),
                 texts["observations"] if isinstance(texts.get("observations"), str) else None,
                 _error(found.get("error", "")),
                 _ms(_text(timing.get("duration", ""))),
@@ -123,6 +127,18 @@ def _text(value: str) -> Any:
         return literal(value) if value else None
     except NotLiteral:
         return None
+
+
+def _printed_calls(draft: Draft, found: dict[str, str]) -> list[dict[str, Any]]:
+    """The calls of a printed step: its own, else those of the model's reply."""
+    reply = members(found.get("model_output_message", ""))[1].get("tool_calls", "")
+    for text in (found.get("tool_calls", ""), reply):
+        calls = _calls(text)
+        if len(calls) < len(parts(text)[1]) or not (calls or text.strip() in _NONE):
+            draft.unread(f"calls[{draft.calls()}]", len(draft.events) + 1)
+        if calls:
+            return calls
+    return []
 
 
 def _calls(text: str) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ from reviewer.ingest.opening import start_of
 from reviewer.ingest.reader import Foreign, Rejected
 from reviewer.ingest.readers._folder import clipped
 from reviewer.ingest.readers._places import above, slug
-from reviewer.ingest.readers._terminal import recorded
+from reviewer.ingest.readers._terminal import RECORDING, recorded
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
 from reviewer.ingest.units import STDIN
@@ -28,6 +29,10 @@ ENDS = {
     "test_timeout": "completed",
     "parse_error": "completed",
 }
+HARMLESS = frozenset(
+    # what each test said, told as results of the verifier
+    ("parser_results",)
+)
 PANE = 64 * 1024
 SETTINGS = 4 << 20
 _NUMBER = re.compile(r"\.(\d{1,6})-of-(\d{1,6})(?:\.|$)")
@@ -117,6 +122,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     if request:
         draft.message("user", request)
     _terminal(draft, source, folder)
+    tell_rest(trial, draft, "", HARMLESS)
     if mode not in FINE:
         draft.error(mode)
     if resolved is None:
@@ -152,11 +158,13 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
 def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
     if folder is None:
         draft.note("the trial's folder is not there: its steps are not known")
+        draft.unread(RECORDING)
         return
     _pane(draft, source, folder, "pre-agent")
-    text = source.text(folder / "sessions" / "agent.cast")
+    text = source.text(folder / RECORDING)
     if text is None:
         draft.note("no terminal recording stands with the trial: its steps are not known")
+        draft.unread(RECORDING)
     else:
         recorded(draft, text)
     _pane(draft, source, folder, "post-agent")

@@ -13,6 +13,7 @@ from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.readers._folder import clipped
 
 TOOL = "terminal"
+RECORDING = "sessions/agent.cast"
 SHOWN = 32 * 1024
 """Characters kept of what the screen said in one go."""
 MOST_SHOWN = 4 << 20
@@ -37,6 +38,7 @@ def recorded(draft: Draft, text: str) -> None:
     header = parse_text(head)
     if not isinstance(header, dict) or header.get("version") not in (2, 3):
         draft.note("the terminal recording is in a form that is not read")
+        draft.unread(RECORDING)
         return
     moments = list(_moments(rest, header["version"] == 3, draft))
     last = moments[-1].at if moments else 0.0
@@ -49,6 +51,7 @@ def recorded(draft: Draft, text: str) -> None:
         left -= min(len(group.text), SHOWN)
         if left < 0:
             draft.note("the recording is long: its end was left out")
+            draft.unread(RECORDING)
             break
         _tell(draft, group, None if start is None else start + group.at)
     draft.settle()
@@ -56,12 +59,13 @@ def recorded(draft: Draft, text: str) -> None:
 
 def _moments(text: str, relative: bool, draft: Draft) -> Iterator[_Moment]:
     clock = 0.0
-    for line in text.split("\n"):
+    for number, line in enumerate(text.split("\n"), 2):
         if not line.strip() or line.startswith("#"):
             continue
         value = parse_text(line)
         if not _is_moment(value):
             draft.note("lines of the recording that cannot be read were left out")
+            draft.unread(f"{RECORDING}:{number}")
             continue
         clock = clock + value[0] if relative else value[0]
         yield _Moment(clock, value[1], value[2])

@@ -21,6 +21,8 @@ _PICTURE = re.compile(rb"data:image/[\w.+-]{1,40};base64,")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=\r\n]*+")
 _LONGEST = 64  # of what `_PICTURE` matches
 _ESCAPED = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
+_RAN = re.compile(r"ActionTypes\.([A-Z_]{1,40})")
+_NOTHING = ("", "")
 _FIELDS = {
     "url",
     "state_obv",
@@ -43,6 +45,10 @@ class Step(NamedTuple):
     action: str
     code: str
     before: str
+    ran: str = ""
+    """The kind of action that the harness made of it (`NONE`), where the page says so."""
+    more: str = ""
+    """A field of the page that is not known, and holds a text."""
 
 
 class Page(HTMLParser):
@@ -67,7 +73,8 @@ class Page(HTMLParser):
             self._field = "h2"
         elif tag in ("div", "h3"):
             name = dict(attrs).get("class") or ""
-            self._field = name if name in _FIELDS else ""
+            # Steps alone are told apart by class; what stands before them is the task's text.
+            self._field = name if name in _FIELDS or (self._held is not None and name) else ""
         elif tag == "pre":
             self.in_text = True
             self.set_cdata_mode("pre")
@@ -90,7 +97,7 @@ class Page(HTMLParser):
             self._held = {}
         elif self._held is None and self.in_text:
             self.task = self._longer(self.task, data)
-        elif self._held is not None and self._field in _FIELDS:
+        elif self._held is not None and self._field not in ("", "h2"):
             self._held[self._field] = self._longer(self._held.get(self._field, ""), data)
 
     def _longer(self, text: str, more: str) -> str:
@@ -112,6 +119,8 @@ class Page(HTMLParser):
                     texts.get("parsed_action", "").strip(),
                     texts.get("predict_action", "").strip(),
                     texts.get("prev_action", "").strip(),
+                    (_RAN.search(texts.get("action_object", "")) or _NOTHING)[1],
+                    next((n for n, said in texts.items() if n not in _FIELDS and said.strip()), ""),
                 )
             )
 

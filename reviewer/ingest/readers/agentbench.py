@@ -14,8 +14,9 @@ from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._agentbench_overall import Overall, overall_of
-from reviewer.ingest.readers._agentbench_text import call_in
+from reviewer.ingest.readers._agentbench_text import acts_in, call_in
 from reviewer.ingest.readers._places import folder_names, slug
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Piece, Unreadable
 from reviewer.trace.record import SourceVerdict
@@ -32,6 +33,13 @@ _TERMINATIONS = {
     "unknown": "unknown",
 }
 _HARNESS = ("START_FAILED", "INTERACT_FAILED", "NETWORK_ERROR", "NOT_AVAILABLE")
+_NOT_TAKEN = ("agent invalid action", "agent validation failed")
+"""Ends by a last reply that the harness took no act from."""
+_ROLES = ("agent", "user", "system")
+HARMLESS = frozenset(
+    # the answer that was handed in: the verdict and the final state are read out of it
+    ("result",)
+)
 RUNS, ERRORS, OVERALL = "runs.jsonl", "error.jsonl", "overall.json"
 
 
@@ -97,6 +105,7 @@ class AgentBenchReader:
         draft.note("agent and task are taken from the folders' names")
         draft.note("AgentBench records no cost, no tokens and only when a run was completed")
         request = _history(draft, output)
+        _rest(draft, line, output)
         status = output.get("status")
         draft.source["status"] = status if isinstance(status, str) else None
         draft.source["completed_at"] = _completed(line)
@@ -121,13 +130,19 @@ def _history(draft: Draft, output: dict[str, Any]) -> str:
     if not isinstance(history, list):
         draft.note("no history: what the agent did is not known")
         return ""
+    refused = output.get("status") in _NOT_TAKEN
     request, waiting = "", False
     last = max((n for n, one in enumerate(history) if _role(one) == "agent"), default=-1)
     for number, item in enumerate(history):
         role, content = _role(item), item.get("content") if isinstance(item, dict) else None
+        if role not in _ROLES:
+            draft.unread(f"output.history[{number}].role", len(draft.events) + 1)
         if role == "agent":
             draft.message("agent", content)
             call = call_in(content) if isinstance(content, str) else None
+            many = isinstance(content, str) and acts_in(content) > 1
+            if many or (call is None and not (refused and number == last)):
+                draft.unread(f"output.history[{number}].content")
             waiting = call is not None
             if call is not None:
                 # The last act is answered by the end of the episode.
@@ -140,6 +155,15 @@ def _history(draft: Draft, output: dict[str, Any]) -> str:
             request = request or (content if isinstance(content, str) else "")
             draft.message("system" if role == "system" else "user", content)
     return request
+
+
+def _rest(draft: Draft, line: dict[str, Any], output: dict[str, Any]) -> None:
+    """What of a run is left. A run that broke before its first turn has no history to read."""
+    if line.get("output") is not None and not isinstance(line["output"], dict):
+        draft.unread("output")
+    if not isinstance(output.get("history"), list) and not line.get("error"):
+        draft.unread("output.history")
+    tell_rest(line, draft, "", HARMLESS)
 
 
 def _role(item: Any) -> str:

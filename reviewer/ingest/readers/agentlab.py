@@ -13,6 +13,7 @@ from reviewer.ingest.draft import Draft, added, amount, measured, tokens
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._places import above, folder_names, slug
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.trace.record import SourceVerdict
 
@@ -81,6 +82,9 @@ class AgentLabReader:
         if wrong:
             draft.error(str(wrong)[:2000])
         draft.source["n_steps"] = value.get("n_steps")
+        tell_rest(value, draft)
+        if value.get("n_steps") != 0:
+            draft.unread("step_*.pkl.gz")  # what the agent did stands there alone
         return draft.foreign(
             episode_id=named.episode,
             candidate_id=source.candidate or self.candidate_id(source.path),

@@ -57,7 +57,10 @@ _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n")
 _RETURNED = re.compile(r"\s*<returncode>")
 
 
-HARMLESS: frozenset[str] = frozenset()
+HARMLESS = frozenset(
+    # how the run was set up, before anything ran
+    ("config",)
+)
 
 
 class MiniSweAgentReader:
@@ -110,7 +113,10 @@ def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
     turns = Turns(draft, recorded=rest.get("trajectory_format") == "mini-swe-agent-1.1")
     for number, message in enumerate(_messages(source)):
         turns.take(message)
-        tell_rest(message, draft, f"messages[{number}]", HARMLESS)
+        tell_rest(message, draft, f"messages[{number}]", HARMLESS, turns.repeated)
+    tell_rest(rest, draft, "", HARMLESS)
+    if not draft.events and "messages" not in rest:
+        draft.unread("messages")
     status, patch = info.get("exit_status") or turns.exit_status, info.get("submission")
     turns.end(patch, status)
     stats = info.get("model_stats")

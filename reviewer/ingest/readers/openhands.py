@@ -24,6 +24,7 @@ from reviewer.ingest.readers._swe import (
     suite_of,
     verdict_of,
 )
+from reviewer.ingest.rest import enter
 from reviewer.ingest.source import Source
 from reviewer.trace.record import SourceVerdict
 
@@ -108,7 +109,9 @@ class OpenHandsReader:
         metadata = _object(record, "metadata")
         _start(draft, record)
         ledger = Ledger(draft, record.get("metrics"))
-        story = _told(draft, ledger, record.get("history"))
+        story = _told(draft, ledger, record)
+        enter(record, story.account)
+        story.account.tell(record, draft)
         error = record.get("error")
         if isinstance(error, str) and error:
             draft.error(error)
@@ -179,11 +182,14 @@ def _start(draft: Draft, record: dict[str, Any]) -> None:
         draft.state(known)
 
 
-def _told(draft: Draft, ledger: Ledger, history: Any) -> Story:
+def _told(draft: Draft, ledger: Ledger, record: dict[str, Any]) -> Story:
     """The events of an attempt; old files hold them in pairs of action and observation."""
+    history = record.get("history")
     story = Story(draft, ledger)
     if not isinstance(history, list):
         draft.note("the record holds no history")
+        if history is not None or not record.get("error"):
+            draft.unread("history")
         return story
     for entry in history:
         for event in entry if isinstance(entry, list) else (entry,):

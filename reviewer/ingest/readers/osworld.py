@@ -13,6 +13,7 @@ from reviewer.ingest.draft import Draft, amount, elapsed_ms
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._places import above, folder_names, slug
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.trace.record import SourceVerdict
 
@@ -24,6 +25,10 @@ _GUI = re.compile(r"\bpyautogui\.(?!FAILSAFE|PAUSE)[a-zA-Z]+\(")
 _TIMEOUT = re.compile(r"(?i)time ?(?:limit|d? ?out)")
 TOLERANCE = 1e-6
 FAR = 12
+HARMLESS = frozenset(
+    # what the environment reports back: its own word, not an act
+    ("info",)
+)
 
 
 class _Named(NamedTuple):
@@ -80,7 +85,7 @@ class OsWorldReader:
             draft.message("user", request)
         steps = _Steps(draft)
         for piece in source.pieces():
-            steps.add(None if piece.problem else piece.raw, source)
+            steps.add(None if piece.problem else piece.raw, source, piece.number)
         verdict = _verdict(source, steps.error)
         return draft.foreign(
             episode_id=named.task,
@@ -126,7 +131,7 @@ class _Steps:
         self.steps = 0
         draft.source["gui_actions"] = 0
 
-    def add(self, raw: bytes | None, source: Source) -> None:
+    def add(self, raw: bytes | None, source: Source, number: int) -> None:
         """One line; one that cannot be read is noted, the others still count."""
         try:
             line = source.value(raw) if raw is not None else None
@@ -135,13 +140,17 @@ class _Steps:
         if not isinstance(line, dict):
             self.draft.error("a line of the trajectory could not be read")
             self.draft.note("lines of the trajectory could not be read: steps are missing")
-        elif "Error" in line:
+            self.draft.unread(f"line {number}")
+            return
+        if "Error" in line:
             self.error = str(line["Error"])[:2000]
             self.draft.error(self.error)
-        elif "action" in line:
+        if "action" in line:
             self._step(line)
-        else:
+        elif "Error" not in line:
             self.draft.note("lines without an action were passed over")
+            self.draft.unread(f"line {number}.action")
+        tell_rest(line, self.draft, f"line {number}", HARMLESS, (line.get("action"),))
 
     def _step(self, line: dict[str, Any]) -> None:
         self.steps += 1

@@ -22,6 +22,10 @@ from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.walking import EACH
 
+HARMLESS = frozenset(
+    # how the run was set up: it defines the tools, and calls none
+    ("replay_config",)
+)
 _TURNS = (
     ("trajectory", EACH),
     ("history", EACH),
@@ -142,6 +146,14 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
     info, patch = held.info, held.info.get("submission")
     cut = "exit_" in str(info.get("exit_status") or "")
     task = _swe_steps.write(draft, held.steps, held.history, cut)
+    for name in ("trajectory", "history"):
+        if held.rest.get(name):
+            draft.unread(name)
+    for name, value in held.rest.items():
+        listed = value if isinstance(value, list) else ()
+        if any(isinstance(one, dict) and "action" in one for one in listed):
+            draft.unread(name)
+    tell_rest(held.rest, draft, "", HARMLESS)
     tell_rest(held.steps, draft, "trajectory")
     tell_rest(held.history, draft, "history", (), _observations(held.history))
     stats = info.get("model_stats") if isinstance(info.get("model_stats"), dict) else {}

@@ -172,7 +172,7 @@ class _Events:
 
     def add(self, steps: list[Step]) -> "_Events":
         acted = False
-        for step in steps:
+        for number, step in enumerate(steps):
             seen = {"url": step.url, "page": step.page}
             if acted:
                 missed = step.before.startswith(NO_MATCH)
@@ -180,6 +180,12 @@ class _Events:
             else:
                 self.draft.state(seen)
             acted = self._act(step)
+            if step.more:
+                self.draft.unread(f"step[{number}].{step.more[:100]}")
+            if _doubtful(step):
+                self.draft.unread(f"step[{number}].parsed_action")
+        if not steps:
+            self.draft.unread("steps")
         return self
 
     def _act(self, step: Step) -> bool:
@@ -210,6 +216,15 @@ class _Events:
         self.draft.note("stopped by the harness: what stands as the answer is its reason")
         self.draft.source["early_stop"] = answer[:200]
         self.termination = early
+
+
+def _doubtful(step: Step) -> bool:
+    """Whether a reply may be an act that was not read: its action has no known form, or there is
+    none and the harness does not say that it ran none (its action object is then NONE)."""
+    word = parsed(step.action)[0] if step.action else "none"
+    if word == "none":
+        return step.ran != "NONE" and bool(step.said or step.action) and not step.code
+    return word == "unparsed"
 
 
 def _logs(path: Path) -> tuple[Path, ...]:

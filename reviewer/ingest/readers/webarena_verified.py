@@ -13,12 +13,18 @@ from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers import _har
+from reviewer.ingest.readers._har import NETWORK
 from reviewer.ingest.readers._places import folder_names
+from reviewer.ingest.rest import tell_rest
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable
 from reviewer.trace.record import SourceVerdict
 
-RESPONSE, EVAL, NETWORK = "agent_response.json", "eval_result.json", "network.har"
+RESPONSE, EVAL = "agent_response.json", "eval_result.json"
+HARMLESS = frozenset(
+    # the evaluator's own requests and checks, and the answer key they are made of
+    ("evaluators_results",)
+)
 _SAID = ({"task_type", "status", "retrieved_data"}, {"action", "status", "results"})
 _PASSED = {"success": True, "failure": False, "partial_match": False}
 
@@ -74,6 +80,9 @@ class WebArenaVerifiedReader:
         if isinstance(task_id, bool) or not isinstance(task_id, (int, str)):
             raise Rejected("type:task_id")
         elapsed = self._network(source, draft)
+        tell_rest(result, draft, EVAL, HARMLESS)
+        if isinstance(said, (dict, list)):
+            tell_rest(said, draft, RESPONSE)
         answer = said if isinstance(said, str) else encoded(said).decode() if said else ""
         if answer:
             draft.message("agent", answer)
@@ -105,11 +114,13 @@ class WebArenaVerifiedReader:
         path = source.path.parent / NETWORK
         if not path.is_file():
             draft.note(f"no {NETWORK} beside it: nothing shows what the agent did")
+            draft.unread(NETWORK)
             return None
         try:
             heard = _har.add(draft, source.walk(("log", "entries", "*"), path=path))
         except (Unreadable, OSError):
             draft.note(f"{NETWORK} could not be read to its end")
+            draft.unread(NETWORK)
             return None
         draft.source["network"] = heard.summary
         return heard.elapsed

@@ -44,7 +44,7 @@ def test_approvals_belong_to_their_calls() -> None:
     trace = short()
     refused, changed = (
         next(e for e in of_kind(trace, "tool_call") if e["arguments"] == wanted)
-        for wanted in ({"x": 13, "y": 2}, {"x": 7, "y": 2})
+        for wanted in ({"x": 13, "y": 2}, {"x": 8, "y": 2})
     )
     words = {
         call["call_id"]: [
@@ -60,6 +60,7 @@ def test_approvals_belong_to_their_calls() -> None:
     assert word["decision"] == "approve"
     assert word["in_source"] == "modify"
     assert word["modified"] == {"function": "add", "arguments": {"x": 8, "y": 2}}
+    assert word["asked"] == {"x": 7, "y": 2}  # what the agent asked for, and did not run
     by_call = {event["call_id"]: event for event in of_kind(trace, "tool_result")}
     assert by_call[refused["call_id"]]["status"] == "denied"
     assert by_call[refused["call_id"]]["observation"] == {

@@ -35,6 +35,8 @@ NO_TIME = "the sample's time is taken from its first and last event"
 NO_EVENTS = "the sample has no events: its conversation is all there is"
 TOO_LARGE = "metadata of over 64 KiB was left out"
 MOST_METADATA = 64 << 10
+_WORKING = ("tool", "init", "scorer", "scorers")
+"""Spans in which a sandbox works for a tool that was called, or for the harness."""
 HARMLESS = frozenset(
     (
         # definitions of tools, and how one was to be chosen
@@ -55,7 +57,7 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     draft = Draft("inspect")
     told = Trajectory(draft, parts, texts)
     told.read()
-    _account(texts.whole(sample), draft)
+    _account(texts.whole(_together(parts)), draft)
     exception = _exception(sample, draft)
     spent = bill(run.model, mapping(sample.get("model_usage")), told.turns.spends)
     decided = decide(scores_of(sample), run.order)
@@ -85,21 +87,41 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     return made._replace(notes=(*made.notes, *spent.notes, *_said_of(sample, decided)))
 
 
+def _together(parts: Parts) -> dict[str, Any]:
+    """The sample with its events, also where the file keeps them apart from it."""
+    sample = parts.sample
+    if sample.get("events") or mapping(sample.get("transcript")).get("events"):
+        return sample
+    return {**sample, "events": parts.events, "message_pool": parts.pool}
+
+
 def _account(sample: dict[str, Any], draft: Draft) -> None:
     """Enter what of the sample could be an act and was not told. Spans are no acts: the events in
-    them are; and of a call that an approver changed, the event says what was asked."""
+    them are. What a sandbox ran for a tool, a scorer or the set-up is no act beside that tool's
+    call. Of a call that an approver changed, messages and events say what was asked."""
     told: list[Any] = []
-    changed: set[str] = set()
-    for event in sequence(sample.get("events")):
+    working: set[str] = set()
+    copies: list[tuple[str | None, str, Any]] = []
+    older = mapping(sample.get("transcript")).get("events")
+    for event in sequence(sample.get("events") or older):
         kind = mapping(event).get("event")
-        if kind in ("span_begin", "span_end", "step"):
+        if kind == "span_begin":
             told.append(event)
+            if event.get("type") in _WORKING or text(event.get("parent_id")) in working:
+                working.add(text(event.get("id")))
+        elif kind in ("span_end", "step"):
+            told.append(event)
+        elif kind == "sandbox":
+            told.extend([event] if text(event.get("span_id")) in working else [])
+        elif kind == "tool":
+            within = (mapping(one) for one in sequence(event.get("events")))
+            told += [one for one in within if one.get("event") == "sandbox"]
         elif kind == "approval" and event.get("decision") == "modify":
             told.append(event.get("modified"))
-            changed.add(text(mapping(event.get("call")).get("id")))
-        elif kind == "tool" and text(event.get("id")) in changed:
-            told.append(event)
-    tell_rest(sample, draft, "", HARMLESS, told)
+            asked = mapping(event.get("call"))
+            given = asked.get("arguments")
+            copies.append((text(asked.get("id")), text(asked.get("function")), given))
+    tell_rest(sample, draft, "", HARMLESS, told, copies)
 
 
 def _exception(sample: dict[str, Any], draft: Draft) -> str | None:

@@ -16,7 +16,7 @@ from reviewer.ingest.readers.inspect_ai.stores import LOST, TOO_MUCH, NoPatch, S
 from reviewer.ingest.readers.inspect_ai.talk import Talk
 from reviewer.ingest.readers.inspect_ai.turns import PENDING, Turns, speaks
 
-CHANGED = "an approver changed a call before it ran: the call stands as the agent made it"
+CHANGED = "an approver changed a call before it ran: the call is shown as it ran"
 BRANCHED = "the trajectory branches: steps that were replayed may stand there twice"
 _REFUSED = frozenset({"reject", "terminate"})
 
@@ -149,10 +149,22 @@ class Trajectory:
             changed = mapping(self._texts.whole(event.get("modified")))
             ran = {name: changed.get(name) for name in ("function", "arguments")}
             said = {**said, "decision": "approve", "in_source": "modify", "modified": ran}
+            self._changed(call, ran, said)
         elif decision in _REFUSED and call is not None:
             self._talk.deny(call)
         own, tool = (call.get("call_id"), call["tool"]) if call else (given.get("id"), None)
         self.draft.approval(said, own, tool=tool, at=event.get("timestamp"))
+
+    def _changed(
+        self, call: dict[str, Any] | None, ran: dict[str, Any], said: dict[str, Any]
+    ) -> None:
+        """Give a call the arguments it ran with; the approval keeps those that were asked for.
+        What ran as another tool, or in a form that nobody knows, is not understood."""
+        given = ran["arguments"]
+        if call is None or ran["function"] != call["tool"] or not isinstance(given, dict):
+            self.draft.unread("approval.modified")
+        else:
+            said["asked"], call["arguments"] = call["arguments"], given
 
     def _review(self, event: dict[str, Any], scope: Scope) -> None:
         """A word on a call that is no approval: of its result, or a monitor's."""
