@@ -96,6 +96,7 @@ class Account:
         self._whole: set[int] = set()
         self._strict: set[int] = set()
         self._refused: set[int] = set()
+        self._apart: set[int] = set()
         self._done: set[int] = set()
         self._seqs: dict[int, int] = {}
         self.copies: list[tuple[str | None, str, Any]] = []
@@ -142,6 +143,12 @@ class Account:
         self._refused.add(id(part))
         self._done.discard(id(part))
 
+    def apart(self, part: Any) -> None:
+        """Leave an object or a list of which nothing is known, whatever it holds, unless it only
+        repeats calls."""
+        if isinstance(part, (dict, list)) and not self.takes(part):
+            self._apart.add(id(part))
+
     def at(self, part: Any, seq: int) -> None:
         """Say which event a part belongs to, and what lies in it."""
         self._seqs[id(part)] = seq
@@ -177,6 +184,7 @@ class _Walk:
         self._whole = account._whole
         self._strict = account._strict
         self._refused = account._refused
+        self._apart = account._apart
         self._done = account._done
         self._seqs = account._seqs
         self._taken = account.takes
@@ -202,6 +210,9 @@ class _Walk:
             seq = self._seqs[own]
         if own in self._refused:
             self._add(place, seq)
+        elif own in self._apart:
+            if not self._known.holds(part):
+                self._add(place, seq)
         elif own in self._whole:
             self._repeated(part, place, seq)
         elif isinstance(part, list):
@@ -360,7 +371,6 @@ class _Known:
 
 _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
 _HOLD = frozenset((dict, list, Repeated))
-_TELLING = frozenset((*NAMES, *ARGUMENTS, *_SEEN, *_KINDS, "function"))
 _REPEATED_ID = re.compile(r"~\d+\Z")
 """What a draft adds to an id that the source has twice."""
 _NAMES = tuple(sorted(NAMES))
@@ -370,15 +380,19 @@ _ARGUMENTS = tuple(sorted(ARGUMENTS))
 def could_act(part: dict[str, Any]) -> bool:
     """Whether an object has the shape of a call or of a result: something named and something
     given, something answered, or a kind that says so. The description of a tool has not."""
-    names = part.keys()
-    if names.isdisjoint(_TELLING):
+    marks = 0
+    for name in part:
+        found = _MARKS.get(name)
+        marks |= _mark(name) if found is None else found
+    if not marks:
         return False
+    names = part.keys()
     function = part.get("function")
     if isinstance(function, dict) and not _describes(function):
         return bool(function.keys() & ARGUMENTS) or not names.isdisjoint(_IDS)
     if _describes(part) or (isinstance(function, dict) and _describes(function)):
         return False
-    if any(isinstance(part[name], str) for name in names & NAMES) and names & ARGUMENTS:
+    if marks & _IS_GIVEN and any(isinstance(part[name], str) for name in _those(part, _IS_NAME)):
         return True
     if names & _SEEN and (
         part["role"] in _TOOL_ROLES and not isinstance(part.get("content"), list)
@@ -389,7 +403,8 @@ def could_act(part: dict[str, Any]) -> bool:
     if names & _RETURNED and any(isinstance(part.get(name), str) for name in _TOOLS):
         return True
     return any(
-        isinstance(kind := part.get(name), str) and _ACT.search(kind) is not None for name in _KINDS
+        isinstance(kind := part.get(name), str) and _ACT.search(kind) is not None
+        for name in _those(part, _IS_KIND)
     ) and any(isinstance(value, (dict, list)) or name in NAMES for name, value in part.items())
 
 
@@ -402,6 +417,38 @@ def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
         for name, value in call.items()
         if value and name not in _KINDS
     )
+
+
+_IS_NAME, _IS_GIVEN, _IS_KIND, _IS_TOLD = 1, 2, 4, 8
+_NAMED = re.compile(r"(?:tool|func(?:tion)?|action|command|api|method)_?name\Z", re.IGNORECASE)
+_GIVING = re.compile(
+    r"(?:arg(?:ument)?s?|kwargs?|inputs?|param(?:eter)?s)(?:_?(?:json|str|string|raw))?\Z",
+    re.IGNORECASE,
+)
+_KIND = re.compile(
+    r"(?:block|part|content|entry|item|node|object|chunk|element|segment)_?(?:type|kind)\Z",
+    re.IGNORECASE,
+)
+_MARKS: dict[str, int] = {}
+_MOST_MARKS = 10_000
+
+
+def _mark(name: str) -> int:
+    """What the name of a member says of what it holds, as a sum of the marks above."""
+    known = _MARKS.get(name)
+    if known is not None:
+        return known
+    found = _IS_NAME * (name in NAMES or _NAMED.search(name) is not None)
+    found += _IS_GIVEN * (name in ARGUMENTS or _GIVING.search(name) is not None)
+    found += _IS_KIND * (name in _KINDS or _KIND.match(name) is not None)
+    found += _IS_TOLD * (name in _SEEN)
+    if len(_MARKS) < _MOST_MARKS:
+        _MARKS[name] = found
+    return found
+
+
+def _those(part: dict[str, Any], mark: int) -> list[str]:
+    return [name for name in part if _mark(name) & mark]
 
 
 def _describes(part: dict[str, Any]) -> bool:

@@ -1531,6 +1531,23 @@ HIDDEN |= {
         listed({"id": "c1", "function": {"name": "look", "arguments": "{}"}}),
         {**TOOL, "name": "issue_refund"},
     ),
+    "blocks beside, of a kind that no reader knows": [
+        ASK,
+        {
+            "role": "assistant",
+            "blocks": [
+                {"block_type": "text", "text": "ok"},
+                {"block_type": "tool_call", "tool_name": "issue_refund", "tool_kwargs": ARGS},
+            ],
+        },
+        DONE,
+    ],
+    "a list that no dialect has": [ASK, {**DONE, "done": [{"what": "issue_refund", "how": ARGS}]}],
+    "an object that no dialect has": [ASK, {**DONE, "did": {"issue_refund": ARGS}}],
+    "kwargs of a tool in metadata": [
+        ASK,
+        {**DONE, "metadata": {"x": {"tool_name": "issue_refund", "tool_kwargs": ARGS}}},
+    ],
     "code in a fence": [ASK, {**DONE, "content": "```tool_code\nissue_refund()\n```"}],
 }
 

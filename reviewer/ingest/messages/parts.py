@@ -97,3 +97,85 @@ def first(value: dict[str, Any], *names: str) -> str:
         if isinstance(found, int) and not isinstance(found, bool):
             return str(found)
     return ""
+
+
+ASIDE = ANNOTATIONS | frozenset(
+    (
+        "usage",  # counts and prices
+        "token_usage",
+        "tokenUsage",
+        "usage_metadata",
+        "usageMetadata",
+        "models_usage",
+        "tokens",
+        "token_ids",
+        "cost",
+        "costs",
+        "price",
+        "stats",
+        "metrics",
+        "timings",
+        "timing",
+        "time",
+        "times",
+        "logprobs",  # how likely each word was
+        "avgLogprobs",
+        "logprobsResult",
+        "reasoning",  # what the model thought
+        "reasoning_details",
+        "reasoningDetails",
+        "thinking",
+        "thinking_blocks",
+        "thought",
+        "thoughts",
+        "summary",
+        "audio",  # what was said, as sound or pictures
+        "images",
+        "attachments",
+        "files",
+        "sources",  # what a text cites
+        "references",
+        "grounding_metadata",
+        "groundingMetadata",
+        "citation_metadata",
+        "citationMetadata",
+        "safety_ratings",  # what a filter made of it
+        "safetyRatings",
+        "content_filter_results",
+        "content_filter_offsets",
+        "moderation",
+        "feedback",
+        "request",  # what went over the wire; calls in it are looked for
+        "response",
+        "warnings",
+        "provider_specific_fields",  # what a provider's library adds
+        "provider_options",
+        "provider_metadata",
+        "provider_details",
+        "model",  # who spoke, where and when
+        "modelInfo",
+        "model_info",
+        "author",
+        "source",
+        "_id",
+        "timestamp",
+        "tags",
+        "labels",
+        "flags",
+        "headers",
+        "info",
+        "extra",
+        "meta",
+        "data",
+        "config",
+        "context",
+        "settings",
+        "custom_metadata",
+        "customMetadata",
+        "response_info",
+        "error",  # why there is no answer
+        "errors",
+    )
+)
+"""Members of an agent's message that hold no act when they do not look like one. Of any other that
+is an object or a list nothing is known, so it is left whatever it holds."""

@@ -9,7 +9,7 @@ from reviewer.ingest.messages import items
 from reviewer.ingest.messages.astext import written
 from reviewer.ingest.messages.blocks import parts_of
 from reviewer.ingest.messages.calls import calls_of, legacy_call
-from reviewer.ingest.messages.parts import ROLES, Part, Role, Turn, first, text_of
+from reviewer.ingest.messages.parts import ASIDE, ROLES, Part, Role, Turn, first, text_of
 from reviewer.ingest.messages.vercel import tool_part
 
 _LANGCHAIN = frozenset(
@@ -147,6 +147,10 @@ def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
     if any(held.get(name) for name in held.keys() & _CALL_MEMBERS):
         _calls(held, parts, names, account)
     account.read(held, names)
+    if ROLES.get(name, "agent") == "agent":
+        for other in held.keys() - names - ASIDE:
+            if value := held[other]:
+                account.apart(value)
     return parts
 
 
