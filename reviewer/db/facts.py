@@ -3,7 +3,6 @@ and fetched whole: an open read transaction would hide what others write."""
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -273,7 +272,7 @@ def _counted(connection: sqlite3.Connection, candidate: int) -> str:
 _BLOCK = 4096
 
 
-def _scanned(connection: sqlite3.Connection, candidate: int) -> str:
+def scanned(connection: sqlite3.Connection, candidate: int) -> str:
     """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
     where a large part is this candidate's, else by its index."""
     made = connection.execute(
@@ -286,7 +285,7 @@ def _scanned(connection: sqlite3.Connection, candidate: int) -> str:
 def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[float], int]:
     """Latencies of every attempt that counts and has one, sorted, and how many have none."""
     rows = connection.execute(
-        f"SELECT t.latency_ms FROM trace t WHERE {_scanned(connection, candidate)}"
+        f"SELECT t.latency_ms FROM trace t WHERE {scanned(connection, candidate)}"
         f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}",
         (candidate,),
     ).fetchall()
@@ -301,7 +300,7 @@ def latencies_within(
     of them are at most the bound."""
     return connection.execute(
         "SELECT count(*), sum(t.latency_ms <= ?) FROM trace t"
-        f" WHERE {_scanned(connection, candidate)} AND t.latency_ms IS NOT NULL"
+        f" WHERE {scanned(connection, candidate)} AND t.latency_ms IS NOT NULL"
         " AND NOT (t.infra = 1 AND t.passed IS NULL)"
         f"{_counted(connection, candidate)} GROUP BY t.episode ORDER BY t.episode",
         (bound_ms, candidate),
@@ -343,49 +342,6 @@ def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasure
     return [Unmeasured(*row[:6]) for row in rows.fetchall()]
 
 
-class SaidRow(NamedTuple):
-    """Attempts of which a source said the same: passed or not, and which reward. `lost` to
-    infrastructure, as our gates see it."""
-
-    reader: str
-    passed: int | None
-    reward: float | None
-    lost: int
-    attempts: int
-
-
-def said_elsewhere(connection: sqlite3.Connection, candidate: int) -> list[SaidRow]:
-    """What other harnesses said of a candidate's attempts, every one that was made, those of which
-    they said nothing too; nothing where they said nothing at all."""
-    some = connection.execute(
-        "SELECT 1 FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace WHERE t.candidate=?"
-        " AND (v.passed IS NOT NULL OR v.reward IS NOT NULL) LIMIT 1",
-        (candidate,),
-    ).fetchone()
-    if some is None:
-        return []
-    readers = dict(connection.execute("SELECT id, reader FROM source").fetchall())
-    # Counted here: SQLite would sort every row of a large probe to group them.
-    alike = Counter(
-        connection.execute(
-            "SELECT t.source, v.passed, v.reward, t.infra = 1 AND t.passed IS NULL FROM trace t"
-            " LEFT JOIN source_verdict v ON v.trace = t.id"
-            f" WHERE {_scanned(connection, candidate)}",
-            (candidate,),
-        )
-    )
-    found = [
-        SaidRow(readers[source], passed, reward, lost, count)
-        for (source, passed, reward, lost), count in alike.items()
-    ]
-    return sorted(found, key=_in_order)
-
-
-def _in_order(row: SaidRow) -> tuple[object, ...]:
-    unsaid = row.passed is None, row.reward is None
-    return row.reader, *unsaid, row.passed or 0, row.reward or 0.0, row.lost
-
-
 def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
     """(episode id, attempt) of a trace."""
     row: tuple[str, int] = connection.execute(
@@ -414,7 +370,7 @@ def diagnostic_means(
     those are."""
     sums, counts = [0.0] * len(DIAGNOSTICS), [0] * len(DIAGNOSTICS)
     rows = connection.execute(
-        f"SELECT t.diagnostics FROM trace t WHERE {_scanned(connection, candidate)}"
+        f"SELECT t.diagnostics FROM trace t WHERE {scanned(connection, candidate)}"
         f" AND t.diagnostics IS NOT NULL{_counted(connection, candidate)} ORDER BY t.id",
         (candidate,),
     )
@@ -455,7 +411,7 @@ def sources_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str
     """(path, sha256) of every file that gave this candidate a trace, in import order."""
     return connection.execute(
         "SELECT path, sha256 FROM source WHERE id IN"
-        f" (SELECT DISTINCT t.source FROM trace t WHERE {_scanned(connection, candidate)})"
+        f" (SELECT DISTINCT t.source FROM trace t WHERE {scanned(connection, candidate)})"
         " ORDER BY id",
         (candidate,),
     ).fetchall()

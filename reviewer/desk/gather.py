@@ -11,6 +11,7 @@ from reviewer.contract.model import Candidate, Episode, Policy, Suite
 from reviewer.db import contracts, facts, peeking, registry
 from reviewer.db.attempt_rows import AttemptRow
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.db.headlines import said_elsewhere
 from reviewer.desk.baseline import against
 from reviewer.desk.counts import counted, failures
 from reviewer.desk.errors import DeskError
@@ -29,6 +30,7 @@ from reviewer.release.evidence import (
     Peeking,
     SaidElsewhere,
 )
+from reviewer.release.headline import BY_EPISODE
 
 
 def evidence(
@@ -103,8 +105,9 @@ def evidence(
                 reward=one.reward,
                 lost=bool(one.lost),
                 attempts=one.attempts,
+                epochs=one.epochs,
             )
-            for one in facts.said_elsewhere(connection, stored.id)
+            for one in said_elsewhere(connection, stored.id, BY_EPISODE)
         ),
     )
 

@@ -24,6 +24,8 @@ ZEROS = "all token counts are 0: they were not measured, and a cost of 0 beside 
 UNNAMED = "unnamed"
 MOST_UNREAD = 64
 """Paths that are kept of what was not read in one record; one leaves it not measured."""
+ABSENT = " (no such file)"
+"""Ends the path of what was not read because its file is not there."""
 EXACT = 1 << 63
 """Whole numbers from here on are kept as what a double makes of them."""
 UNREAD = (
@@ -74,6 +76,11 @@ class Draft:
             seq = len(self.events) or None
         if len(self._unread) < MOST_UNREAD:
             self._unread.setdefault(path[:IDENTIFIER] or "record", seq)
+
+    def absent(self, name: str) -> None:
+        """As `unread`, of a file that would tell what the agent did and is not there. It may come
+        later, and the attempt is then told whole: nothing of it is lost by that."""
+        self.unread(f"{name}{ABSENT}")
 
     def message(self, actor: str, text: Any, **more: Any) -> dict[str, Any]:
         """Something said: `actor` is `user`, `simulated_user`, `agent`, `system` or a name. Text

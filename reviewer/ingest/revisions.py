@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from reviewer.ingest.draft import ABSENT
 from reviewer.trace.record import is_user
 
 Kind = Literal["same", "holds", "contradicts", "other"]
@@ -78,8 +79,10 @@ def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
         if not _filled(old.get(name), new.get(name)):
             return f"{name} is another"
     unread = [part.get("path") for part in new.get("unread") or ()]
-    if any(part.get("path") not in unread for part in old.get("unread") or ()):
-        return "a part that nobody could read is gone"
+    for part in old.get("unread") or ():
+        path = part.get("path")
+        if path not in unread and not str(path).endswith(ABSENT):  # a file that came late
+            return "a part that nobody could read is gone"
     return None
 
 

@@ -151,13 +151,15 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 class SaidElsewhere(Struct, frozen=True, kw_only=True):
     """Attempts of which the harness of a reader said the same. Infrastructure ended `lost` ones,
-    as our gates see it; the harness may say passed or failed of them all the same."""
+    as our gates see it; the harness may say passed or failed of them all the same. `epochs` is how
+    many attempts of the same episode it scored, for harnesses that take the mean of episodes."""
 
     reader: str
     passed: bool | None
     reward: float | None
     lost: bool
     attempts: int
+    epochs: int = 1
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,8 @@ class Harness(NamedTuple):
     figure: Literal["passed", "reward"]
     infrastructure: Counting
     unscored: Counting
+    by_episode: bool = False
+    """Whether it takes the mean of each episode's scored attempts, and then the mean of those."""
 
 
 HARNESSES = {
@@ -39,11 +41,15 @@ HARNESSES = {
     "terminal-bench": Harness("Terminal-Bench", "passed", "failed", "failed"),
     "harbor": Harness("Harbor", "reward", "failed", "failed"),
     "gaia": Harness("GAIA", "passed", "failed", "failed"),
-    "inspect": Harness("Inspect", "reward", "left out", "left out"),
+    "hal": Harness("HAL", "passed", "as scored", "left out"),
+    "agentlab": Harness("AgentLab", "reward", "failed", "failed"),
+    "agentbench": Harness("AgentBench", "passed", "left out", "failed"),
+    "inspect": Harness("Inspect", "reward", "left out", "left out", by_episode=True),
     "webarena": Harness("WebArena", "reward", "as scored", "left out"),
     "osworld": Harness("OSWorld", "reward", "as scored", "left out"),
 }
 """By reader; of any other harness we know no rule: what it scored is counted as it scored it."""
+BY_EPISODE = frozenset(reader for reader, rule in HARNESSES.items() if rule.by_episode)
 UNKNOWN = Harness("", "passed", "as scored", "left out")
 
 
@@ -61,7 +67,13 @@ def _headline(reader: str, rows: Sequence[SaidElsewhere], ours: Rate) -> dict[st
     figure = rule.figure if any(_scored(one, rule.figure) for one in rows) else _other(rule.figure)
     counted = [(one, _score(one, figure, rule)) for one in rows]
     n = sum(one.attempts for one, score in counted if score is not None)
-    total = sum(((score or 0) * one.attempts for one, score in counted), Fraction(0))
+    weights = [
+        (score, Fraction(one.attempts, one.epochs if rule.by_episode else 1))
+        for one, score in counted
+        if score is not None
+    ]
+    total = sum((score * weight for score, weight in weights), Fraction(0))
+    of = sum((weight for _, weight in weights), Fraction(0))
     rewards = [(Fraction(one.reward), one.attempts) for one in rows if one.reward is not None]
     rewarded = sum(count for _, count in rewards)
     mean = sum((value * count for value, count in rewards), Fraction(0))
@@ -71,8 +83,9 @@ def _headline(reader: str, rows: Sequence[SaidElsewhere], ours: Rate) -> dict[st
         "harness": rule.title or reader,
         "rule_known": reader in HARNESSES,
         "figure": "passed" if figure == "passed" else "mean reward",
-        "value": stable_bits(float(total / n)) if n else None,
+        "value": stable_bits(float(total / of)) if of else None,
         "n": n,
+        "mean_of": "episodes" if rule.by_episode else "attempts",
         "attempts": sum(one.attempts for one in rows),
         "passed": sum(one.attempts for one in rows if one.passed),
         "failed": sum(one.attempts for one in rows if one.passed is False),
@@ -118,7 +131,10 @@ def _score(one: SaidElsewhere, figure: str, rule: Harness) -> Fraction | None:
 
 def headline_text(found: dict[str, Any]) -> str:
     """`tau-bench itself: mean reward 0.420 over 200 attempts, …; here 84 of 200 pass, 0.420`."""
-    parts = [f"{found['figure']} {number(found['value'])} over {plural(found['n'], 'attempt')}"]
+    over = "" if found["mean_of"] == "attempts" else ", mean of each episode's"
+    parts = [
+        f"{found['figure']} {number(found['value'])} over {plural(found['n'], 'attempt')}{over}"
+    ]
     if found["partial_rewards"]:
         parts.append(
             f"{found['partial_rewards']} of {plural(found['rewards'], 'reward')} partial, mean "

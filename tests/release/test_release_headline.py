@@ -50,6 +50,17 @@ def test_partial_rewards_have_their_mean_and_null_counts_as_the_harness_counts_i
     )
 
 
+def test_inspect_takes_the_mean_of_its_samples() -> None:
+    rows = (
+        SaidElsewhere(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=1),
+        SaidElsewhere(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=3),
+        SaidElsewhere(reader="inspect", passed=False, reward=0.0, lost=False, attempts=2, epochs=3),
+    )
+    (found,) = report(probe(*rows))["source_headline"]
+    assert (found["value"], found["n"], found["mean_of"]) == (round(2 / 3, 12), 4, "episodes")
+    assert "mean reward 0.667 over 4 attempts, mean of each episode's" in headline_text(found)
+
+
 def test_infrastructure_losses_count_as_the_harness_counts_them() -> None:
     rows = [("passed", True, 1.0, False), ("lost", False, 0.0, True)]
     both = {}
@@ -63,8 +74,9 @@ def test_infrastructure_losses_count_as_the_harness_counts_them() -> None:
 
 
 def test_a_harness_whose_rule_is_not_known_says_so() -> None:
-    assert "hal" not in HARNESSES
-    rows = said("hal", 3, True, None), said("hal", 1, None, None), said("hal", 1, False, None)
+    other = "webarena-verified"
+    assert other not in HARNESSES
+    rows = said(other, 3, True, None), said(other, 1, None, None), said(other, 1, False, None)
     (found,) = report(probe(*rows, unknown=1))["source_headline"]
     assert (found["value"], found["n"], found["rule_known"]) == (0.75, 4, False)
     assert "its rule for the others is not known here" in headline_text(found)

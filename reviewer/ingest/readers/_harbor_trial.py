@@ -136,8 +136,10 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
         document = known.document(scene.file) if known and scene.file else None
         if known is None or document is None:
             draft.note("no ATIF trajectory that can be read stands with the result")
-            if ended(trial).termination != "infrastructure_error" or scene.file:
+            if scene.file:
                 draft.unread(PLACES[0])
+            elif ended(trial).termination != "infrastructure_error":
+                draft.absent(PLACES[0])
             continue
         _described(draft, document, trial)
         own = [_same(step) for step in document["steps"]]

@@ -158,13 +158,13 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
 def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
     if folder is None:
         draft.note("the trial's folder is not there: its steps are not known")
-        draft.unread(RECORDING)
+        draft.absent(RECORDING)
         return
     _pane(draft, source, folder, "pre-agent")
     text = source.text(folder / RECORDING)
     if text is None:
         draft.note("no terminal recording stands with the trial: its steps are not known")
-        draft.unread(RECORDING)
+        draft.absent(RECORDING)
     else:
         recorded(draft, text)
     _pane(draft, source, folder, "post-agent")

@@ -114,7 +114,7 @@ class WebArenaVerifiedReader:
         path = source.path.parent / NETWORK
         if not path.is_file():
             draft.note(f"no {NETWORK} beside it: nothing shows what the agent did")
-            draft.unread(NETWORK)
+            draft.absent(NETWORK)
             return None
         try:
             heard = _har.add(draft, source.walk(("log", "entries", "*"), path=path))
