@@ -12,6 +12,7 @@ CANDIDATE = "bench-agent-v1"
 EPISODES = 200
 TOOLS = [f"{verb}_{thing}" for verb in ("lookup", "open", "update") for thing in
          ("order", "policy", "case", "label", "ticket", "account", "shipment")]  # fmt: skip
+WRITES = "open_case"
 WORDS = [
     *("order", "shipped", "customer", "asked", "about", "the", "armrest", "policy", "window"),
     *("returned", "label", "created", "case", "review", "opened", "specialist", "tomorrow"),
@@ -65,10 +66,13 @@ def _trace(draw: random.Random, number: int, digests: list[str]) -> dict:
     episode = number % EPISODES
     steps = draw.randint(5, 60)
     events = [_call(draw, "lookup_order", draw.randrange(10**6))]
-    events += [_call(draw, draw.choice(TOOLS), draw.randrange(10**6)) for _ in range(steps - 3)]
+    for _ in range(steps - 3):
+        tool, other = draw.choice(TOOLS), draw.randrange(10**6)
+        events.append(_call(draw, tool, number if tool == WRITES else other))
     if draw.random() < 0.02:
         events.append(_call(draw, "issue_refund", number))
-    events += [_call(draw, "open_case", number), _call(draw, "verify_state", number)]
+    # What is written is looked at afterwards: the same order, with the same limit.
+    events += [_call(draw, WRITES, number, 1), _call(draw, "verify_state", number, 1)]
     return {
         "episode_id": f"episode-{episode:04}",
         "candidate_id": CANDIDATE,
@@ -84,10 +88,11 @@ def _trace(draw: random.Random, number: int, digests: list[str]) -> dict:
     }
 
 
-def _call(draw: random.Random, tool: str, number: int) -> dict:
+def _call(draw: random.Random, tool: str, number: int, limit: int = 0) -> dict:
+    limit = limit or (1 if tool == WRITES else draw.randint(1, 50))
     return {
         "tool": tool,
-        "arguments": {"order_token": f"ord_{number:06x}", "limit": draw.randint(1, 50)},
+        "arguments": {"order_token": f"ord_{number:06x}", "limit": limit},
         "status": "timeout" if draw.random() < 0.01 else "ok",
         "observation": {"note": " ".join(draw.choices(WORDS, k=draw.randint(3, 14)))},
         "latency_ms": round(draw.uniform(5, 900), 1),

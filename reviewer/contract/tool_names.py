@@ -7,7 +7,7 @@ whole and without its namespaces (`functions.pay`, `mcp__shop__pay`).
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -82,14 +82,22 @@ def bare(name: str) -> str:
     return _key(_folded(name[:LONGEST]))
 
 
+@lru_cache(64)
+def tool_names(listed: frozenset[str]) -> "ToolNames":
+    """The names that contracts list: episodes of a suite list the same ones as a rule, and what
+    others are to them is worked out once."""
+    return ToolNames(listed)
+
+
 class ToolNames:
     """The names that a contract lists, and what any other name is to them. Picklable."""
 
-    __slots__ = ("_ends", "_kin", "_tails", "_wholes", "listed")
+    __slots__ = ("_ends", "_kin", "_strangers", "_tails", "_wholes", "listed")
 
     def __init__(self, listed: Iterable[str]) -> None:
         self.listed = frozenset(listed)
         self._kin: dict[str, Kin] = {}
+        self._strangers = set(self.listed)  # names met that have no kin, the listed among them
         self._wholes: dict[str, set[str]] | None = None
         self._tails: dict[str, set[str]] = {}
         self._ends: dict[str, set[str]] = {}
@@ -102,6 +110,17 @@ class ToolNames:
 
     def __hash__(self) -> int:
         return hash(self.listed)
+
+    def akin(self, names: Set[str]) -> dict[str, Kin]:
+        """Those of `names` that are not listed and have kin, or can be compared with none."""
+        found = {}
+        for name in names - self._strangers:
+            kin = self.kin(name)
+            if kin != NO_KIN:
+                found[name] = kin
+            elif len(self._strangers) < _MEMO:
+                self._strangers.add(name)
+        return found
 
     def kin(self, name: str) -> Kin:
         """What an unlisted name is to the listed ones. A listed one has no kin."""

@@ -119,15 +119,25 @@ class Slots:
 
     def known(self, candidate: int, episode: int, evidence: int) -> bool:
         """Whether this evidence stands under this candidate and episode: looked up before."""
-        there = (*self._stored.get(evidence, ()), *self._claimed.get(evidence, ()))
-        return any(slot[:2] == (candidate, episode) for slot in there)
+        there = self._twins(evidence)
+        return bool(there) and any(slot[:2] == (candidate, episode) for slot in there)
+
+    def _twins(self, evidence: int) -> list[Slot]:
+        """The slots this evidence stands in, claimed and stored; as a rule none."""
+        if evidence in self._claimed or evidence in self._stored:
+            return [*self._claimed.get(evidence, ()), *self._stored.get(evidence, ())]
+        return []
 
     def _shape(self, key: tuple[int, int], shape: Shape, attempt: int) -> None:
-        self._shapes.setdefault(key, {}).setdefault(shape, []).append(attempt)
+        held = self._shapes.get(key)
+        if held is None:
+            held = self._shapes[key] = {}
+        held.setdefault(shape, []).append(attempt)
 
     def alike(self, candidate: int, episode: int, shape: Shape) -> list[int]:
         """Attempts of this candidate and episode that may be the same record in other writing."""
-        return self._shapes.get((candidate, episode), {}).get(shape, [])
+        held = self._shapes.get((candidate, episode))
+        return held.get(shape, []) if held else []
 
     def place(
         self,
@@ -156,8 +166,8 @@ class Slots:
             if row is None or row[1] == self._source or not self._number_on:
                 return Placed("slot_filled", attempt, slot)
             attempt = None
-        twins = (*self._claimed.get(evidence, ()), *self._stored.get(evidence, ()))
-        own = [slot for slot in twins if slot[:2] == (candidate, episode)]
+        twins = self._twins(evidence)
+        own = twins and [slot for slot in twins if slot[:2] == (candidate, episode)]
         if not self._share_evidence:
             if own:
                 # The very slot: another process filled it since its attempts were read.
@@ -176,8 +186,8 @@ class Slots:
         self._claimed.setdefault(evidence, []).append((candidate, episode, attempt))
         if not self._share_evidence:
             self._shape((candidate, episode), shape, attempt)
-        other = next((slot for slot in twins if slot[0] != candidate), None)
-        return Placed("new", attempt, other)
+        other = twins and next((slot for slot in twins if slot[0] != candidate), None)
+        return Placed("new", attempt, other or None)
 
     def written(self) -> None:
         """The claims stand in the store now, so what is held of many slots can be let go."""

@@ -3,16 +3,15 @@
 Calls and messages of a simulated user are left out here, so that no gate can count them.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import cast
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
-from reviewer.gates.wrapped import calls_within, wraps
-from reviewer.trace.events import Call, Deeds, calls, deeds
+from reviewer.gates.wrapped import calls_within, wrappers_among
+from reviewer.trace.events import Call, Deeds, calls, deeds, short_calls
 from reviewer.trace.record import (
     ABSENT,
     Event,
@@ -24,7 +23,6 @@ from reviewer.trace.record import (
 )
 
 _CALLS = frozenset({None, "tool_call"})
-_MAY_WRAP = re.compile("parallel|batch|multi_tool", re.IGNORECASE)
 # Chat formats name the speaker inside the message; the event's actor may then be absent.
 _OWN_ROLES = ("assistant", "agent", "model", "ai")
 
@@ -47,7 +45,7 @@ class Acts(Struct, gc=False):
     whole: list[Call] | None = None
     strays: Sequence[Call] = ()
     others: bool = False
-    """Whether there are events that are no calls."""
+    """Whether there are events that are no calls, or none of the agent's."""
 
     @property
     def attempted(self) -> Sequence[Call]:
@@ -61,6 +59,13 @@ class Acts(Struct, gc=False):
         if self.whole is None:
             self.whole = [call for call in calls(self.record.events) if call.by_agent]
         return self.whole
+
+    def of(self, tools: Container[str]) -> list[Call]:
+        """The calls of these tools alone."""
+        if self.whole is not None:
+            return [call for call in self.whole if call.tool in tools]
+        found = short_calls(self.record.events, tools)
+        return found if not self.others else [call for call in found if call.by_agent]
 
 
 def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Acts:
@@ -86,10 +91,10 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         named = [event.tool for event in own]
         if not kinds <= _CALLS or None in named:
             own = [e for e in own if e.tool is not None and e.kind in _CALLS]
-        others = own is not events
         if any([event.actor for event in own]):  # noqa: C419
             own = [event for event in own if not is_user(event.actor)]
-        if own is not events:
+        others = own is not events
+        if others:
             named = [event.tool for event in own]
         tools = cast(list[str], named)
         statuses = [event.status for event in own]
@@ -102,7 +107,7 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         reached = {tool for tool, status in pairs if status != "denied"}
     timeouts = statuses.count("timeout")
     acts = Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others)
-    if wrappers := {tool for tool in called if _MAY_WRAP.search(tool) and wraps(tool)}:
+    if wrappers := wrappers_among(called):
         held = [one for call in acts.calls if call.tool in wrappers for one in calls_within(call)]
         acts.strays = [*strays, *held]
     return acts

@@ -8,7 +8,7 @@ from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.errors import ContractError
 from reviewer.contract.model import Claim, Episode
 from reviewer.contract.tool_map import NO_MAP, ToolMap, listed_tools
-from reviewer.contract.tool_names import ToolNames
+from reviewer.contract.tool_names import ToolNames, tool_names
 from reviewer.gates.values import Path, path_of
 
 Wanted = tuple[str, Path, Any]
@@ -67,7 +67,7 @@ def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_M
     verifiers: dict[str, frozenset[str]] = {}
     for write in episode.writes:
         verifiers[write.tool] = verifiers.get(write.tool, frozenset()) | set(write.verified_by)
-    names = ToolNames(listed_tools(episode))
+    names = tool_names(frozenset(listed_tools(episode)))
     # A name that this contract lists is what it lists, whatever a map says.
     aliases = {theirs: ours for theirs, ours in mapped.names if theirs not in names.listed}
     return Contract(

@@ -45,8 +45,8 @@ def check_contradictions(contract: Contract, acts: Acts, found: list[Finding]) -
             hidden = ACT_GATES
     # A list at a time, as in acts.
     record, events = acts.record, acts.record.events
-    states = [event.state for event in events]
-    if states.count(ABSENT) < len(states) and _state(contract, acts, found):
+    dated = [event for event in events if event.state is not ABSENT or event.started_at]
+    if dated and _state(contract, acts, found):
         hidden |= {"state"}
     if record.cost_usd is not None:
         costs = [event.cost_usd or 0 for event in events]
@@ -54,9 +54,7 @@ def check_contradictions(contract: Contract, acts: Acts, found: list[Finding]) -
             hidden |= {"budget"}
     if record.latency_ms is not None:
         took = [event.latency_ms or 0 for event in events]
-        clocks = [event.started_at for event in events]
-        late = max(took, default=0) > record.latency_ms or clocks.count(None) < len(clocks)
-        if late and _time(contract, acts, found):
+        if (dated or max(took, default=0) > record.latency_ms) and _time(contract, acts, found):
             hidden |= {"timeout"}
     return hidden
 

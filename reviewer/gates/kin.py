@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Set
 
-from reviewer.contract.tool_names import NO_KIN, Kin
+from reviewer.contract.tool_names import Kin
 from reviewer.gates.compiled import Contract
 from reviewer.gates.values import named
 
@@ -11,14 +11,7 @@ def unlisted(contract: Contract, called: Set[str]) -> dict[str, Kin]:
     """The names called that the contract does not list and that are akin to listed ones, or can be
     compared with none."""
     names = contract.names
-    if called <= names.listed or not names.listed:
-        return {}
-    found = {}
-    for name in called - names.listed:
-        kin = names.kin(name)
-        if kin != NO_KIN:
-            found[name] = kin
-    return found
+    return names.akin(called) if names.listed else {}
 
 
 def also(kin: Mapping[str, Kin], name: str, listed: Iterable[str]) -> str:

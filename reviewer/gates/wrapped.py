@@ -4,7 +4,7 @@ What is called that way was called; it proves nothing, since no result of its ow
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import msgspec
@@ -18,6 +18,20 @@ _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
 _NAMES = ("recipient_name", "tool_name", "tool", "name")
 _ARGUMENTS = ("parameters", "arguments", "input", "args")
 _LONGEST = 512
+_MEMO = 4096
+_SINGLE: set[str] = set()
+"""Names met by now whose calls hold no others."""
+
+
+def wrappers_among(tools: Set[str]) -> Set[str]:
+    """Those whose calls hold others."""
+    unknown = tools - _SINGLE
+    if not unknown:
+        return unknown
+    wrappers = {tool for tool in unknown if wraps(tool)}
+    if len(_SINGLE) < _MEMO:
+        _SINGLE.update(unknown - wrappers)
+    return wrappers
 
 
 def wraps(tool: str) -> bool:

@@ -1,6 +1,6 @@
 """The proof of what was written: each write wants a later look at the very thing it changed."""
 
-from collections.abc import Iterable
+from functools import lru_cache
 
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
@@ -18,14 +18,17 @@ def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     another spelling and one of which only the answer is told.
     """
     writes = written(contract, acts)
-    proofs = [call for call in acts.calls if call.tool in contract.proofs and call.status == "ok"]
+    proofs = [
+        (call, parse(call.arguments)) for call in acts.of(contract.proofs) if call.status == "ok"
+    ]
     for call, tool in writes:
         since = call.seq if call.result_seq is None else max(call.seq, call.result_seq)
-        later = [one for one in proofs if one.seq > since and one.tool in contract.verifiers[tool]]
-        if not any(_looks_at(contract, tool, call, one) for one in later):
-            found.append(_unproven(contract.verifiers[tool], call, since, bool(later)))
+        verifiers = contract.verifiers[tool]
+        later = [one for one in proofs if one[0].seq > since and one[0].tool in verifiers]
+        if not later or not _looked_at(contract, tool, parse(call.arguments), later):
+            found.append(_unproven(verifiers, call, since, bool(later)))
     if not proofs:
-        either = named(" or ".join(sorted(contract.proofs)))
+        either = _either(contract.proofs)
         text = f"{either} never succeeded: nothing proves the final state"
         found.append(Finding("process", "no_final_state_evidence", "fail", None, text))
 
@@ -33,12 +36,17 @@ def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
 def _unproven(verifiers: frozenset[str], call: Call, since: int, later: bool) -> Finding:
     """`since` is the event after which a proof counts; `later` says that there was a call of one,
     which looked at something else."""
-    either = named(" or ".join(sorted(verifiers)))
+    either = _either(verifiers)
     after = "it" if since == call.seq else f"its result, event {since}"
     text = f"{named(call.tool)} writes, and no successful {either} comes after {after}"
     if later:
         text += " on the same object"
     return Finding("process", "write_not_verified", "fail", call.seq, text)
+
+
+@lru_cache(256)
+def _either(tools: frozenset[str]) -> str:
+    return named(" or ".join(sorted(tools)))
 
 
 def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
@@ -48,36 +56,55 @@ def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
     tools |= spelled_as(contract, called, contract.verifiers)
     if not tools:
         return []
+    made = acts.attempted if acts.strays else acts.of(tools)
     return [
         (call, tools[call.tool])
-        for call in acts.attempted
+        for call in made
         if call.tool in tools and call.status != "denied"
     ]
 
 
-def _looks_at(contract: Contract, tool: str, write: Call, proof: Call) -> bool:
-    """Whether a call looks at what a write changed: at the object the contract names, else with the
-    same value of every text and number that both name, else with the arguments expected of it."""
-    wrote, asked = parse(write.arguments), parse(proof.arguments)
+def _looked_at(
+    contract: Contract, tool: str, wrote: object, proofs: list[tuple[Call, object]]
+) -> bool:
+    """Whether one of these calls (each with its arguments) looks at what a write with these
+    arguments changed: at the object the contract names, else with the same value of every text and
+    number that both name, else with the arguments expected of it."""
     pairs = contract.objects.get(tool)
-    if pairs is not None:
-        return all(_equal(at(wrote, mine), at(asked, its)) for mine, its in pairs)
-    shared = list(_shared(wrote, asked))
-    if shared:
-        return all(same(wrote[name], asked[name]) for name in shared)
-    return not any(
-        wrong_arguments(proof, wanted) for name, wanted in contract.arguments if name == proof.tool
-    )
+    for proof, asked in proofs:
+        if pairs is not None:
+            if all(_equal(at(wrote, mine), at(asked, its)) for mine, its in pairs):
+                return True
+            continue
+        alike = _alike(wrote, asked)
+        if alike is None:
+            alike = not any(
+                wrong_arguments(proof, wanted)
+                for name, wanted in contract.arguments
+                if name == proof.tool
+            )
+        if alike:
+            return True
+    return False
 
 
 def _equal(mine: object, its: object) -> bool:
     return mine is not MISSING and mine is not None and same(mine, its)
 
 
-def _shared(wrote: object, asked: object) -> Iterable[str]:
+def _alike(wrote: object, asked: object) -> bool | None:
+    """Whether every text and number that both name has the same value; None when they share none."""
     if not isinstance(wrote, dict) or not isinstance(asked, dict):
-        return
-    for name in wrote.keys() & asked.keys():
-        value = wrote[name]
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield name
+        return None
+    shared = False
+    for name, value in wrote.items():
+        if name not in asked:
+            continue
+        if type(value) in _PLAIN:
+            shared = True
+            if not same(value, asked[name]):
+                return False
+    return True if shared else None
+
+
+_PLAIN = frozenset((str, int, float))

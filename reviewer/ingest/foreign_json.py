@@ -10,10 +10,9 @@ import re
 from typing import Any
 
 import msgspec
-import re2
 
 from reviewer.ingest.extent import MAX_DEPTH
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import Repeated, has_many_digits, keeps_all
 
 NAN = "NaN or Infinity in the file was read as null"
 HUGE = "a number in the file that no double holds was read as null"
@@ -21,13 +20,8 @@ SURROGATE = "a lone surrogate in the file was replaced"
 NOT_UTF8 = "bytes that are not UTF-8 were replaced"
 REPEATED = "a name is repeated in an object of the file: the last one was read"
 _decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([{\[])|[}\]]', re.DOTALL)
-_LATIN1 = re2.Options()
-_LATIN1.encoding = re2.Options.Encoding.LATIN1
 _MOST_DIGITS = 300
-_SPELLED = re2.compile(rb'"[ \t\r\n]+:|\\u00(?:22|3[aA])', _LATIN1)
-_MANY_DIGITS = re2.compile(rb"[0-9]{300}", _LATIN1)
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -38,10 +32,9 @@ class NotJson(ValueError):
 def parse(raw: bytes, notes: set[str] | None = None) -> Any:
     """The value of `raw`; what had to be forgiven is added to `notes`. Raises NotJson."""
     try:
-        # An integer of hundreds of digits would break whoever reckons with it.
-        if _MANY_DIGITS.search(raw) is None:
+        if not has_many_digits(raw):
             value = _decode(raw)
-            if _all_there(raw, value):
+            if keeps_all(raw, value):
                 return value
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
@@ -49,13 +42,6 @@ def parse(raw: bytes, notes: set[str] | None = None) -> Any:
         raise NotJson(f"nested deeper than {MAX_DEPTH}") from None
     told = set() if notes is None else notes
     return _forgiving(raw, told)
-
-
-def _all_there(raw: bytes, value: Any) -> bool:
-    """Whether no name was repeated, so that the decoder dropped none. Written again, the value has
-    as many `":` as before (the ends of names, and the same texts), unless some are spelled in
-    another way: the careful parser then says."""
-    return _SPELLED.search(raw) is None and raw.count(b'":') == _encode(value).count(b'":')
 
 
 def _forgiving(raw: bytes, notes: set[str]) -> Any:

@@ -272,7 +272,7 @@ class Batcher:
             target = self._targets.of(key, facts, packs)
             if target is not None:
                 return self._revising(key, facts, target)
-            twin = self._rewritten(key, facts, packs)
+            twin = self._rewritten(key, facts, packs) if self._named is not None else None
             if twin is not None:
                 self._rewrote(key, facts, twin)
                 return None

@@ -5,12 +5,14 @@ status. Long: a `tool_call` and, later, its `tool_result`.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from msgspec import Raw, Struct
 
 from reviewer.trace.record import ABSENT, Event, Status, by_agent, is_user
+
+_CALLS = frozenset({None, "tool_call"})
 
 
 class Call(Struct, frozen=True, gc=False):
@@ -45,6 +47,15 @@ def calls(events: Sequence[Event]) -> list[Call]:
     return deeds(events).calls
 
 
+def short_calls(events: Sequence[Event], tools: Container[str]) -> list[Call]:
+    """The calls of these tools alone, of a trace in which no result or error stands apart."""
+    return [
+        _short(position, event)
+        for position, event in enumerate(events, 1)
+        if event.tool in tools and event.kind in _CALLS
+    ]
+
+
 def deeds(events: Sequence[Event]) -> Deeds:
     """The tool calls, and what must have been called too; `events` as in `calls`."""
     found: list[Call] = []
@@ -53,23 +64,25 @@ def deeds(events: Sequence[Event]) -> Deeds:
         tool = event.tool
         if kind == "tool_result" or kind == "error":
             return _paired(events)
-        if tool is None or (kind is not None and kind != "tool_call"):
-            continue
-        actor = event.actor
-        found.append(
-            Call(
-                event.seq or position,
-                tool,
-                event.status or ("ok" if kind is None else None),
-                event.arguments,
-                None,
-                event.observation,
-                not is_user(actor),
-                event.latency_ms,
-                event.approval,
-            )
-        )
+        if tool is not None and (kind is None or kind == "tool_call"):
+            found.append(_short(position, event))
     return Deeds(found, [])
+
+
+def _short(position: int, event: Event) -> Call:
+    """A call that has no separate result."""
+    assert event.tool is not None
+    return Call(
+        event.seq or position,
+        event.tool,
+        event.status or ("ok" if event.kind is None else None),
+        event.arguments,
+        None,
+        event.observation,
+        not is_user(event.actor),
+        event.latency_ms,
+        event.approval,
+    )
 
 
 def settled(call: Status | None, result: Status | None) -> Status | None:
