@@ -186,8 +186,8 @@ class Slots:
         self._claimed.setdefault(evidence, []).append((candidate, episode, attempt))
         if not self._share_evidence:
             self._shape((candidate, episode), shape, attempt)
-        other = twins and next((slot for slot in twins if slot[0] != candidate), None)
-        return Placed("new", attempt, other or None)
+        other = next((slot for slot in twins if slot[0] != candidate), None) if twins else None
+        return Placed("new", attempt, other)
 
     def written(self) -> None:
         """The claims stand in the store now, so what is held of many slots can be let go."""

@@ -8,10 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from reviewer.contract.model import Claim
-from reviewer.contract.phrases import claim_use, denied_everywhere
-from reviewer.contract.wording import readings, stands_hidden_in, stands_in
-from reviewer.gates.acts import Acts, last_message, last_snapshot, state_seq
+from reviewer.gates.acts import Acts, last_snapshot, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import MISSING, at, clip, parse, same, show
@@ -38,7 +35,9 @@ def check_state(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     if contract.state:
         _check_paths(contract, acts, final, found)
     if contract.contains or contract.excludes or contract.claims:
-        _check_wording(contract, acts, found)
+        from reviewer.gates.said import check_wording  # its patterns: 5 ms of every start
+
+        check_wording(contract, acts, found)
 
 
 def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding]) -> None:
@@ -62,47 +61,6 @@ def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding
             detail = f"{clip(text)}: expected {show(value)}, found {show(actual)}"
             code = f"wrong_state:{clip(text)}"
             found.append(Finding("state", code, "fail", evidence, detail))
-
-
-def _check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
-    message = last_message(acts)
-    seq = state_seq(acts) if message is None else message[0]
-    final = acts.record.final_message
-    if final is None:
-        final = "" if message is None else message[1]
-    read = readings(final)
-    for text in contract.contains:
-        if not stands_in(text, read):
-            detail = f'the final message must say "{clip(text)}"'
-            code = f"message_missing:{clip(text)}"
-            found.append(Finding("state", code, "fail", seq, detail))
-        elif denied_everywhere(final, text):
-            detail = f'the final message says "{clip(text)}" only where a negation stands by it'
-            found.append(_unclear(text, seq, detail))
-    for claim in contract.claims:
-        _check_claim(claim, final, seq, found)
-    for text in contract.excludes:
-        if stands_hidden_in(text, read):
-            detail = f'the final message must not say "{clip(text)}"'
-            code = f"message_forbidden:{clip(text)}"
-            found.append(Finding("state", code, "fail", seq, detail))
-
-
-def _check_claim(claim: Claim, final: str, seq: int | None, found: list[Finding]) -> None:
-    text, use = claim.says[0], claim_use(final, claim.says, claim.denials)
-    if use == "absent":
-        detail = f'the final message must say "{clip(text)}", in one of its wordings'
-        found.append(Finding("state", f"message_missing:{clip(text)}", "fail", seq, detail))
-    elif use == "denied":
-        detail = f'the final message denies "{clip(text)}"'
-        found.append(Finding("state", f"message_forbidden:{clip(text)}", "fail", seq, detail))
-    elif use == "unclear":
-        detail = f'whether the final message says or denies "{clip(text)}" is for a person to read'
-        found.append(_unclear(text, seq, detail))
-
-
-def _unclear(text: str, seq: int | None, detail: str) -> Finding:
-    return Finding("state", f"wording_not_measured:{clip(text)}", "not_measured", seq, detail)
 
 
 def _unknown(acts: Acts, detail: str) -> Finding:

@@ -58,9 +58,7 @@ def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
         return []
     made = acts.attempted if acts.strays else acts.of(tools)
     return [
-        (call, tools[call.tool])
-        for call in made
-        if call.tool in tools and call.status != "denied"
+        (call, tools[call.tool]) for call in made if call.tool in tools and call.status != "denied"
     ]
 
 
@@ -93,7 +91,7 @@ def _equal(mine: object, its: object) -> bool:
 
 
 def _alike(wrote: object, asked: object) -> bool | None:
-    """Whether every text and number that both name has the same value; None when they share none."""
+    """Whether each text and number that both name has the same value; None without any."""
     if not isinstance(wrote, dict) or not isinstance(asked, dict):
         return None
     shared = False

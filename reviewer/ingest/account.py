@@ -126,7 +126,18 @@ class Account:
         """Take objects and lists with all they hold: arguments, observations, states, texts."""
         for part in parts:
             if isinstance(part, (dict, list)):
-                self._whole.add(id(part))
+                own = id(part)
+                looked = Repeated.met or own in self._refused
+                (self._whole if looked else self._done).add(own)
+
+    def all_of(self, part: Any) -> None:
+        """Take an object of which nothing can be left: its reader has looked at every member, and
+        none of them is an object with a name twice."""
+        self._done.add(id(part))
+
+    def done(self, part: Any) -> bool:
+        """Whether nothing can be left of a part."""
+        return id(part) in self._done
 
     def offered(self, tools: Any) -> None:
         """Take descriptions of tools that a model was offered. One that says what a tool is given

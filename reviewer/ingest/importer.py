@@ -16,6 +16,7 @@ from reviewer.db import late, registry, revisions, shared
 from reviewer.db.connection import transaction
 from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
 from reviewer.db.payload import compress, slices
+from reviewer.db.revisions import Revised
 from reviewer.db.slots import Placed, Slots
 from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
@@ -397,16 +398,25 @@ class Batcher:
     def _revise(self, first_pack: int) -> None:
         """Take in what came to attempts that are there, once the batch's own are written."""
         before = self.tally
+        waiting: dict[tuple[int, int, int], Revised] = {}  # entered together, a slot once
+
+        def enter() -> None:
+            taken = list(waiting.values())
+            revisions.revise(self.connection, self.source, taken, first_pack, self._now())
+            waiting.clear()
+
         for pending in self._pending:
             if pending.target is None:
                 continue
             facts, trace = pending.facts, pending.trace
+            if trace[:3] in waiting:
+                enter()
             raw = record_of(trace, self._packs)
             found = came(self.connection, trace, pending.target, raw)
             if found is None:
                 self._known(trace[:2], trace.attempt, facts)
                 continue
-            revisions.revise(self.connection, self.source, [found], first_pack, self._now())
+            waiting[trace[:3]] = found
             self._targets.revised.add(found.trace)
             if found.holds:
                 self._count(added=1)
@@ -422,6 +432,7 @@ class Batcher:
                         trace.attempt, (f"contradiction:revision of {where}: {found.why}",),
                     )
                 )  # fmt: skip
+        enter()
         added, known = self.tally.added - before.added, self.tally.known - before.known
         registry.came(self.connection, self.source, added, known, self.note_lines())
 

@@ -129,6 +129,8 @@ def _parsed(text: str, decoder: json.JSONDecoder) -> Any:
 
 def has_repeats(value: object) -> bool:
     """Whether a `Repeated` stands anywhere in the value."""
+    if not Repeated.met:
+        return False
     waiting = [value]
     while waiting:
         value = waiting.pop()

@@ -86,24 +86,28 @@ class Teller:
         if as_text is None:
             parts = (part for told in self._told for part in told.turn.parts)
             as_text = not any(part.kind in ("call", "ask") for part in parts)
+        events, account = self.draft.events, self.account
         for place, told in enumerate(self._told):
-            after = self._told[place + 1].turn if place + 1 < len(self._told) else None
-            self._answered = after is not None and (
-                after.role == "tool" or any(_answers(part) for part in after.parts)
-            )
-            before = len(self.draft.events)
+            if as_text:  # whether a text is a call may follow from what comes next
+                after = self._told[place + 1].turn if place + 1 < len(self._told) else None
+                self._answered = after is not None and (
+                    after.role == "tool" or any(_answers(part) for part in after.parts)
+                )
+            before = len(events)
             self._write(told.turn, as_text)
-            now = len(self.draft.events)
-            if isinstance(told.source, dict):
-                self.account.at(told.source, now or 1)
-            if now > before:
-                first = self.draft.events[before]
+            if isinstance(told.source, dict) and not account.done(told.source):
+                account.at(told.source, len(events) or 1)
+            if told.more and len(events) > before:
+                first = events[before]
                 first.update({k: v for k, v in told.more.items() if v is not None})
         for part in list(self._asked.values()):
             self._call(part._replace(kind="call"), "agent")
 
     def _write(self, turn: Turn, as_text: bool) -> None:
         actor = self._actor(turn)
+        if len(turn.parts) == 1 and turn.parts[0].kind == "text":
+            self._speak(actor, [turn.parts[0].value], turn, as_text)
+            return
         said: list[Any] = []
         acted = False
         for part in turn.parts:

@@ -10,6 +10,7 @@ from reviewer.ingest.messages.astext import written
 from reviewer.ingest.messages.blocks import parts_of
 from reviewer.ingest.messages.calls import calls_of, legacy_call
 from reviewer.ingest.messages.parts import ASIDE, ROLES, Part, Role, Turn, first, text_of
+from reviewer.ingest.messages.usual import usual
 from reviewer.ingest.messages.vercel import tool_part
 
 _LANGCHAIN = frozenset(
@@ -113,6 +114,9 @@ def is_message(value: Any) -> bool:
 def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
     """A message or an item as a turn; None for what is neither, which is left. `role` is that of a
     message that names none."""
+    if isinstance(message, dict) and "role" in message and (turn := usual(message)) is not None:
+        account.all_of(message)
+        return turn
     if isinstance(message, dict) and message.get("type") in items.ITEMS:
         parts = items.item_of(message, account)
         if parts is None:
