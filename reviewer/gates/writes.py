@@ -67,7 +67,8 @@ def _looked_at(
 ) -> bool:
     """Whether one of these calls (each with its arguments) looks at what a write with these
     arguments changed: at the object the contract names, else with the same value of every text and
-    number that both name, else with the arguments expected of it."""
+    number that both name and that says what a call is about, else with the arguments expected of
+    it."""
     pairs = contract.objects.get(tool)
     for proof, asked in proofs:
         if pairs is not None:
@@ -98,7 +99,7 @@ def _alike(wrote: object, asked: object) -> bool | None:
     for name, value in wrote.items():
         if name not in asked:
             continue
-        if type(value) in _PLAIN:
+        if type(value) in _PLAIN and name.lower().replace("_", "") not in _HOW:
             shared = True
             if not same(value, asked[name]):
                 return False
@@ -106,3 +107,14 @@ def _alike(wrote: object, asked: object) -> bool | None:
 
 
 _PLAIN = frozenset((str, int, float))
+_HOW = frozenset(
+    (
+        *("limit", "offset", "page", "pagesize", "perpage", "pagenumber", "cursor", "topk"),
+        *("maxresults", "maxitems", "sort", "sortby", "orderby", "fields", "format"),
+        *("view", "verbose", "lang", "language", "locale", "timezone", "timeout", "timeoutms"),
+        *("retries", "attempt", "requestid", "idempotencykey", "traceid", "correlationid"),
+        *("reason", "note", "notes", "comment", "explanation", "thought", "securityrisk"),
+    )
+)
+"""Names, without case and underscores, of arguments that say how a call is made or why, not what it
+is about."""

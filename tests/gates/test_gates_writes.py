@@ -77,6 +77,11 @@ def test_arguments_that_say_how_and_not_what_are_no_object() -> None:
     look = call("get", arguments={"path": "a.txt", "dry_run": True, "lines": []})
     assert codes(WANTED, trace(write, look)) == []
     assert codes(WANTED, trace(write, call("get", arguments={"folder": "/"}))) == []
+    paged = call("put", arguments={**A, "limit": 5, "page_size": 10, "reason": "broken"})
+    asked = {"limit": 30, "page_size": 2, "reason": "to be sure"}
+    assert codes(WANTED, trace(paged, call("get", arguments={**A, **asked}))) == []
+    assert codes(WANTED, trace(paged, call("get", arguments={**B, **asked}))) == UNPROVEN
+    assert codes(WANTED, trace(paged, call("get", arguments=asked))) == []
 
 
 @pytest.mark.parametrize("on", [{"order.id": "id"}, {"order.id": "id", "shop": "shop"}])
