@@ -73,6 +73,8 @@ def _figures(card: Scorecard) -> Iterator[str]:
     yield f"hard pass {out_of(hard.passes, hard.unknown, hard.n)}, {_rate(hard)}"
     yield from card.source_headlines
     yield f"total {measured(card.total_cost_usd, '${:,.4f}')}"
+    for who, told in card.others_spent:
+        yield f"{who} cost {told}, not the candidate's"
     yield f"pass^{card.pass_hat_k} {_rate(card.pass_hat)}"
     yield (
         f"critical {card.critical} of {card.critical_n}, true rate at most "

@@ -12,6 +12,7 @@ from reviewer.db import contracts, facts, peeking, registry
 from reviewer.db.attempt_rows import AttemptRow
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.headlines import said_elsewhere
+from reviewer.db.others_spent import others_spent
 from reviewer.desk.baseline import against
 from reviewer.desk.counts import counted, failures
 from reviewer.desk.errors import DeskError
@@ -31,6 +32,7 @@ from reviewer.release.evidence import (
     SaidElsewhere,
 )
 from reviewer.release.headline import BY_EPISODE
+from reviewer.release.others_spent import OtherCost
 
 
 def evidence(
@@ -109,6 +111,7 @@ def evidence(
             )
             for one in said_elsewhere(connection, stored.id, BY_EPISODE)
         ),
+        others=tuple(OtherCost(**one._asdict()) for one in others_spent(connection, stored.id)),
     )
 
 

@@ -34,6 +34,7 @@ from reviewer.release.assess import Assessment
 from reviewer.release.evidence import Evidence as Gathered
 from reviewer.release.figures import Figures
 from reviewer.release.headline import headline_text, headlines
+from reviewer.release.others_spent import others_section, others_spent
 from reviewer.release.rates import Rate as Counted
 from reviewer.review import signals
 
@@ -118,6 +119,7 @@ def scorecard_of(
         banner=banner,
         mean_cost_usd=_mean_cost(shown),
         source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
+        others_spent=tuple(others_spent(others_section(gathered.others))),
     )
 
 

@@ -166,6 +166,8 @@ class Scorecard(View, frozen=True):
     banner: tuple[str, str] = ("", "")
     mean_cost_usd: float | None = None
     source_headlines: tuple[str, ...] = ()
+    others_spent: tuple[tuple[str, str], ...] = ()
+    """What graders and simulated users cost beside the candidate: (who, what in words)."""
     """What the harnesses that made the attempts would print of them, each beside our figure."""
 
 

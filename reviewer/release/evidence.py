@@ -14,6 +14,7 @@ from reviewer.release.broken_glass import BrokenGlass
 from reviewer.release.journal_losses import JournalLost
 from reviewer.release.judged import JudgeEvidence
 from reviewer.release.lineage import MetSuite
+from reviewer.release.others_spent import OtherCost
 from reviewer.release.reviewed import ReviewEvidence
 from reviewer.release.text_scores import TextEvidence
 
@@ -208,6 +209,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     review: ReviewEvidence | None = None
     text: TextEvidence | None = None
     said: tuple[SaidElsewhere, ...] = ()
+    others: tuple[OtherCost, ...] = ()
     lineage: tuple[MetSuite, ...] = ()
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""

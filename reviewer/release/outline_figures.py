@@ -4,6 +4,7 @@ from typing import Any
 
 from reviewer.release.block import Block
 from reviewer.release.headline import headline_text
+from reviewer.release.others_spent import others_spent
 from reviewer.release.peeking import peeking_lines
 from reviewer.release.words import (
     NOT_MEASURED,
@@ -68,6 +69,7 @@ def figures_block(report: dict[str, Any]) -> Block:
         ["judge cost", _judge_cost(cost), "-", "-"],
         ["human cost", usd(cost["human_usd"]), "-", "-"],
         ["incident cost", usd(cost["incident_usd"]), "-", "-"],
+        *([f"{title} cost", spent, "-", "-"] for title, spent in others_spent(cost)),
         ["latency p50", seconds(latency["p50"]), _span(latency["p50_limits"]), "-"],
         ["latency p90", seconds(latency["p90"]), _span(latency["p90_limits"]), "-"],
         [

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from reviewer.release.broken_glass import broken_glass_rows
 from reviewer.release.headline import headline_text
 from reviewer.release.journal_losses import journal_losses_rows
+from reviewer.release.others_spent import others_texts
 from reviewer.release.reviewed_words import review_summary
 from reviewer.release.words import (
     NOT_MEASURED,
@@ -121,7 +122,11 @@ def _passed(report: dict[str, Any]) -> list[Line]:
     """What is known of the hard pass rate; nothing where it is whole."""
     told = known_part(report["hard_pass_rate"]["known"])
     found = [Line("not_measured", "hard pass", told)] if told else []
-    return [*found, *(Line("note", "source", headline_text(h)) for h in report["source_headline"])]
+    return [
+        *found,
+        *(Line("note", "source", headline_text(h)) for h in report["source_headline"]),
+        *(Line("note", "cost", text) for text in others_texts(report["cost"])),
+    ]
 
 
 def _looks(report: dict[str, Any]) -> list[Line]:

@@ -6,6 +6,7 @@ from reviewer.gates.model import CRITICAL_GATES
 from reviewer.release.assess import Assessment, Reason
 from reviewer.release.headline import headline_text
 from reviewer.release.ledger import KINDS
+from reviewer.release.others_spent import others_texts
 from reviewer.release.peeking import peeking_lines
 from reviewer.release.references import EvidenceRef
 from reviewer.release.words import (
@@ -180,6 +181,7 @@ def _figure_lines(report: dict[str, Any]) -> list[str]:
             for kind in KINDS
             if cost[f"{kind}_usd"] is not None
         ),
+        *others_texts(cost),
         *_grown(report),
         *_bounds(report),
     ]

@@ -16,6 +16,7 @@ from reviewer.release.judged import completion_judged
 from reviewer.release.ledger import entered, ledger_section
 from reviewer.release.lineage import lineage_section
 from reviewer.release.missing import frozen_before_first_run
+from reviewer.release.others_spent import others_section
 from reviewer.release.rates import Rate
 from reviewer.release.references import ordered_failures
 from reviewer.release.regression import Regression
@@ -245,6 +246,8 @@ def cost_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
         "judge_unpriced_calls": evidence.judge.unpriced if evidence.judge else 0,
         "human_usd": entered(evidence.ledger, "human"),
         "incident_usd": entered(evidence.ledger, "incident"),
+        # Only where there are any: most candidates are judged by gates alone.
+        **others_section(evidence.others),
         "entries": ledger_section(evidence.ledger),
         "why": cost.why or None,
     }

@@ -5,9 +5,11 @@ that is absent is `ABSENT` (zero bytes). These structs are the *fast* decoder; `
 a refused record slowly and in full, and a parity test pins the two to each other.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Raw, Struct
 
 ABSENT = Raw(b"")
@@ -65,7 +67,8 @@ class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One attempt of one candidate on one episode, as a harness wrote it.
 
     `cost_usd` and `latency_ms` may be null (not measured) but must be present; so must the other
-    four fields of the articles' record.
+    four fields of the articles' record. A cost of 0 beside a `usage` that counts nothing but
+    zeros was not measured: the struct says None, the bytes stay what they are.
     """
 
     episode_id: Identifier
@@ -83,6 +86,29 @@ class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     source: Raw = ABSENT
     unread: list[Unread] | None = None
     schema: Literal["reviewer/trace@1"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost_usd == 0 and self.usage != ABSENT and counts_nothing(self.usage):
+            msgspec.structs.force_setattr(self, "cost_usd", None)
+
+
+def counts_nothing(usage: Raw) -> bool:
+    """Whether a usage holds token counts, and all of them are 0: nothing counted them. An empty
+    one, or none, says nothing: a candidate without a model costs what it costs."""
+    try:
+        value = msgspec.json.decode(usage)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    counts = list(_counts(value)) if isinstance(value, dict) else []
+    return bool(counts) and not any(counts)
+
+
+def _counts(usage: dict[str, Any]) -> Iterator[float]:
+    for name, value in usage.items():
+        if isinstance(value, dict):
+            yield from _counts(value)
+        elif isinstance(value, int | float) and type(value) is not bool and "tokens" in name:
+            yield value
 
 
 def kind_of(event: Event) -> EventKind:

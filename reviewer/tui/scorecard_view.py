@@ -197,6 +197,9 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         if width >= 140:
             latency += f", p95 {words.seconds(card.latency_p95_ms)}"
         rate += [Span("   total ", "dim"), Span(words.money(card.total_cost_usd))]
+        if width >= 160:
+            for who, told in card.others_spent:
+                rate += [Span(f"   {who} ", "dim"), Span(told.partition(" in ")[0])]
         right += [Span("   latency ", "dim"), Span(latency)]
         gap = Span("    ")
         return [[*attempts, gap, *rate], [*repeat, gap, *right]]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reviewer.ingest.draft import Draft, whole
+from reviewer.ingest.draft import Draft, measured, whole
 from reviewer.ingest.readers._tau2_run import passes, reward_of
 from reviewer.trace.record import SourceVerdict
 
@@ -23,6 +23,8 @@ def verdict_of(draft: Draft, sim: dict[str, Any]) -> SourceVerdict:
     exception = ": ".join(part for part in told if part)[:200] or None
     detail = _detail(info) if isinstance(info, dict) else {}
     detail.update(_reviews(sim))
+    if (spent := measured(sim.get("user_cost"))) is not None:
+        detail["simulated_user"] = {"cost_usd": spent}
     if isinstance(info, dict) and reward is not None and not _is_product(info, reward):
         draft.note("the reward is not the product of its breakdown")
     if info is None and not broken:

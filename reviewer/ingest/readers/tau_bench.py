@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reviewer.ingest.draft import Draft, Status, amount
+from reviewer.ingest.draft import Draft, Status, amount, measured
 from reviewer.ingest.foreign_json import NotJson, parse
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Foreign, Rejected
@@ -75,7 +75,7 @@ class TauBenchReader:
                 passed=abs(reward - 1.0) <= TOLERANCE,
                 reward=reward,
                 exception=str(info["error"])[:200] if info.get("error") else None,
-                detail=_detail(info.get("reward_info")),
+                detail={**_detail(info.get("reward_info")), **_beside(info)},
             ),
             title=f"task {record['task_id']}",
             user_request=instruction if isinstance(instruction, str) else "",
@@ -137,6 +137,12 @@ def _detail(reward_info: Any) -> dict[str, Any]:
     if not isinstance(checks, dict):
         return {}
     return {name: checks[name] for name in ("r_actions", "r_outputs", "outputs") if name in checks}
+
+
+def _beside(info: dict[str, Any]) -> dict[str, Any]:
+    """What the simulated user cost, which is no part of the agent's cost."""
+    spent = measured(info.get("user_cost"))
+    return {} if spent is None else {"simulated_user": {"cost_usd": spent}}
 
 
 def _termination(record: dict[str, Any]) -> str | None:

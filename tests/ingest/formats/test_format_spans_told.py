@@ -552,18 +552,23 @@ def test_an_evaluation_on_a_span_is_a_detail_and_no_verdict(tmp_path: Path) -> N
 # What it cost, and whose
 
 
-def priced(span: dict[str, Any], usd: float) -> dict[str, Any]:
+PRICES = ("langfuse.observation.total_cost", "llm.cost.total", "gen_ai.usage.cost",
+          "operation.cost")  # fmt: skip
+
+
+def priced(span: dict[str, Any], usd: float, name: str = PRICES[0]) -> dict[str, Any]:
     """The same span with a price, as an exporter that prices it writes it."""
-    attribute = {"key": "langfuse.observation.total_cost", "value": {"doubleValue": usd}}
+    attribute = {"key": name, "value": {"doubleValue": usd}}
     return {**span, "attributes": [*span["attributes"], attribute]}
 
 
-def test_wrapping_spans_double_no_cost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PRICES)
+def test_wrapping_spans_double_no_cost(name: str, tmp_path: Path) -> None:
     spans = (
-        priced(agent(1), 0.75),
-        priced(span(2, 1, name="step", openinference__span__kind="CHAIN"), 0.5),
-        priced(model(3, (10, 1), parent=2), 0.25),
-        priced(model(4, (10, 1), parent=1, at=3), 0.5),
+        priced(agent(1), 0.75, name),
+        priced(span(2, 1, name="step", openinference__span__kind="CHAIN"), 0.5, name),
+        priced(model(3, (10, 1), parent=2), 0.25, name),
+        priced(model(4, (10, 1), parent=1, at=3), 0.5, name),
     )
     record = one(tmp_path, *spans)
     assert record["cost_usd"] == 0.75

@@ -20,6 +20,7 @@ from reviewer.ingest.readers._spans.naming import candidate_of
 from reviewer.ingest.readers._spans.summing import cost, latency_ms, others, usage
 from reviewer.ingest.readers._spans.telling import Telling
 from reviewer.ingest.readers._spans.tree import Cast, Tree
+from reviewer.trace.record import SourceVerdict
 
 FAILED_AROUND = "spans outside the agent's work ended in an error: that says nothing of the episode"
 ORPHANS = "some spans name a parent that the file does not have"
@@ -76,11 +77,19 @@ def native(tree: Tree, heading: Heading) -> Foreign:
         termination=ending.termination,
         started_at=draft.at(tree.spans[0].stamp),
         usage=usage(tree, draft),
-        verdict=scores_of(tree),
+        verdict=_said_of(tree),
         title=(asked or next((span.name for span in tree.tops()), "")).strip(),
         user_request=asked,
         suite=heading.suite,
     )
+
+
+def _said_of(tree: Tree) -> SourceVerdict | None:
+    """What scores and graders beside the agent said and used."""
+    scores, used = scores_of(tree), others(tree)
+    if not used:
+        return scores
+    return SourceVerdict(detail={**(scores.detail if scores else {}), **used})
 
 
 def _final_message(tree: Tree, cast: Cast, calls: Sequence[Prepared], ending: Ending) -> str | None:

@@ -90,6 +90,10 @@ def _counts(values: Attributes, names: dict[str, tuple[str, ...]]) -> dict[str, 
     return found or None
 
 
+_COST = ("langfuse.observation.total_cost", "llm.cost.total", "gen_ai.usage.cost", "operation.cost")
+"""What a span cost as Langfuse, OpenInference, OpenLIT and pydantic-ai say it, in that order."""
+
+
 def cost_of(span: Span) -> float | None:
-    """What Langfuse says a span cost, in USD; 0 is what it writes where nothing was priced."""
-    return measured(span.first("langfuse.observation.total_cost"))
+    """What a span says it cost, in USD; 0 is what is written where nothing was priced."""
+    return measured(next((span.attributes[one] for one in _COST if one in span.attributes), None))
