@@ -36,7 +36,9 @@ _WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
 class Revised(NamedTuple):
     """A record that comes to an attempt that is there. `holds` says that it goes on with the one
     that is judged, `whole` that it holds every other record of it too, `contained` that the one
-    that is judged holds it (it came from another store)."""
+    that is judged holds it (it came from another store). `part` says that all its acts are among
+    those judged: its own findings are none of the attempt's. `answered` are findings, by gate and
+    code, of the record judged so far that the one to be judged answers."""
 
     trace: int
     new: NewTrace
@@ -45,6 +47,8 @@ class Revised(NamedTuple):
     why: str
     open_state: bool = False
     contained: bool = False
+    part: bool = False
+    answered: frozenset[tuple[str, str]] = frozenset()
 
 
 class Kept(NamedTuple):
@@ -213,6 +217,7 @@ def _goes_on(
     write_parts(connection, [(one.trace, one.new._replace(verdict=word))])
     still = not one.whole and contradicted(connection, one.trace)
     own = _of_new(one.new)
+    earlier = [f for f in stands.findings if (f.gate, f.code) not in one.answered]
     if said is not None and said[0] == 0 and own.passed is True:
         own = _failed(own)
     put_verdict(
@@ -220,8 +225,8 @@ def _goes_on(
         one.trace,
         combined(
             own,
-            stands.findings,
-            stands.findings if still else (),
+            earlier,
+            earlier if still else (),
             contradicted=still,
             open_state=one.open_state,
         ),
@@ -245,6 +250,8 @@ def _beside(
     stands = verdict(connection, one.trace)
     if new.verdict is not None and new.verdict[0] is False and new.passed is False:
         stands = _failed(stands)
+    if one.part:
+        return
     beside = () if one.contained else new.findings
     put_verdict(
         connection,

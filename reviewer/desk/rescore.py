@@ -24,6 +24,7 @@ from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
 from reviewer.gates.model import Finding
 from reviewer.gates.revised import SHARED, combined, without
 from reviewer.ingest.judged import diagnostic_values
+from reviewer.ingest.rejoining import part_of
 from reviewer.trace.record import TraceRecord
 
 PAGE = 500
@@ -130,10 +131,13 @@ def _whole(
     """The verdict of an attempt by all its records: those of which nothing is stored say what they
     said when they came."""
     kept = revisions.kept(connection, trace)
+    head = revisions.head(connection, trace) if kept else None
     earlier: list[Finding] = []
     beside: list[Finding] = []
     for one in kept:
         found = one.findings
+        if one.raw is not None and head is not None and part_of(one.raw, head):
+            continue  # its acts are judged with the whole
         if one.raw is not None:
             contract = of(one.source, one.record)
             found = score(contract, payload.decode_record(one.raw)).findings

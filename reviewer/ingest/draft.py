@@ -232,6 +232,8 @@ class Draft:
         if usage and not any(usage.values()):
             self.note(ZEROS)
             usage, cost_usd = None, measured(cost_usd)
+        if self.identity:
+            self.source["session"] = self.identity[:IDENTIFIER]
         if self.clocks:
             self.source["clock"] = ", ".join(sorted(self.clocks))
         if self.notes:

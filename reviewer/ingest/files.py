@@ -4,6 +4,7 @@ import gc
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -35,6 +36,7 @@ from reviewer.ingest.reader import (
     gives_results,
     speaks_by_place,
 )
+from reviewer.ingest.requests import Requests
 from reviewer.ingest.revising import Paths
 from reviewer.ingest.source import Source
 from reviewer.ingest.split import Unreadable, shape_of
@@ -89,6 +91,7 @@ class Around:
         self.maps = maps(context.connection)
         """Sources whose tools are named by a map, and by which."""
         self.places = Places(context.connection, units)
+        self.requests = Requests(context.connection)
         self.read: set[int] = set()
         """Sources of trajectories that this import has read."""
 
@@ -149,6 +152,7 @@ class FileImport:
         self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
         self.source.reader = reader.name
         self.source.place, self.source.home = place, home
+        self.source.asked = partial(self.judge.asked_in, around.requests)
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
@@ -257,6 +261,8 @@ class FileImport:
             revises=True,
             siblings=siblings,
             own_names=self._own_names() if siblings else None,
+            path=self.shown,
+            again=self.judge.again,
         )
         if (tools := context.asked.tools) != NO_MAP:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)

@@ -22,6 +22,7 @@ from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
 from reviewer.ingest.revising import Named, Target, Targets, came, record_of, stored
 from reviewer.ingest.revisions import compare
+from reviewer.trace.record import SourceVerdict
 
 __all__ = ["Batcher", "Filled", "FindManifest", "Manifest", "Tally", "new_trace"]
 
@@ -32,10 +33,15 @@ OTHER_VERDICT = "attempts already there for which this file gives another verdic
 NUMBERED_ON = "attempt numbers that another run had taken: numbered on"
 WHOLE = "attempts of which an earlier import had a part: this one goes on and is judged"
 BESIDE = "records that contradict the attempt they are of: kept beside it, and both count"
+TOGETHER = "parts of sessions that came in several records: put together and judged as a whole"
+A_PART = "parts of sessions that are judged already: every act of them counts there"
 TWICE = "the same evidence stands under another candidate: a pass counts there alone"
 MOST_ALIKE = 8
 """Attempts of one cost, latency and length that a record is compared with."""
 MOST_TOLD = 1000  # refusals kept to be told; all of them stand in quarantine
+
+
+JudgeAgain = Callable[[bytes, str, SourceVerdict | None], Facts | None]
 
 
 class Tally(NamedTuple):
@@ -101,7 +107,8 @@ class Batcher:
     one of its own is wanted. `revises` says that a record which names a filled slot is one of that
     attempt (not so of what our own runner made). `siblings` are other imports of the very file,
     for another candidate, map or suite, and `own_names` the candidate that each of its records
-    names itself.
+    names itself. `path` is where the source's records come from, and `again` judges a record that
+    was put together of parts: (its bytes, its suite, the source's word) → its facts.
     """
 
     def __init__(
@@ -121,6 +128,8 @@ class Batcher:
         revises: bool = False,
         siblings: Collection[int] = (),
         own_names: Mapping[int, str] | None = None,
+        path: str = "",
+        again: JudgeAgain | None = None,
     ) -> None:
         self.connection = connection
         self.source = source
@@ -143,6 +152,7 @@ class Batcher:
         self._siblings, self._own_names = siblings, dict(own_names or {})
         self._twice: set[int] = set()
         self._targets = Targets(connection, earlier)
+        self._path, self._again_by = path, again
         self._named = Named(connection) if revises and not number_on else None
         self._pending: list[_Pending] = []
         self._added: dict[tuple[str, str], _Added] = {}
@@ -272,7 +282,7 @@ class Batcher:
         if not self._slots.known(*key, facts.evidence):
             target = self._targets.of(key, facts, packs)
             if target is not None:
-                return self._revising(key, facts, target)
+                return self._revising(key, facts, target, packs)
             twin = self._rewritten(key, facts, packs) if self._named is not None else None
             if twin is not None:
                 self._rewrote(key, facts, twin)
@@ -282,7 +292,7 @@ class Batcher:
         if placed.outcome == "slot_filled" and self._named and placed.holder is not None:
             target = self._named.target(placed.holder)
             if target is not None:
-                return self._revising(key, facts, target)
+                return self._revising(key, facts, target, packs)
         if placed.outcome not in ("new", "known"):
             self.refuse(self._taken(facts, placed))
             return None
@@ -296,6 +306,7 @@ class Batcher:
             self._note(NUMBERED_ON)
         elif self._named and facts.attempt is not None:
             self._named.add((*key, placed.attempt))
+        self._targets.note(key, placed.attempt, facts, packs)
         return _Place(facts, key, placed.attempt)
 
     def _rewritten(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> int | None:
@@ -321,8 +332,11 @@ class Batcher:
         else:
             self.refuse(self._taken(facts, Placed("duplicate_evidence", attempt, (*key, attempt))))
 
-    def _revising(self, key: tuple[int, int], facts: Facts, target: Target) -> _Place:
+    def _revising(
+        self, key: tuple[int, int], facts: Facts, target: Target, packs: list[Pack]
+    ) -> _Place:
         self._clear(facts)
+        self._targets.note(key, target.attempt, facts, packs)
         return _Place(facts, key, target.attempt, target)
 
     def _clear(self, facts: Facts) -> None:
@@ -393,15 +407,16 @@ class Batcher:
             self._told = self.tally
         self._slots.written()
         self._keys.written()
+        self._targets.written()
         self._pending, self._refused, self._cleared, self._packs, self._raw = [], [], [], [], 0
 
     def _revise(self, first_pack: int) -> None:
         """Take in what came to attempts that are there, once the batch's own are written."""
         before = self.tally
-        waiting: dict[tuple[int, int, int], Revised] = {}  # entered together, a slot once
+        waiting: dict[tuple[int, int, int], list[Revised]] = {}  # entered together, a slot once
 
         def enter() -> None:
-            taken = list(waiting.values())
+            taken = [one for new in waiting.values() for one in new]
             revisions.revise(self.connection, self.source, taken, first_pack, self._now())
             waiting.clear()
 
@@ -412,16 +427,21 @@ class Batcher:
             if trace[:3] in waiting:
                 enter()
             raw = record_of(trace, self._packs)
-            found = came(self.connection, trace, pending.target, raw)
-            if found is None:
+            again = partial(self._judged_again, facts) if self._again_by else None
+            new = came(self.connection, trace, pending.target, raw, self._path, again)
+            if not new:
                 self._known(trace[:2], trace.attempt, facts)
                 continue
-            waiting[trace[:3]] = found
+            waiting[trace[:3]] = new
+            found = new[0]
             self._targets.revised.add(found.trace)
             if found.holds:
                 self._count(added=1)
-                self._note(WHOLE)
+                self._note(WHOLE if len(new) == 1 else TOGETHER)
                 self._sum(facts)
+            elif found.part:
+                self._known(trace[:2], trace.attempt, facts)
+                self._note(A_PART)
             else:
                 self._count(known=1)
                 self._note(BESIDE)
@@ -435,6 +455,17 @@ class Batcher:
         enter()
         added, known = self.tally.added - before.added, self.tally.known - before.known
         registry.came(self.connection, self.source, added, known, self.note_lines())
+
+    def _judged_again(self, facts: Facts, new: NewTrace, raw: bytes) -> NewTrace | None:
+        """A record that was put together, judged in the slot of a new part of it."""
+        assert self._again_by is not None
+        said = new.verdict
+        word = None if said is None else SourceVerdict(passed=said[0], reward=said[1])
+        made = self._again_by(raw, facts.suite_id, word)
+        if made is None:
+            return None
+        made = made._replace(number=new.record, verdict=said)
+        return new_trace(made, new[:2], new.attempt, 0)
 
     def _share(self, written: list[int]) -> None:
         """Say whose a pass is of records that stand under another candidate too, and keep what the

@@ -28,8 +28,10 @@ from reviewer.ingest.judged import (
     judge_unredacted,
 )
 from reviewer.ingest.outcome import Facts, Group
+from reviewer.ingest.parts import session_of
 from reviewer.ingest.reader import Broken, Foreign, RecordReader, Rejected, by_record
 from reviewer.ingest.readers import named
+from reviewer.ingest.requests import Requests, opening
 from reviewer.ingest.split import Piece
 from reviewer.trace.record import SourceVerdict, TraceRecord
 from reviewer.trace.validate import DecodeError, Problem, decode, explain
@@ -122,6 +124,14 @@ class Judge:
             self.probe_suites[suite_id] = found.suite
         return found
 
+    def asked_in(self, requests: Requests, name: str, request: Any) -> int:
+        """Which of the episodes of a name has this first request, from 0. In a private suite the
+        map says which episode a name is of."""
+        if not self.probing:
+            return 0
+        suite_id = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
+        return requests.place(suite_id, name, opening(self.redactor.mask(request)))
+
     def _masked_name(self, name: str) -> str:
         """A name without identifiers, also where a reader made hyphens of what parted them."""
         masked = self.redactor.masked
@@ -158,8 +168,9 @@ class Judge:
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
             facts = packing.add(*found, number, title, self.detail(foreign.verdict))
-            if foreign.replaces is not None or foreign.identity:
-                facts = facts._replace(replaces=foreign.replaces, identity=foreign.identity)
+            identity = foreign.identity or _session(found[1].record)
+            if foreign.replaces is not None or identity:
+                facts = facts._replace(replaces=foreign.replaces, identity=identity)
             done.facts.append(facts)
             if found[1].payload is None:
                 done.flagged.append(_flagged(facts))
@@ -168,6 +179,22 @@ class Judge:
                 done.notes[text] = done.notes.get(text, 0) + 1
         packing.seal()
         return done._replace(records=records)
+
+    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> Facts | None:
+        """Judge a record that was put together of judged ones; None where it cannot be. Its payload
+        stands in chunks, whatever its size."""
+        try:
+            record = decode(raw)
+        except DecodeError:
+            return None
+        foreign = Foreign(raw, said, suite=suite_id)
+        found = self._place(0, foreign, record)
+        if isinstance(found, Refused) or found[1].payload is None:
+            return None
+        target, judged = found
+        made = Packing(self._packer).add(target, judged._replace(payload=None), 0, "")
+        text = final_state_text(record)
+        return made._replace(termination=record.termination, final_state=text, chunks=chunk(raw))
 
     def _filtered(
         self, records: Iterable[tuple[int, Foreign | Refused]]
@@ -351,6 +378,12 @@ class Judge:
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
         return found, judge(found, record, foreign.raw)._replace(source=foreign.verdict)
+
+
+def _session(record: TraceRecord) -> str:
+    """What the record says its session is called."""
+    raw = bytes(record.source)
+    return session_of({"source": json.loads(raw)}) if b'"session"' in raw else ""
 
 
 def _flagged(facts: Facts) -> Refused:

@@ -12,6 +12,8 @@ from reviewer.db import payload, revisions
 from reviewer.db.intake import Chunk, NewTrace, Pack
 from reviewer.db.revisions import Revised
 from reviewer.ingest.outcome import Facts
+from reviewer.ingest.parts import TIMED, fits
+from reviewer.ingest.rejoining import A_PART, Again, part_of, rejoin
 from reviewer.ingest.revisions import Relation, compare, holds, own_attempt
 
 UNREAD = "a record of it is not stored"
@@ -21,7 +23,7 @@ _THERE = (
 )
 _NAMED = (
     "SELECT t.id, t.attempt FROM attempt_name n JOIN trace t ON t.id = n.trace"
-    " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id LIMIT 1"
+    " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id"
 )
 _run = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -29,12 +31,14 @@ _run = msgspec.json.Decoder(list[msgspec.Raw])
 class Target(NamedTuple):
     """An attempt that is there, or is written before its record is taken in (`trace` is None).
     `joined` says that another file told of it: what it ended with was that file's; `merged`, that
-    the record comes from another store, and may be the earlier one."""
+    the record comes from another store, and may be the earlier one; `session`, that both are of
+    one session, and may be parts of it."""
 
     trace: int | None
     attempt: int
     joined: bool = False
     merged: bool = False
+    session: bool = False
 
 
 class Paths:
@@ -77,6 +81,7 @@ class Targets:
         self._earlier = json.dumps(sorted(earlier)) if earlier else ""
         self._held: dict[tuple[int, int], list[_There]] = {}
         self._taken: set[int] = set()
+        self._waiting: dict[tuple[int, int, str], list[tuple[int, Facts, Sequence[Pack]]]] = {}
         self.revised: set[int] = set()
         """Attempts of which a record was taken in."""
 
@@ -90,10 +95,42 @@ class Targets:
             if found is not None:
                 return found
         if facts.identity:
-            row = self._connection.execute(_NAMED, (facts.identity, *key)).fetchone()
-            if row is not None:
-                return Target(*row)
+            found = self._of_session(key, facts, packs)
+            if found is not None:
+                return found
         return self._at_path(key, facts, packs) if self._earlier else None
+
+    def note(self, key: tuple[int, int], attempt: int, facts: Facts, packs: Sequence[Pack]) -> None:
+        """Note a record that waits to be written as an attempt of its session, or as a part of
+        one."""
+        if facts.identity:
+            self._waiting.setdefault((*key, facts.identity), []).append((attempt, facts, packs))
+
+    def written(self) -> None:
+        """What waited is written."""
+        self._waiting.clear()
+
+    def _of_session(
+        self, key: tuple[int, int], facts: Facts, packs: Sequence[Pack]
+    ) -> Target | None:
+        """The attempt of the same session that this record is a part of, or goes on with."""
+        found: dict[int, list[bytes | None]] = {}
+        traces: dict[int, int] = {}
+        for trace, attempt in self._connection.execute(_NAMED, (facts.identity, *key)).fetchall():
+            kept = [one.raw for one in revisions.kept(self._connection, trace)]
+            found[attempt] = [revisions.head(self._connection, trace), *kept]
+            traces[attempt] = trace
+        for attempt, other, theirs in self._waiting.get((*key, facts.identity), ()):
+            found.setdefault(attempt, []).append(_of_facts(other, theirs))
+        raw = _of_facts(facts, packs) if found else None
+        for attempt, records in found.items():
+            if facts.attempt not in (None, attempt) and not facts.identity.startswith(TIMED):
+                continue
+            known = [json.loads(one) for one in records if one is not None]
+            unknown = raw is None or len(known) < len(records)
+            if unknown or fits(facts.identity, known, json.loads(raw or b"{}")):
+                return Target(traces.get(attempt), attempt, session=True)
+        return None
 
     def _joined(self, key: tuple[int, int], replaces: tuple[int, int]) -> Target | None:
         row = self._connection.execute(
@@ -153,10 +190,28 @@ class Named:
 
 
 def came(
+    connection: sqlite3.Connection,
+    new: NewTrace,
+    target: Target,
+    raw: bytes | None,
+    path: str = "",
+    again: Again | None = None,
+) -> list[Revised]:
+    """What a record is to the attempt that is there, inside the transaction that takes it in; empty
+    when it adds nothing. `raw` is the record, None when it may not be stored, `path` where it comes
+    from, and `again` judges what is put together of parts."""
+    found = _came(connection, new, target, raw)
+    if found is None or found.holds or raw is None or again is None:
+        return [] if found is None else [found]
+    if found.contained:
+        return [found]
+    parts = rejoin(connection, found.trace, new, raw, path, again)
+    return [found] if parts is None else parts
+
+
+def _came(
     connection: sqlite3.Connection, new: NewTrace, target: Target, raw: bytes | None
 ) -> Revised | None:
-    """What a record is to the attempt that is there, inside the transaction that takes it in; None
-    when it adds nothing. `raw` is the record, None when it may not be stored."""
     key, state, sha256 = connection.execute(
         "SELECT id, final_state, sha256 FROM trace WHERE candidate=? AND episode=? AND attempt=?",
         new[:3],
@@ -172,6 +227,8 @@ def came(
     found = _without_ends(old, raw) if target.joined else compare(old, raw)
     if found.kind == "same":
         return None
+    if found.kind != "holds" and part_of(raw, old):
+        return Revised(key, new, False, False, A_PART, contained=True, part=True)
     if found.kind != "holds" and target.merged and holds(raw, old):
         return Revised(key, new, False, False, "an earlier record of it", contained=True)
     if found.kind != "holds":

@@ -93,7 +93,7 @@ def _first_lost(old: Sequence[Any], new: Sequence[Any]) -> int | None:
     late: set[Any] = set()
     for place, event in enumerate(old, 1):
         for one in left:
-            if _is(event, one):
+            if alike(event, one):
                 break
             # A span that came late; without a time of its own it may have been put there.
             if one.get("started_at") is not None:
@@ -105,7 +105,7 @@ def _first_lost(old: Sequence[Any], new: Sequence[Any]) -> int | None:
     return None
 
 
-def _is(event: dict[str, Any], later: dict[str, Any]) -> bool:
+def alike(event: dict[str, Any], later: dict[str, Any]) -> bool:
     """Whether an event is another one, of which more may be known."""
     for name in _MEANT:
         value = event.get(name)
@@ -154,7 +154,7 @@ def _one_run(old: dict[str, Any], new: dict[str, Any]) -> bool:
     if first is None or second is None:
         return True  # one of them holds nothing of the agent yet
     return len(first) == len(second) and all(
-        _is(a, b) or _is(b, a) for a, b in zip(first, second, strict=True)
+        alike(a, b) or alike(b, a) for a, b in zip(first, second, strict=True)
     )
 
 

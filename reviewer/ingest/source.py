@@ -11,10 +11,24 @@ from reviewer.ingest.joins import Joins
 from reviewer.ingest.opening import opened, start_of
 from reviewer.ingest.opening import refused as refused_content
 from reviewer.ingest.reader import Broken, Foreign, Rejected
+from reviewer.ingest.requests import opening
 from reviewer.ingest.split import MAX_RECORD, Piece, Unreadable, pieces_of
 from reviewer.ingest.walking import Part, Pattern, walk
 
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
+
+class _Asked:
+    """First requests of one file by itself."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+
+    def __call__(self, name: str, request: Any) -> int:
+        known, digest = self._known.setdefault(name, []), opening(request)
+        if digest not in known:
+            known.append(digest)
+        return known.index(digest)
 
 
 class Source:
@@ -33,8 +47,8 @@ class Source:
         self.place = path.stem
         """What to call an episode whose record names none: its path below the folder that was
         imported, without its ending. Files of one name in two folders are two files."""
-        self.openings: dict[str, list[str]] = {}
-        """What each session of the file was first asked, as digests; kept by readers."""
+        self.asked: Callable[[str, Any], int] = _Asked()
+        """Which of the episodes of a name has this first request, from 0; see `requests`."""
         self.home = path.stem
         """What to call a candidate whom no record names."""
         self.reader = ""

@@ -5,16 +5,13 @@ taken as its name is commonly used, and a note says so. A reward is kept as it i
 that says yes or no is a pass or a failure.
 """
 
-import hashlib
-import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reviewer.ingest.draft import Draft, amount, whole
-from reviewer.ingest.source import Source
+from reviewer.ingest.readers import _named
 from reviewer.trace.record import SourceVerdict
 
-_TASKS = ("episode_id", "task_id", "sample_id", "instance_id", "question_id", "test_id")
-_SESSIONS = ("id", "conversation_id", "thread_id", "session_id", "sessionId", "chatId")
 _PASSED = ("passed", "success", "resolved", "is_correct", "correct", "is_resolved")
 _REWARDS = ("reward", "score", "final_reward", "total_reward")
 _USD = ("cost_usd", "total_cost_usd", "cost", "total_cost")
@@ -23,11 +20,10 @@ _SECONDS = ("duration_s", "duration_seconds", "latency_s", "elapsed_s", "elapsed
 _BARE = ("duration", "latency", "elapsed")
 _STARTED = ("started_at", "start_time")
 MEMBERS = frozenset({
-    *_TASKS, *_SESSIONS, *_PASSED, *_REWARDS, *_USD, *_MS, *_SECONDS, *_BARE, *_STARTED, "attempt",
+    *_named.MEMBERS, *_PASSED, *_REWARDS, *_USD, *_MS, *_SECONDS, *_BARE, *_STARTED, "attempt",
 })  # fmt: skip
 USD = "cost in the record names no currency: it was read as US dollars"
 SECONDS = "duration in the record names no unit: it was read as seconds"
-ANOTHER = "records of one session begin with other requests: each is an episode of its own"
 
 
 class Stated(NamedTuple):
@@ -41,7 +37,12 @@ class Stated(NamedTuple):
 
 
 def stated(value: dict[str, Any], draft: Draft) -> Stated:
-    """What a record says of its attempt. What is no number of its kind is left, and noted."""
+    """What a record says of its attempt, itself before its metadata. What is no number of its kind
+    is left, and noted."""
+    about = value.get("metadata")
+    if isinstance(about, dict):
+        said = {name: one for name, one in value.items() if one is not None}
+        value = {**{name: about[name] for name in about if name in MEMBERS}, **said}
     cost = _number(value, _USD, draft)
     if cost is not None and not any(amount(value.get(name)) is not None for name in _USD[:2]):
         draft.note(USD)
@@ -53,6 +54,21 @@ def stated(value: dict[str, Any], draft: Draft) -> Stated:
     attempt = whole(value.get("attempt")) or None
     started = next((value[name] for name in _STARTED if value.get(name)), None)
     return Stated(attempt, cost, took, draft.at(started), _verdict(value, draft))
+
+
+def stated_of_all(values: Sequence[dict[str, Any]], draft: Draft) -> Stated:
+    """What several records say of the one attempt that they are of: what each took and cost, summed
+    where all of them say it, and the last verdict."""
+    found = [stated(value, draft) for value in values]
+    costs = [one.cost_usd for one in found if one.cost_usd is not None]
+    took = [one.latency_ms for one in found if one.latency_ms is not None]
+    return Stated(
+        next((one.attempt for one in found if one.attempt), None),
+        sum(costs) if costs and len(costs) == len(found) else None,
+        sum(took) if took and len(took) == len(found) else None,
+        next((one.started_at for one in found if one.started_at), None),
+        next((one.verdict for one in reversed(found) if one.verdict), None),
+    )
 
 
 def _number(value: dict[str, Any], names: tuple[str, ...], draft: Draft) -> float | None:
@@ -80,36 +96,3 @@ def _verdict(value: dict[str, Any], draft: Draft) -> SourceVerdict | None:
 
 def _finite(value: Any) -> bool:
     return type(value) in (int, float) and -1e9 < value < 1e9
-
-
-def episode_in(source: Source, number: int, value: dict[str, Any], messages: list[Any]) -> str:
-    """The episode of a record: its task; else its session, of which each other first request is
-    an episode of its own; else its place."""
-    for name in _TASKS:
-        if found := _name(value.get(name)):
-            return found
-    session = next((found for name in _SESSIONS if (found := _name(value.get(name)))), "")
-    if not session:
-        return f"{source.place}-{number}"
-    requests = source.openings.setdefault(session, [])
-    opening = _opening(messages)
-    if opening not in requests:
-        requests.append(opening)
-    place = requests.index(opening)
-    if not place:
-        return session
-    source.notes.add(ANOTHER)
-    return f"{session}#{place + 1}"
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) else ""
-
-
-def _opening(messages: list[Any]) -> str:
-    """The digest of the first thing that was asked."""
-    first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
-    said = None if first is None else [first.get("content"), first.get("parts")]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()

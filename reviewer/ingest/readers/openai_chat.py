@@ -27,7 +27,8 @@ from reviewer.ingest.readers._envelopes import (
     parts_of_pair,
     spent,
 )
-from reviewer.ingest.readers._stated import Stated, episode_in, stated
+from reviewer.ingest.readers._named import episode_of
+from reviewer.ingest.readers._stated import stated, stated_of_all
 from reviewer.ingest.source import Source
 
 _BARE = "chat messages have no id, time, cost or verdict: episodes are named by file and place"
@@ -139,7 +140,7 @@ class OpenAIChatReader:
         """The attempt that a record is."""
         said = stated(value, draft)
         return draft.foreign(
-            episode_id=episode_in(source, number, value, messages),
+            episode_id=episode_of(source, number, value, draft),
             candidate_id=source.candidate or value.get("model") or source.home,
             attempt=said.attempt,
             final_message=draft.last_words(),
@@ -182,9 +183,9 @@ class OpenAIChatReader:
             if len(answers) > 1:
                 draft.note("requests that repeat their history were read as one conversation")
             request, _ = _split(pairs[-1])
-            said = stated(pairs[-1], draft) if len(pairs) == 1 else Stated()
+            said = stated_of_all(pairs, draft)
             return draft.foreign(
-                episode_id=episode_in(source, number, pairs[0], _messages(_split(pairs[0])[0])),
+                episode_id=episode_of(source, number, pairs[0], draft),
                 candidate_id=source.candidate or _model(request, last) or source.home,
                 final_message=draft.last_words(),
                 usage=usage_of([spent(answer) for answer in answers]),

@@ -1,0 +1,186 @@
+"""Parts of a session that come one after the other: what is judged is the whole of them.
+
+Every part is kept as it came, and the record that was put together of them is judged as the
+attempt: the same one, in whatever order they came. See `parts`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from reviewer.db import revisions
+from reviewer.db.intake import NewTrace
+from reviewer.db.revisions import Revised
+from reviewer.gates.model import Finding
+from reviewer.ingest.parts import (
+    Part,
+    Record,
+    begins,
+    doubtful,
+    is_joined,
+    joined,
+    session_of,
+    span_of,
+    within,
+)
+from reviewer.ingest.revisions import compare
+
+TOGETHER = "parts of one session, put together"
+A_PART = "a part of the session that is judged"
+
+Again = Callable[[NewTrace, bytes], NewTrace | None]
+"""Judges a record that was put together, in the slot and with the source's word of a new one."""
+
+
+class _Stored(NamedTuple):
+    """What is stored of an attempt: the record judged, and its parts with their places."""
+
+    head: Record
+    raw: bytes
+    parts: list[Part]
+
+
+def rejoin(
+    connection: sqlite3.Connection, key: int, new: NewTrace, raw: bytes, path: str, again: Again
+) -> list[Revised] | None:
+    """What becomes of an attempt when a part of its session comes, in order; empty when it is
+    there already, None where the record is no such part. `path` is where it comes from."""
+    there = _stored(connection, key)
+    if there is None:
+        return None
+    part = Part(json.loads(raw), path, new.record)
+    if any(_changed(one, part) for one in there.parts) or not _one_session(there, part.record):
+        return None
+    if any(_alike(one.record, part.record) for one in there.parts):
+        return []
+    found = joined([*there.parts, part])
+    if not found:
+        return None
+    a_part = Revised(key, new, False, False, A_PART, contained=True, part=True)
+    for one in found:
+        if _alike(one, there.head):
+            return [a_part]
+    whole = _judged(found, part.record, new, raw, again)
+    if whole is None:
+        return None
+    judged, body = whole
+    if _alike(json.loads(body), there.head):
+        return [a_part]
+    own = again(new, there.raw)
+    findings = own.findings if own is not None else ()
+    answered = _answered(findings, there.head, part.record)
+    if body is raw:
+        return [Revised(key, new, True, True, TOGETHER, part=True, answered=answered)]
+    return [Revised(key, judged, True, True, TOGETHER, answered=answered), a_part]
+
+
+def _stored(connection: sqlite3.Connection, key: int) -> _Stored | None:
+    head = revisions.head(connection, key)
+    kept = revisions.kept(connection, key)
+    if head is None or any(one.raw is None for one in kept):
+        return None
+    if any(one.stands == "beside" and not one.settled for one in kept):
+        return None
+    record = json.loads(head)
+    source, number = connection.execute(
+        "SELECT source, record FROM trace WHERE id=?", (key,)
+    ).fetchone()
+    places = [(record, source, number)]
+    places += [(json.loads(one.raw or b"{}"), one.source, one.record) for one in kept]
+    parts = [
+        Part(one, _path(connection, source), number)
+        for one, source, number in places
+        if not is_joined(one)
+    ]
+    return _Stored(record, head, parts)
+
+
+def _path(connection: sqlite3.Connection, source: int) -> str:
+    row = connection.execute("SELECT path, reader FROM source WHERE id=?", (source,)).fetchone()
+    return "" if row is None or row[1].startswith("merge/") else str(row[0])
+
+
+def _changed(there: Part, new: Part) -> bool:
+    """Whether this is the record that stood at the same place, and holds less or something else."""
+    if not there.path or (there.path, there.number) != (new.path, new.number):
+        return False
+    kind = compare(_bytes(there.record), _bytes(new.record)).kind
+    return kind not in ("same", "holds")
+
+
+def _one_session(there: _Stored, new: Record) -> bool:
+    name = session_of(new)
+    if name:
+        return name == session_of(there.head)
+    if session_of(there.head):
+        return False
+    # Our own records: cut where their events are numbered on.
+    spans = [span_of(one.record["events"]) for one in there.parts] + [span_of(new["events"])]
+    known = sorted(span for span in spans if span is not None)
+    return len(known) == len(spans) and all(
+        a[1] < b[0] for a, b in pairwise(known)
+    )
+
+
+def _judged(
+    found: Sequence[Record], part: Record, new: NewTrace, raw: bytes, again: Again
+) -> tuple[NewTrace, bytes] | None:
+    """The whole, judged, and its bytes: `raw` itself where the new part is the whole."""
+    if len(found) == 1 and _acts(found[0]) == _acts(part):
+        return new, raw
+    judged: list[tuple[NewTrace, bytes]] = []
+    for one in found:
+        body = _bytes(one)
+        verdict = again(new, body)
+        if verdict is None:
+            return None
+        judged.append((verdict, body))
+    first = judged[0][0]
+    if len(judged) > 1 and any(_verdict(one) != _verdict(first) for one, _ in judged):
+        body = _bytes(doubtful(found[0]))
+        verdict = again(new, body)
+        return None if verdict is None else (verdict, body)
+    return judged[0]
+
+
+def _verdict(one: NewTrace) -> object:
+    codes = sorted({(f.gate, f.code, f.severity) for f in one.findings})
+    return one.gates, one.passed, one.critical, one.infra, codes
+
+
+def _answered(findings: Sequence[Finding], head: Record, new: Record) -> frozenset[tuple[str, str]]:
+    """What the record judged so far showed for want of the part that comes now. What was critical
+    in a record that lacked no beginning stays."""
+    return frozenset(
+        (one.gate, one.code)
+        for one in findings
+        if not (one.severity == "critical" and begins(head) and not is_joined(head))
+    )
+
+
+def _alike(one: Record, other: Record) -> bool:
+    return _acts(one) == _acts(other)
+
+
+def _acts(record: Record) -> object:
+    """A record without its slot and what it says of its own parts."""
+    left = ("source", "candidate_id", "attempt", "schema")
+    return {name: value for name, value in record.items() if name not in left and value is not None}
+
+
+def _bytes(record: Record) -> bytes:
+    return msgspec.json.encode(record)
+
+
+def part_of(raw: bytes, head: bytes) -> bool:
+    """Whether a stored record is a part of the session that a record was put together of: its acts
+    are judged there."""
+    whole = json.loads(head)
+    if not is_joined(whole):
+        return False
+    part = json.loads(raw)
+    return session_of(part) == session_of(whole) and within(part, whole)

@@ -1,0 +1,61 @@
+"""What each episode of a probe was first asked: two different first requests are two episodes.
+
+A record that names no task is called after its session, its run or its place, and another record
+may be called so too. The first request tells them apart, in one file, in several, and from one
+import to the next.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+from reviewer.db import payload
+
+_FIRST = (
+    "SELECT t.id, t.pack, t.offset, t.length FROM trace t JOIN episode e ON e.id = t.episode"
+    " JOIN suite s ON s.id = e.suite WHERE s.suite_id=? AND s.probe=1 AND e.episode_id=?"
+    " AND t.candidate IN (SELECT id FROM candidate WHERE suite = s.id) ORDER BY t.id LIMIT 1"
+)
+Mask = Callable[[Any], Any]
+
+
+def opening(request: Any) -> str:
+    """The digest of a first request."""
+    text = json.dumps(request, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+class Requests:
+    """First requests by the name that records share; shared by the files of one import."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._known: dict[tuple[str, str], list[str]] = {}
+
+    def place(self, suite_id: str, name: str, request: str) -> int:
+        """Which of the episodes of this name has the request, from 0; one behind the last where
+        none has it yet. `request` is the digest of what was asked, as it would be stored."""
+        known = self._known.get((suite_id, name))
+        if known is None:
+            known = self._known[suite_id, name] = self._stored(suite_id, name)
+        if request not in known:
+            known.append(request)
+        return known.index(request)
+
+    def _stored(self, suite_id: str, name: str) -> list[str]:
+        found: list[str] = []
+        while True:
+            other = name if not found else f"{name}#{len(found) + 1}"
+            row = self._connection.execute(_FIRST, (suite_id, other)).fetchone()
+            if row is None:
+                return found
+            raw = payload.stored_record(self._connection, *row)
+            events = json.loads(raw)["events"] if raw is not None else []
+            found.append(opening(first_request(events)))
+
+
+def first_request(events: list[dict[str, Any]]) -> Any:
+    """What was asked first in a native record's events; None for nothing."""
+    return next((e.get("message") for e in events if e.get("actor") == "user"), None)
