@@ -37,7 +37,7 @@ from reviewer.desk.merge_traces import READER, Carrier, Shared, identify, refusa
 from reviewer.desk.said_files import Taken
 from reviewer.desk.workspace import Workspace
 from reviewer.ingest.catalogue import redactor_of
-from reviewer.ingest.importer import Batcher, Manifest, Tally
+from reviewer.ingest.importer import Batcher, JudgeAgain, Manifest, Tally
 from reviewer.ingest.judge import probe_suite
 from reviewer.ingest.outcome import Group
 from reviewer.trace.safetext import visible_line
@@ -257,7 +257,7 @@ class _Merge:
         if not new and not refused:
             return 0, known, 0, renamed
         carrier = Carrier(self.other, self.path, plan.shared)
-        batcher = self._batcher(plan, carrier.origin(new))
+        batcher = self._batcher(plan, carrier.origin(new), carrier.again)
         records = max([last, *(one.record for one in refused)])
         batcher.take(Group(1, records, [], [], [], {}, []))
         for one in refused:
@@ -275,9 +275,9 @@ class _Merge:
         left_out = len(batcher.refusals) + len(carrier.problems)
         return batcher.tally.added, known, left_out, renamed
 
-    def _batcher(self, plan: _Plan, origin: dict[str, Any]) -> Batcher:
+    def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:
         """What writes the traces, once the candidates and the merge are noted. `origin` says
-        how they came into the other store."""
+        how they came into the other store, `again` judges what is put together of parts."""
         bodies: dict[str, Suite] = {one.suite.suite_id: one.suite for one in plan.shared}
 
         def manifests(suite_id: str, candidate_id: str) -> Manifest | None:
@@ -314,7 +314,7 @@ class _Merge:
         nothing = Tally(0, 0, 0, 0)
         return Batcher(
             self.ours, self.workspace.store, source.id, nothing, bodies, manifests, clock,
-            share_evidence=True,
+            share_evidence=True, again=again,
         )  # fmt: skip
 
     def _declare(self, plan: _Plan, now: str) -> list[dict[str, object]]:

@@ -29,6 +29,7 @@ from reviewer.ingest.catalogue import Target, redactor_of
 from reviewer.ingest.judge import MOST_USD, Asked, Judge, Order, Packing
 from reviewer.ingest.judged import judge_unredacted
 from reviewer.ingest.outcome import Facts, Group
+from reviewer.ingest.parts import STRONG, fits
 from reviewer.ingest.reader import Foreign
 from reviewer.ingest.readers import foreign_readers
 from reviewer.ingest.split import Piece
@@ -104,6 +105,7 @@ def identify(other: sqlite3.Connection, ours: sqlite3.Connection, one: Shared) -
     found, known = Identified([], 0, [], {}), 0
     theirs = _records(other, one.theirs)
     mine = _lines(ours, here) if one.ours is not None else {}
+    names = _sessions(other) if here else {}
     for row in there:
         twins = alike.get((row.episode_id, row.evidence))
         taken = filled.setdefault(row.episode_id, set())
@@ -118,6 +120,9 @@ def identify(other: sqlite3.Connection, ours: sqlite3.Connection, one: Shared) -
                 known += 1
             else:
                 found.new.append(New(row.id, one.theirs, row.episode_id, attempt, True))
+        elif (part := _of_session(other, ours, one, row, names.get(row.id, ()))) is not None:
+            attempt = part
+            found.new.append(New(row.id, one.theirs, row.episode_id, attempt, True))
         else:
             attempt = row.attempt
             if attempt in taken:
@@ -161,6 +166,40 @@ def _lines(connection: sqlite3.Connection, here: Sequence[_Held]) -> dict[tuple[
     return found
 
 
+def _sessions(connection: sqlite3.Connection) -> dict[int, list[str]]:
+    """What the source calls the session of each attempt that has one."""
+    found: dict[int, list[str]] = {}
+    for name, trace in connection.execute("SELECT name, trace FROM attempt_name"):
+        if name.startswith(STRONG):
+            found.setdefault(trace, []).append(name)
+    return found
+
+
+def _of_session(
+    other: sqlite3.Connection,
+    ours: sqlite3.Connection,
+    one: Shared,
+    row: _Held,
+    names: Iterable[str],
+) -> int | None:
+    """The attempt here that a trace there is a part of, as both are of one session."""
+    episode = one.episodes_ours.get(row.episode_id)
+    if one.ours is None or episode is None:
+        return None
+    for name in names:
+        for trace, attempt in ours.execute(
+            "SELECT t.id, t.attempt FROM attempt_name n JOIN trace t ON t.id = n.trace"
+            " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id",
+            (name, one.ours, episode),
+        ).fetchall():
+            mine, theirs = revisions.head(ours, trace), revisions.head(other, row.id)
+            if mine is None or theirs is None:
+                continue
+            if fits(name, [json.loads(mine)], json.loads(theirs)):
+                return int(attempt)
+    return None
+
+
 class Carrier:
     """Judges traces of the other store again, in groups that a `Batcher` takes. `problems` collects
     what could not be brought in, and why."""
@@ -169,6 +208,7 @@ class Carrier:
         self._other, self._path = other, path
         self._shared = {one.theirs: one for one in shared}
         self._judges: dict[tuple[int, bool, ToolMap], Judge] = {}
+        self._last: dict[str, Judge] = {}
         self._made = origins(other)
         self._sound: dict[tuple[str, ToolMap], bool] = {}
         self._probes = {s.suite.suite_id for s in self._shared.values() if s.suite.probe}
@@ -266,9 +306,15 @@ class Carrier:
             suites = () if one.suite.probe else (one.suite,)
             judge = Judge(Order(suites, asked, reader, str(self._path), own))
             self._judges[one.theirs, own, tools] = judge
+        self._last[one.suite.suite_id] = judge
         if one.suite.probe:
             judge.read_with(_Stored(self._said([piece.number for piece in pieces])))
         return judge
+
+    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> Facts | None:
+        """Judge a record that was put together of parts, as those just read were."""
+        judge = self._last.get(suite_id)
+        return None if judge is None else judge.again(raw, suite_id, said)
 
     def _said(self, traces: Sequence[int]) -> Iterator[tuple[SourceVerdict | None, str]]:
         """What the source of each trace said of it, and its episode's title."""

@@ -180,6 +180,8 @@ def _orders(runs: Sequence[_Run]) -> list[list[_Run]]:
         return [list(runs)]
     for key in (_number, _seq, _clock, _place):
         known = [(value, n) for n, run in enumerate(runs) if (value := key(run)) is not None]
+        if key is _place and len({value[0] for value, _ in known}) > 1:
+            continue  # other words in a path say nothing
         if len({value for value, _ in known}) == len(runs):
             return [[runs[n] for _, n in sorted(known)]]
     likely = sorted(runs, key=_natural)
@@ -249,14 +251,14 @@ def _time(stamp: Any) -> datetime | None:
 
 
 def _place(run: _Run) -> tuple[Any, ...] | None:
-    """Where its parts lie, when the path numbers them: other words in it mean nothing."""
+    """Where its parts lie: (the words of the path, its numbers, the number of the record)."""
     found = [(_DIGITS.split(part.path), part.number) for part in run.parts]
     if not all(part.path for part in run.parts):
         return None
     first = min(found)
     words = tuple(first[0][::2])
     numbers = tuple(int(one) for one in first[0][1::2])
-    return ("\0".join(words), *numbers, first[1]) if numbers or first[1] > 1 else None
+    return "\0".join(words), *numbers, first[1]
 
 
 def _natural(run: _Run) -> tuple[Any, ...]:

@@ -121,9 +121,7 @@ def _one_session(there: _Stored, new: Record) -> bool:
     # Our own records: cut where their events are numbered on.
     spans = [span_of(one.record["events"]) for one in there.parts] + [span_of(new["events"])]
     known = sorted(span for span in spans if span is not None)
-    return len(known) == len(spans) and all(
-        a[1] < b[0] for a, b in pairwise(known)
-    )
+    return len(known) == len(spans) and all(a[1] < b[0] for a, b in pairwise(known))
 
 
 def _judged(

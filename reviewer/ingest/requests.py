@@ -8,7 +8,6 @@ import to the next.
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable
 from typing import Any
 
 from reviewer.db import payload
@@ -18,7 +17,8 @@ _FIRST = (
     " JOIN suite s ON s.id = e.suite WHERE s.suite_id=? AND s.probe=1 AND e.episode_id=?"
     " AND t.candidate IN (SELECT id FROM candidate WHERE suite = s.id) ORDER BY t.id LIMIT 1"
 )
-Mask = Callable[[Any], Any]
+UNKNOWN = ""
+"""Stands for the first request of what begins in the middle, until its beginning comes."""
 
 
 def opening(request: Any) -> str:
@@ -40,6 +40,8 @@ class Requests:
         known = self._known.get((suite_id, name))
         if known is None:
             known = self._known[suite_id, name] = self._stored(suite_id, name)
+        if request not in known and UNKNOWN in known:
+            known[known.index(UNKNOWN)] = request
         if request not in known:
             known.append(request)
         return known.index(request)
@@ -53,7 +55,8 @@ class Requests:
                 return found
             raw = payload.stored_record(self._connection, *row)
             events = json.loads(raw)["events"] if raw is not None else []
-            found.append(opening(first_request(events)))
+            begun = bool(events) and events[0].get("actor") in ("user", "system")
+            found.append(opening(first_request(events)) if begun else UNKNOWN)
 
 
 def first_request(events: list[dict[str, Any]]) -> Any:

@@ -79,6 +79,7 @@ class Targets:
     def __init__(self, connection: sqlite3.Connection, earlier: Collection[int]) -> None:
         self._connection = connection
         self._earlier = json.dumps(sorted(earlier)) if earlier else ""
+        self._sources = frozenset(earlier)
         self._held: dict[tuple[int, int], list[_There]] = {}
         self._taken: set[int] = set()
         self._waiting: dict[tuple[int, int, str], list[tuple[int, Facts, Sequence[Pack]]]] = {}
@@ -117,8 +118,11 @@ class Targets:
         found: dict[int, list[bytes | None]] = {}
         traces: dict[int, int] = {}
         for trace, attempt in self._connection.execute(_NAMED, (facts.identity, *key)).fetchall():
-            kept = [one.raw for one in revisions.kept(self._connection, trace)]
-            found[attempt] = [revisions.head(self._connection, trace), *kept]
+            kept = revisions.kept(self._connection, trace)
+            if any(one.source in self._sources and one.record == facts.number for one in kept):
+                return Target(trace, attempt, session=True)  # the part that stood there, again
+            head = revisions.head(self._connection, trace)
+            found[attempt] = [head, *(one.raw for one in kept)]
             traces[attempt] = trace
         for attempt, other, theirs in self._waiting.get((*key, facts.identity), ()):
             found.setdefault(attempt, []).append(_of_facts(other, theirs))
