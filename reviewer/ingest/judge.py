@@ -31,7 +31,7 @@ from reviewer.ingest.outcome import Facts, Group
 from reviewer.ingest.parts import session_of
 from reviewer.ingest.reader import Broken, Foreign, RecordReader, Rejected, by_record
 from reviewer.ingest.readers import named
-from reviewer.ingest.requests import Requests, opening
+from reviewer.ingest.requests import Requests
 from reviewer.ingest.split import Piece
 from reviewer.trace.record import SourceVerdict, TraceRecord
 from reviewer.trace.validate import DecodeError, Problem, decode, explain
@@ -94,6 +94,7 @@ class Judge:
         """Probe suites met by now."""
         self._private = private
         self._probes: dict[str, Target] = {}
+        self._own_suite = ""
         self._packer = packer or Packer()
         called = self.reader.candidate_id(self.path)
         if order.home and called == self.path.stem:
@@ -129,8 +130,10 @@ class Judge:
         map says which episode a name is of."""
         if not self.probing:
             return 0
-        suite_id = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
-        return requests.place(suite_id, name, opening(self.redactor.mask(request)))
+        if not self._own_suite:
+            own = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
+            self._own_suite = own
+        return requests.place(self._own_suite, name, request, self.redactor.mask)
 
     def _masked_name(self, name: str) -> str:
         """A name without identifiers, also where a reader made hyphens of what parted them."""

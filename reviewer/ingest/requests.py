@@ -8,6 +8,7 @@ import to the next.
 import hashlib
 import json
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 from reviewer.db import payload
@@ -17,6 +18,7 @@ _FIRST = (
     " JOIN suite s ON s.id = e.suite WHERE s.suite_id=? AND s.probe=1 AND e.episode_id=?"
     " AND t.candidate IN (SELECT id FROM candidate WHERE suite = s.id) ORDER BY t.id LIMIT 1"
 )
+Mask = Callable[[Any], Any]
 UNKNOWN = ""
 """Stands for the first request of what begins in the middle, until its beginning comes."""
 
@@ -27,24 +29,58 @@ def opening(request: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
+class _Known:
+    """First requests of one name: `stored` ones by the digest of what is kept, those of this import
+    by their hash, each with its place."""
+
+    def __init__(self, stored: list[str]) -> None:
+        self.stored = stored
+        self.fresh: dict[int, int] = {}
+
+    def place(self, request: Any, mask: Mask) -> int:
+        key = hash(request if isinstance(request, str) else opening(request))
+        place = self.fresh.get(key)
+        if place is None:
+            place = self._new(request, mask) if self.stored else len(self.fresh)
+            self.fresh[key] = place
+        return place
+
+    def _new(self, request: Any, mask: Mask) -> int:
+        digest = opening(mask(request))
+        if digest not in self.stored:
+            if UNKNOWN in self.stored:
+                self.stored[self.stored.index(UNKNOWN)] = digest
+            else:
+                self.stored.append(digest)
+        return self.stored.index(digest)
+
+
 class Requests:
     """First requests by the name that records share; shared by the files of one import."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._known: dict[tuple[str, str], list[str]] = {}
+        self._known: dict[tuple[str, str], _Known] = {}
+        self._suites: dict[str, bool] = {}
 
-    def place(self, suite_id: str, name: str, request: str) -> int:
+    def place(self, suite_id: str, name: str, request: Any, mask: Mask) -> int:
         """Which of the episodes of this name has the request, from 0; one behind the last where
-        none has it yet. `request` is the digest of what was asked, as it would be stored."""
+        none has it yet. `mask` makes of a request what would be stored of it."""
         known = self._known.get((suite_id, name))
         if known is None:
-            known = self._known[suite_id, name] = self._stored(suite_id, name)
-        if request not in known and UNKNOWN in known:
-            known[known.index(UNKNOWN)] = request
-        if request not in known:
-            known.append(request)
-        return known.index(request)
+            stored = self._stored(suite_id, name) if self._filled(suite_id) else []
+            known = self._known[suite_id, name] = _Known(stored)
+        return known.place(request, mask)
+
+    def _filled(self, suite_id: str) -> bool:
+        """Whether anything of this suite was stored before this import."""
+        if suite_id not in self._suites:
+            row = self._connection.execute(
+                "SELECT 1 FROM episode e JOIN suite s ON s.id = e.suite WHERE s.suite_id=? LIMIT 1",
+                (suite_id,),
+            ).fetchone()
+            self._suites[suite_id] = row is not None
+        return self._suites[suite_id]
 
     def _stored(self, suite_id: str, name: str) -> list[str]:
         found: list[str] = []

@@ -80,6 +80,9 @@ class Targets:
         self._connection = connection
         self._earlier = json.dumps(sorted(earlier)) if earlier else ""
         self._sources = frozenset(earlier)
+        self._names = (
+            connection.execute("SELECT 1 FROM attempt_name LIMIT 1").fetchone() is not None
+        )
         self._held: dict[tuple[int, int], list[_There]] = {}
         self._taken: set[int] = set()
         self._waiting: dict[tuple[int, int, str], list[tuple[int, Facts, Sequence[Pack]]]] = {}
@@ -109,7 +112,13 @@ class Targets:
 
     def written(self) -> None:
         """What waited is written."""
+        self._names = self._names or bool(self._waiting)
         self._waiting.clear()
+
+    def _named(self, name: str, key: tuple[int, int]) -> list[tuple[int, int]]:
+        if not self._names:
+            return []
+        return self._connection.execute(_NAMED, (name, *key)).fetchall()
 
     def _of_session(
         self, key: tuple[int, int], facts: Facts, packs: Sequence[Pack]
@@ -117,7 +126,7 @@ class Targets:
         """The attempt of the same session that this record is a part of, or goes on with."""
         found: dict[int, list[bytes | None]] = {}
         traces: dict[int, int] = {}
-        for trace, attempt in self._connection.execute(_NAMED, (facts.identity, *key)).fetchall():
+        for trace, attempt in self._named(facts.identity, key):
             kept = revisions.kept(self._connection, trace)
             if any(one.source in self._sources and one.record == facts.number for one in kept):
                 return Target(trace, attempt, session=True)  # the part that stood there, again

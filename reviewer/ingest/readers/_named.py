@@ -58,10 +58,17 @@ class Named(NamedTuple):
         return ""
 
 
+NOBODY = Named()
+
+
 def named(value: Any) -> Named:
     """The names of a record, its own before those in its metadata and its request."""
-    found = list(_holders(value))
-    first = found[:1]
+    if not isinstance(value, dict) or _ANY.isdisjoint(value):
+        return NOBODY
+    found = [one for one in _holders(value) if not MEMBERS.isdisjoint(one)]
+    if not found:
+        return NOBODY
+    first = found[:1] if found[0] is value else []
     return Named(
         _first(found, TASKS),
         _first(found, CONVERSATIONS),
@@ -72,9 +79,10 @@ def named(value: Any) -> Named:
     )
 
 
-def _holders(value: Any) -> Iterator[dict[str, Any]]:
-    if not isinstance(value, dict):
-        return
+_ANY = MEMBERS.union(_HOLDERS)
+
+
+def _holders(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield value
     for name in _HOLDERS:
         held = value.get(name)
