@@ -9,6 +9,7 @@ identity: the parsed record must stay alive, and must be the one that was read.
 
 import re
 from collections.abc import Container
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reviewer.ingest.draft import Draft
@@ -265,17 +266,18 @@ class _Walk:
         done = self._done
         for name, value in part.items():
             kind = type(value)
-            if id(value) in done:
-                continue
             if kind is str:
                 if not value or (names is not None and name in names):
                     continue
+                any_text = strict or name in HOLDERS
+                if not any_text and value[0] not in "{[" and not value[0].isspace():
+                    continue
                 if name in self._harmless:
                     continue
-                if self._text(value, strict or name in HOLDERS):
+                if self._text(value, any_text):
                     self._add((place, name), seq)
             elif kind is dict or kind is list or kind is Repeated:
-                if not value:
+                if not value or id(value) in done:
                     continue
                 if name in self._harmless:
                     if strict:
@@ -391,10 +393,7 @@ _ARGUMENTS = tuple(sorted(ARGUMENTS))
 def could_act(part: dict[str, Any]) -> bool:
     """Whether an object has the shape of a call or of a result: something named and something
     given, something answered, or a kind that says so. The description of a tool has not."""
-    marks = 0
-    for name in part:
-        found = _MARKS.get(name)
-        marks |= _mark(name) if found is None else found
+    marks = _marks(tuple(part))
     if not marks:
         return False
     names = part.keys()
@@ -456,6 +455,15 @@ def _mark(name: str) -> int:
     if len(_MARKS) < _MOST_MARKS:
         _MARKS[name] = found
     return found
+
+
+@lru_cache(4096)
+def _marks(names: tuple[str, ...]) -> int:
+    """All that these names say. Objects of one kind have the same names as a rule."""
+    marks = 0
+    for name in names:
+        marks |= _mark(name)
+    return marks
 
 
 def _those(part: dict[str, Any], mark: int) -> list[str]:

@@ -1,7 +1,7 @@
 """How a file starts: all that a reader may look at to claim it, bounded whatever the file is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class Head:
         self.path = path
         self.start = start_of(path, SHOWN)
         self.kind = kind_of(self.start[:32])
+        self._answers: dict[str, str] = {}
 
     @cached_property
     def text(self) -> bytes:
@@ -69,6 +70,12 @@ class Head:
                 return frozenset(str(part.path[0]) for part in parts if part.path)
         except (Unreadable, OSError):
             return frozenset()
+
+    def once(self, name: str, work: Callable[[], str]) -> str:
+        """What `work` answers about this file, asked of it once by this name."""
+        if name not in self._answers:
+            self._answers[name] = work()
+        return self._answers[name]
 
     def lines(self, most: int = 50) -> Iterator[Any]:
         """The values of the first lines that stand whole in the start and are JSON."""

@@ -6,6 +6,7 @@ What holds no run at all is passed over there.
 """
 
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,15 +17,20 @@ LINES = 50
 """Session files begin with lines that say little: so many are looked at."""
 
 
-def tool(head: Head) -> str:
-    """The name of the tool that wrote a file which starts like this; empty when it is not known."""
+def _tool(head: Head) -> str:
     if name := next((name for start, name in _STARTS if head.start.startswith(start)), ""):
         return name
     for row in _rows(head):
-        for known in _TOOLS:
+        for known in _candidates(tuple(row)):
             if known.fits(row):
                 return known.name
     return ""
+
+
+def tool(head: Head) -> str:
+    """The name of the tool that wrote a file which starts like this; empty when it is not known.
+    Asked by several readers of one file, and worked out once."""
+    return head.once("tool", lambda: _tool(head))
 
 
 def reason(head: Head, inside: bool = False) -> str:
@@ -205,3 +211,11 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("Helicone requests", ("request_id", "request_created_at", "response_body")),
     _Tool("PromptLayer requests", ("prompt_name", "request_start_time", "function_name")),
 )  # fmt: skip
+
+
+@lru_cache(1024)
+def _candidates(names: tuple[str, ...]) -> tuple[_Tool, ...]:
+    """The tools whose members are all among these names, in the order they are asked. Rows of one
+    file have the same names as a rule."""
+    there = frozenset(names)
+    return tuple(known for known in _TOOLS if there.issuperset(known.has))

@@ -8,6 +8,7 @@ from reviewer.ingest.draft import Draft, words
 from reviewer.ingest.messages.astext import answers, holds_blocks, written
 from reviewer.ingest.messages.parts import Part, Turn
 from reviewer.ingest.messages.turns import turn_of
+from reviewer.ingest.messages.usual import tell_usual
 from reviewer.ingest.messages.wrappers import inner_calls
 
 _ACTORS = {"agent": "agent", "system": "system", "tool": "tool"}
@@ -68,6 +69,16 @@ class Teller:
             self.account.every(messages)
             for message in messages:
                 self.say(message)
+
+    def at_once(self, messages: list[Any]) -> bool:
+        """Take and write all messages of a list, where they are of the usual shapes and nothing was
+        taken before; False when they are to be taken one by one."""
+        if self._told or self._as_text is not None or self.draft.events:
+            return False
+        if not tell_usual(self.draft, messages, self._user):
+            return False
+        self.account.all_of(messages)
+        return True
 
     def failed_where(self, fails: Callable[[Any], bool]) -> None:
         """Mark results of the message taken last as errors where what they hold says so."""

@@ -10,7 +10,7 @@ from reviewer.ingest.messages.astext import written
 from reviewer.ingest.messages.blocks import parts_of
 from reviewer.ingest.messages.calls import calls_of, legacy_call
 from reviewer.ingest.messages.parts import ASIDE, ROLES, Part, Role, Turn, first, text_of
-from reviewer.ingest.messages.usual import usual
+from reviewer.ingest.messages.usual import side_of, usual
 from reviewer.ingest.messages.vercel import tool_part
 
 _LANGCHAIN = frozenset(
@@ -107,6 +107,8 @@ def is_message(value: Any) -> bool:
     """Whether a turn can be read out of this."""
     if not isinstance(value, dict):
         return False
+    if side_of(value):
+        return True
     found = plain(value, Account())
     return found is not None and (bool(found[0]) or value.get("role") is not None)
 

@@ -1,6 +1,7 @@
 """Calls that hold calls: one that a model made to make several at once."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from reviewer.ingest.foreign_json import parse_text
@@ -13,10 +14,16 @@ _OURS = "functions."
 """The namespace OpenAI puts in front of the names a request gives it."""
 
 
+@lru_cache(1024)
+def wraps(name: str) -> bool:
+    """Whether calls of that name may hold others."""
+    return _WRAPPER.match(name) is not None
+
+
 def inner_calls(name: str, arguments: Any) -> list[tuple[str, Any]] | None:
     """The calls that a call holds; None for a call that is one itself. Empty when it is a wrapper
     and what it holds was not understood."""
-    if not _WRAPPER.match(name):
+    if not wraps(name):
         return None
     value = parse_text(arguments) if isinstance(arguments, str) else arguments
     if not isinstance(value, dict):

@@ -25,6 +25,7 @@ class ClineReader(OpenAIChatReader):
 
     name = "cline"
     version = "1"
+    plain = False
 
     def sniff(self, head: Head) -> bool:
         return head.has("sessionId", "origin", "agent", "messages") and super().sniff(head)
@@ -152,6 +153,7 @@ class AutoGenReader(OpenAIChatReader):
 
     name = dialect = "autogen"
     version = "1"
+    plain = False
 
     def tell(self, teller: Teller, message: Any) -> None:
         at = message.get("created_at") if isinstance(message, dict) else None

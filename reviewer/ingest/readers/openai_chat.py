@@ -41,6 +41,8 @@ class OpenAIChatReader:
     version = "2"
     probe = True
     dialect = ""
+    plain = True
+    """Whether a message says all there is to tell of it: `tell` looks for no more."""
 
     def sniff(self, head: Head) -> bool:
         if unsupported.tool(head):
@@ -121,6 +123,8 @@ class OpenAIChatReader:
             _offered(teller, value)
             _instructions(teller, value)
         listed = value if isinstance(value, list) else messages
+        if self.plain and teller.at_once(listed):
+            return listed
         teller.account.every(listed)
         for message in listed:
             self.tell(teller, message)
