@@ -8,10 +8,10 @@ identity: the parsed record must stay alive, and must be the one that was read.
 """
 
 import re
-from collections.abc import Container
-from functools import lru_cache
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
+from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.trace.paths import item, member
@@ -100,6 +100,12 @@ class Account:
         self._apart: set[int] = set()
         self._done: set[int] = set()
         self._seqs: dict[int, int] = {}
+        self.resolve: Callable[[Any], Any] | None = None
+        self.references = ""
+        """What puts texts kept elsewhere in the place of references to them, and the letters that
+        such references begin with."""
+        self.enters = False
+        """Whether messages are taken as holding their parts, so that each answers for itself."""
         self.copies: list[tuple[str | None, str, Any]] = []
         """Calls (id, tool, arguments) that stand in the draft under other names, so that what
         repeats them is a copy: a call that only wraps others."""
@@ -200,9 +206,19 @@ class _Walk:
         self._done = account._done
         self._seqs = account._seqs
         self._taken = account.takes
+        self._enters = account.enters
+        self._resolve = account.resolve
+        self._opens = "{[" + account.references
+        self._special = {
+            *self._seqs, *self._refused, *self._apart, *self._whole, *self._strict, *self._read
+        }  # fmt: skip
         self._known = known
         self._root = root
         self.found: list[Left] = []
+
+    def _repeats(self, part: Any) -> bool:
+        """Whether a part only repeats what the draft holds."""
+        return self._known.holds(part if self._resolve is None else self._resolve(part))
 
     def _add(self, place: Place, seq: int | None) -> None:
         self.found.append(Left(self._named(place) or "record", seq))
@@ -218,12 +234,20 @@ class _Walk:
         own = id(part)
         if own in self._done:
             return
+        if own not in self._special:
+            if type(part) is dict:
+                self._plain(part, place, seq)
+            elif isinstance(part, list):
+                self._list(part, place, seq)
+            else:
+                self._add(place, seq)  # a Repeated
+            return
         if own in self._seqs:
             seq = self._seqs[own]
         if own in self._refused:
             self._add(place, seq)
         elif own in self._apart:
-            if not self._known.holds(part):
+            if not self._repeats(part):
                 self._add(place, seq)
         elif own in self._whole:
             self._repeated(part, place, seq)
@@ -234,10 +258,20 @@ class _Walk:
         else:
             names = self._read.get(own)
             if names is None and could_act(part):
-                if not self._known.holds(part):
+                if not self._repeats(part):
                     self._add(place, seq)
                 return
             self._members(part, names, own in self._strict, place, seq)
+
+    def _plain(self, part: dict[str, Any], place: Place, seq: int | None) -> None:
+        """An object of which nothing was said."""
+        if self._enters and holds_parts(part):
+            self._members(part, _MESSAGE, False, place, seq)
+        elif could_act(part):
+            if not self._repeats(part):
+                self._add(place, seq)
+        else:
+            self._members(part, None, False, place, seq)
 
     def _list(self, part: list[Any], place: Place, seq: int | None) -> None:
         own = id(part)
@@ -248,7 +282,7 @@ class _Walk:
                 continue
             if isinstance(one, (dict, list)):
                 if strict and not self._taken(one) and one:
-                    if not self._known.holds(one):
+                    if not self._repeats(one):
                         self._add((place, at), seq)
                 else:
                     self.part(one, (place, at), seq)
@@ -263,14 +297,14 @@ class _Walk:
         place: Place,
         seq: int | None,
     ) -> None:
-        done = self._done
+        done, special, opens = self._done, self._special, self._opens
         for name, value in part.items():
             kind = type(value)
             if kind is str:
                 if not value or (names is not None and name in names):
                     continue
                 any_text = strict or name in HOLDERS
-                if not any_text and value[0] not in "{[" and not value[0].isspace():
+                if not any_text and value[0] not in opens and not value[0].isspace():
                     continue
                 if name in self._harmless:
                     continue
@@ -279,17 +313,20 @@ class _Walk:
             elif kind is dict or kind is list or kind is Repeated:
                 if not value or id(value) in done:
                     continue
+                taken = id(value) in special and self._taken(value)
                 if name in self._harmless:
                     if strict:
                         self._beside(value, (place, name), seq)
-                    else:
+                    elif Repeated.met:
                         self._repeated(value, (place, name), seq)
-                elif strict and names is not None and name in names and not self._taken(value):
+                elif strict and names is not None and name in names and not taken:
                     self._beside(value, (place, name), seq)
-                elif (names is not None and name in names) or self._taken(value):
+                elif taken or (names is not None and name in names):
                     self.part(value, (place, name), seq)
                 elif strict or (name in HOLDERS and _holds(value)):
-                    if not self._known.holds(value):
+                    if self._enters and not strict and holds_parts(value):
+                        self.part(value, (place, name), seq)
+                    elif not self._repeats(value):
                         self._add((place, name), seq)
                 else:
                     self.part(value, (place, name), seq)
@@ -298,7 +335,7 @@ class _Walk:
         """What a call says of itself beside its name and what it is given: neither may be in it."""
         if isinstance(part, dict):
             for name, one in part.items():
-                if one and name in _GIVEN and not self._known.holds(part):
+                if one and name in _GIVEN and not self._repeats(part):
                     self._add((place, name), seq)
                     return
                 if isinstance(one, dict):
@@ -307,6 +344,8 @@ class _Walk:
 
     def _text(self, text: str, any_text: bool) -> bool:
         """Whether a text that was not taken could be an act, or hold one as JSON."""
+        if self._resolve is not None:
+            text = self._resolve(text)
         if any_text:
             return bool(text.strip())
         if len(text) > _TEXT or text.lstrip()[:1] not in ("{", "["):
@@ -393,29 +432,104 @@ _ARGUMENTS = tuple(sorted(ARGUMENTS))
 def could_act(part: dict[str, Any]) -> bool:
     """Whether an object has the shape of a call or of a result: something named and something
     given, something answered, or a kind that says so. The description of a tool has not."""
-    marks = _marks(tuple(part))
-    if not marks:
-        return False
-    names = part.keys()
-    function = part.get("function")
+    shape = _shapes[tuple(part)]
+    return shape is not None and _acts(part, shape)
+
+
+def _acts(part: dict[str, Any], shape: "_Shape") -> bool:
+    function = part["function"] if shape.function else None
     if isinstance(function, dict) and not _describes(function):
-        return bool(function.keys() & ARGUMENTS) or not names.isdisjoint(_IDS)
-    if _describes(part) or (isinstance(function, dict) and _describes(function)):
+        return bool(function.keys() & ARGUMENTS) or shape.has_id
+    if (shape.describes and not any(part[name] for name in shape.given)) or (
+        isinstance(function, dict) and _describes(function)
+    ):
         return False
-    if marks & _IS_GIVEN and any(isinstance(part[name], str) for name in _those(part, _IS_NAME)):
+    if shape.named and any(isinstance(part[name], str) for name in shape.named):
         return True
-    if names & _SEEN and (
+    if shape.seen and (
         part["role"] in _TOOL_ROLES and not isinstance(part.get("content"), list)
-        if isinstance(part.get("role"), str)
-        else any(isinstance(part[name], str) for name in names & _ANSWERS)
+        if shape.role and isinstance(part["role"], str)
+        else any(isinstance(part[name], str) for name in shape.answers)
     ):
         return True
-    if names & _RETURNED and any(isinstance(part.get(name), str) for name in _TOOLS):
+    if shape.returned and any(isinstance(part[name], str) for name in shape.tools):
         return True
-    return any(
-        isinstance(kind := part.get(name), str) and _ACT.search(kind) is not None
-        for name in _those(part, _IS_KIND)
-    ) and any(isinstance(value, (dict, list)) or name in NAMES for name, value in part.items())
+    for name in shape.kinds:
+        kind = part[name]
+        if isinstance(kind, str) and _says_act(kind):
+            return shape.any_name or any(isinstance(value, (dict, list)) for value in part.values())
+    return False
+
+
+_SHORT = 64
+_known_kinds: dict[str, bool] = {}
+
+
+def _says_act(kind: str) -> bool:
+    """Whether the word for a kind says that it is an act."""
+    known = _known_kinds.get(kind)
+    if known is None:
+        known = _ACT.search(kind) is not None
+        if len(_known_kinds) < _MOST_MARKS and len(kind) <= _SHORT:
+            _known_kinds[kind] = known
+    return known
+
+
+class _Shape(NamedTuple):
+    """What the names of an object's members say of it; the tuples hold those names."""
+
+    function: bool
+    has_id: bool
+    describes: bool
+    given: tuple[str, ...]
+    named: tuple[str, ...]
+    """Names of what is called, where there is something given beside them."""
+    seen: bool
+    role: bool
+    answers: tuple[str, ...]
+    returned: bool
+    tools: tuple[str, ...]
+    kinds: tuple[str, ...]
+    any_name: bool
+
+
+def _shape(names: tuple[str, ...]) -> _Shape | None:
+    """None for names that no call and no result has."""
+    marks = {name: _mark(name) for name in names}
+    if not any(marks.values()):
+        return None
+    there = frozenset(names)
+    gives = any(mark & _IS_GIVEN for mark in marks.values())
+    return _Shape(
+        function="function" in there,
+        has_id=not there.isdisjoint(_IDS),
+        describes=not there.isdisjoint(_DESCRIBES),
+        given=tuple(name for name in names if name in ARGUMENTS and name != "parameters"),
+        named=tuple(name for name in names if gives and marks[name] & _IS_NAME),
+        seen=not there.isdisjoint(_SEEN),
+        role="role" in there,
+        answers=tuple(name for name in names if name in _ANSWERS),
+        returned=not there.isdisjoint(_RETURNED),
+        tools=tuple(name for name in _TOOLS if name in there),
+        kinds=tuple(name for name in names if marks[name] & _IS_KIND),
+        any_name=not there.isdisjoint(NAMES),
+    )
+
+
+_shapes = ByNames(_shape)
+
+
+def holds_parts(part: Any) -> bool:
+    """Whether this is a message that holds parts."""
+    return (
+        isinstance(part, dict)
+        and isinstance(part.get("role"), str)
+        and (isinstance(part.get("content"), _OPEN) or isinstance(part.get("parts"), _OPEN))
+    )
+
+
+_OPEN = (list, dict)
+_MESSAGE = ("role", "content", "parts")
 
 
 def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
@@ -452,22 +566,9 @@ def _mark(name: str) -> int:
     found += _IS_GIVEN * (name in ARGUMENTS or _GIVING.search(name) is not None)
     found += _IS_KIND * (name in _KINDS or _KIND.match(name) is not None)
     found += _IS_TOLD * (name in _SEEN)
-    if len(_MARKS) < _MOST_MARKS:
+    if len(_MARKS) < _MOST_MARKS and len(name) <= _SHORT:
         _MARKS[name] = found
     return found
-
-
-@lru_cache(4096)
-def _marks(names: tuple[str, ...]) -> int:
-    """All that these names say. Objects of one kind have the same names as a rule."""
-    marks = 0
-    for name in names:
-        marks |= _mark(name)
-    return marks
-
-
-def _those(part: dict[str, Any], mark: int) -> list[str]:
-    return [name for name in part if _mark(name) & mark]
 
 
 def _describes(part: dict[str, Any]) -> bool:

@@ -1,9 +1,9 @@
 """What a reader that tells an attempt part by part has left of its record."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
-from reviewer.ingest.account import Account
+from reviewer.ingest.account import Account, holds_parts
 from reviewer.ingest.draft import Draft
 
 
@@ -14,13 +14,17 @@ def tell_rest(
     harmless: Container[str] = (),
     told: Any = (),
     copies: Iterable[tuple[str | None, str, Any]] = (),
+    resolve: tuple[Callable[[Any], Any], str] | None = None,
 ) -> None:
     """Enter into the draft what could be an act and repeats no call that the draft holds. `told`
     are parts that were read with all they hold; `harmless` names members that hold no act;
-    `copies` are calls (id, tool, arguments) that the draft holds in another form."""
+    `copies` are calls (id, tool, arguments) that the draft holds in another form; `resolve` is
+    what puts referenced texts in their place, and the letters references begin with."""
     account = Account(harmless)
     account.copies.extend(copies)
-    enter(record, account)
+    account.enters = True
+    if resolve is not None:
+        account.resolve, account.references = resolve
     account.whole(*told)
     account.tell(record, draft, path)
 
@@ -31,8 +35,7 @@ def enter(value: Any, account: Account) -> None:
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            said = (part.get("content"), part.get("parts"))
-            if isinstance(part.get("role"), str) and any(isinstance(o, (list, dict)) for o in said):
+            if holds_parts(part):
                 account.read(part, ("role", "content", "parts"))
             waiting += part.values()
         elif isinstance(part, list):

@@ -6,10 +6,10 @@ What holds no run at all is passed over there.
 """
 
 from collections.abc import Callable, Collection, Iterator
-from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
+from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.head import Head
 from reviewer.ingest.split import shape
 
@@ -21,7 +21,7 @@ def _tool(head: Head) -> str:
     if name := next((name for start, name in _STARTS if head.start.startswith(start)), ""):
         return name
     for row in _rows(head):
-        for known in _candidates(tuple(row)):
+        for known in _by_names[tuple(row)]:
             if known.fits(row):
                 return known.name
     return ""
@@ -213,9 +213,10 @@ _TOOLS: tuple[_Tool, ...] = (
 )  # fmt: skip
 
 
-@lru_cache(1024)
 def _candidates(names: tuple[str, ...]) -> tuple[_Tool, ...]:
-    """The tools whose members are all among these names, in the order they are asked. Rows of one
-    file have the same names as a rule."""
+    """The tools whose members are all among these names, in the order they are asked."""
     there = frozenset(names)
     return tuple(known for known in _TOOLS if there.issuperset(known.has))
+
+
+_by_names = ByNames(_candidates)

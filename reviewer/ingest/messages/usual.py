@@ -2,9 +2,9 @@
 tool's answer. Most messages are of a few shapes, by the names of their members; whatever else one
 holds is for `turns`, which says the same of these."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import UNNAMED, Draft, name_of
 from reviewer.ingest.messages.astext import answers, holds_blocks, written
 from reviewer.ingest.messages.parts import ROLES, Part, Role, Turn
@@ -23,7 +23,6 @@ _ABSENT = frozenset(("refusal", "function_call", "audio", "annotations", "parts"
 _HOLD = frozenset((dict, list, Repeated))
 _SIDES: dict[str, Role] = {role: side for role, side in ROLES.items() if role != "function_call"}
 _ACTORS = {"agent": "agent", "system": "system"}
-_MEMO = 1024
 
 
 class _Shape(NamedTuple):
@@ -34,7 +33,6 @@ class _Shape(NamedTuple):
     calls: bool
 
 
-@lru_cache(_MEMO)
 def _shape(names: tuple[str, ...]) -> _Shape | None:
     left = set(names) - {"role", "content", "tool_calls"}
     if "role" not in names or not left <= _SCALARS | _ABSENT:
@@ -45,12 +43,15 @@ def _shape(names: tuple[str, ...]) -> _Shape | None:
     return _Shape(tuple(left & _SCALARS), tuple(left & _ABSENT), calls)
 
 
+_shapes = ByNames(_shape)
+
+
 def side_of(message: Any) -> Role:
     """Whose words a usual message is, of which nothing can be left when it is read as one; empty
     for any other."""
     if type(message) is not dict:
         return ""
-    shape = _shape(tuple(message))
+    shape = _shapes[tuple(message)]
     if shape is None:
         return ""
     scalars, absent, calls = shape

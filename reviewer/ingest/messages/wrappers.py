@@ -1,7 +1,6 @@
 """Calls that hold calls: one that a model made to make several at once."""
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from reviewer.ingest.foreign_json import parse_text
@@ -14,10 +13,19 @@ _OURS = "functions."
 """The namespace OpenAI puts in front of the names a request gives it."""
 
 
-@lru_cache(1024)
 def wraps(name: str) -> bool:
     """Whether calls of that name may hold others."""
-    return _WRAPPER.match(name) is not None
+    known = _known.get(name)
+    if known is None:
+        known = _WRAPPER.match(name) is not None
+        if len(_known) < _MEMO and len(name) <= _LONGEST:
+            _known[name] = known
+    return known
+
+
+_known: dict[str, bool] = {}
+_MEMO = 1024
+_LONGEST = 200
 
 
 def inner_calls(name: str, arguments: Any) -> list[tuple[str, Any]] | None:

@@ -12,6 +12,8 @@ from reviewer.ingest.reader import Rejected
 from reviewer.ingest.split import MAX_RECORD
 
 _SCHEMES = ("attachment://", "tc://")
+REFERENCES = "at"
+"""The letters that references begin with."""
 MISSING = "an attachment is missing in the file: its reference stands in the text's place"
 
 

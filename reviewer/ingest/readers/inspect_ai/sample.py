@@ -7,7 +7,15 @@ import msgspec
 
 from reviewer.ingest.draft import Draft, amount, elapsed_ms, measured, whole, words
 from reviewer.ingest.reader import Foreign, Rejected
-from reviewer.ingest.readers.inspect_ai.parts import MISSING, Parts, Texts, mapping, sequence, text
+from reviewer.ingest.readers.inspect_ai.parts import (
+    MISSING,
+    REFERENCES,
+    Parts,
+    Texts,
+    mapping,
+    sequence,
+    text,
+)
 from reviewer.ingest.readers.inspect_ai.run import Run, Tally
 from reviewer.ingest.readers.inspect_ai.spending import bill
 from reviewer.ingest.readers.inspect_ai.trajectory import Trajectory
@@ -57,7 +65,7 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     draft = Draft("inspect")
     told = Trajectory(draft, parts, texts)
     told.read()
-    _account(texts.whole(_together(parts)), draft)
+    _account(_together(parts), texts, draft)
     exception = _exception(sample, draft)
     spent = bill(run.model, mapping(sample.get("model_usage")), told.turns.spends)
     decided = decide(scores_of(sample), run.order)
@@ -95,7 +103,7 @@ def _together(parts: Parts) -> dict[str, Any]:
     return {**sample, "events": parts.events, "message_pool": parts.pool}
 
 
-def _account(sample: dict[str, Any], draft: Draft) -> None:
+def _account(sample: dict[str, Any], texts: Texts, draft: Draft) -> None:
     """Enter what of the sample could be an act and was not told. Spans are no acts: the events in
     them are. What a sandbox ran for a tool, a scorer or the set-up is no act beside that tool's
     call. Of a call that an approver changed, messages and events say what was asked."""
@@ -119,9 +127,9 @@ def _account(sample: dict[str, Any], draft: Draft) -> None:
         elif kind == "approval" and event.get("decision") == "modify":
             told.append(event.get("modified"))
             asked = mapping(event.get("call"))
-            given = asked.get("arguments")
+            given = texts.whole(asked.get("arguments"))
             copies.append((text(asked.get("id")), text(asked.get("function")), given))
-    tell_rest(sample, draft, "", HARMLESS, told, copies)
+    tell_rest(sample, draft, "", HARMLESS, told, copies, (texts.whole, REFERENCES))
 
 
 def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
