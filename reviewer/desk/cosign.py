@@ -19,7 +19,6 @@ from reviewer.desk.decision_facts import stamp
 from reviewer.desk.decision_views import Signed
 from reviewer.desk.errors import DeskError
 from reviewer.desk.label_book import Book
-from reviewer.desk.lacking import refuse_lacking
 from reviewer.desk.rederive import Build, rederived
 from reviewer.desk.trust import approving, signing_key, trusted
 from reviewer.desk.workspace import Workspace
@@ -126,8 +125,6 @@ def add(
         build = build_of(found.suite_id, found.candidate_id)
         built = build(predicate.report.baseline)
         who = approving(workspace, signers, signer, built)
-        if predicate.decision == "PROMOTE":
-            refuse_lacking(workspace, connection, built, signers)
         try:
             ours = rederived(workspace, connection, built, signers, book, one)
             envelope = add_signature(

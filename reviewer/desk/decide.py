@@ -17,7 +17,6 @@ from reviewer.desk.decision_facts import Told, decision_facts
 from reviewer.desk.decision_views import Signed
 from reviewer.desk.errors import DeskError
 from reviewer.desk.label_book import Book
-from reviewer.desk.lacking import refuse_lacking
 from reviewer.desk.rederive import refuse_twin
 from reviewer.desk.reports import Built
 from reviewer.desk.trust import approving, signing_key, trusted
@@ -53,8 +52,6 @@ def sign(
     connection = open_writer(workspace.store)
     try:
         intact(workspace, connection)
-        if decision == "PROMOTE":
-            refuse_lacking(workspace, connection, built, signers)
         refuse_twin(workspace, connection, built, signers, book, decision, environment)
         others = decision_book.elsewhere(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)

@@ -1,78 +1,91 @@
-"""Failures that a decision signed elsewhere names, and that this store does not have.
+"""Failures that a signed decision names, and that this store does not have.
 
-A store made anew of the traces that passed contradicts nothing. A decision on the same candidate
-and suite, signed on another journal, still says by digest which records failed there; nothing is
-promoted without them, unless an approver stated that they are lost.
+A store made again of the traces that passed contradicts nothing, and neither does one that an
+approver stated to have lost journal. A decision on the same candidate and suite that was not signed
+on what the store holds still says by digest which records failed; nothing is promoted without them.
 """
 
 import sqlite3
+from collections.abc import Iterator
 
-from reviewer.db import decisions
-from reviewer.desk import decision_book
-from reviewer.desk.doctor_signed import lost
-from reviewer.desk.errors import DeskError
-from reviewer.desk.reports import Built
+from reviewer.contract.model import Suite
+from reviewer.db import decisions, registry
+from reviewer.desk.standing import envelope_names, files_of
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.signers import Signers
+from reviewer.release.evidence import Lacking
 
 SHOWN = 3
 
 
-def refuse_lacking(
-    workspace: Workspace, connection: sqlite3.Connection, built: Built, signers: Signers
-) -> None:
-    """Raises DeskError when a trusted decision on this candidate and suite names failing traces
-    that are not among its traces here."""
-    gathered = built.gathered
-    stated = lost(connection)
-    about = gathered.candidate.digest if gathered.candidate else None
-    wanted = [
-        one
-        for one in (
-            *decision_book.elsewhere(workspace, connection, signers),
-            *_taken(workspace, connection, signers),
-        )
-        if one.statement.subject[0].digest.sha256 == about
-        and one.statement.predicate.suite.digest.sha256 == gathered.suite.digest
-        and one.statement.predicate.failures
-        and one.digest not in stated
-    ]
-    if not wanted:
+def lacking(
+    workspace: Workspace,
+    connection: sqlite3.Connection,
+    suite: Suite,
+    candidate_id: str,
+    digest: str | None,
+) -> tuple[Lacking, ...]:
+    """The decisions of trusted keys that name failing traces of this candidate (by the `digest` of
+    its manifest) which the store lacks, by number. Costs next to nothing where every decision was
+    signed on this store. Raises DeskError for a trust file that cannot be read."""
+    names = envelope_names(workspace.decisions)
+    if digest is None or not names:
+        return ()
+    taken = decisions.taken(connection)
+    if not taken and names <= files_of(connection):
+        return ()
+    return tuple(_lacking(workspace, connection, suite, candidate_id, digest, taken))
+
+
+def _lacking(
+    workspace: Workspace,
+    connection: sqlite3.Connection,
+    suite: Suite,
+    candidate_id: str,
+    digest: str,
+    taken: set[int],
+) -> Iterator[Lacking]:
+    from reviewer.desk import decision_book
+    from reviewer.desk.trust import signers_of
+    from reviewer.release.attest.errors import AttestError
+
+    signers = signers_of(workspace)
+    if signers is None:
         return
-    candidate = decision_book.keys_of(connection, built)[1]
-    held = {
-        digest
-        for (digest,) in connection.execute(
-            "SELECT lower(hex(sha256)) FROM trace WHERE candidate=?", (candidate,)
-        ).fetchall()
-    }
-    for one in wanted:
-        failures = one.statement.predicate.failures
-        missing = [each.trace_id for each in failures if each.trace_sha256 not in held]
+    filed = decision_book.elsewhere(workspace, connection, signers)
+    for number in sorted(taken):
+        row = decisions.row(connection, number)
+        if row is not None:
+            try:
+                path = workspace.decisions / row.file
+                filed.append(decision_book.filed(path, row.envelope, signers))
+            except AttestError:
+                continue  # by keys that were taken out of the trust file
+    held = _held(connection, suite.suite_id, candidate_id)
+    for one in sorted(filed, key=lambda one: one.number):
+        predicate = one.statement.predicate
+        about = one.statement.subject[0].digest.sha256, predicate.suite.digest.sha256
+        if about != (digest, suite.digest):
+            continue
+        missing = [each.trace_id for each in predicate.failures if each.trace_sha256 not in held]
         if missing:
-            more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-            raise DeskError(
-                f"PROMOTE cannot be signed: decision {one.number} ({one.path.name}), signed on"
-                f" another journal, names failing traces of this candidate that are not in this"
-                f" store: {', '.join(missing[:SHOWN])}{more}",
-                "reviewer merge OTHER.db brings them in from the store it was signed in",
-                "reviewer import FILE brings them in from where they were imported",
+            yield Lacking(
+                decision=one.number,
+                file=one.path.name,
+                traces=len(missing),
+                first=tuple(missing[:SHOWN]),
             )
 
 
-def _taken(
-    workspace: Workspace, connection: sqlite3.Connection, signers: Signers
-) -> list[decision_book.Filed]:
-    """The decisions that were taken in from where they were signed."""
-    found = []
-    for number in sorted(decisions.taken(connection)):
-        row = decisions.row(connection, number)
-        if row is None:
-            continue
-        try:
-            path = workspace.decisions / row.file
-            found.append(decision_book.filed(path, row.envelope, signers))
-        except AttestError:
-            continue  # by keys that were taken out of the trust file
-    return found
+def _held(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> set[str]:
+    """The digest of every record of the candidate, earlier ones of an attempt included."""
+    row = registry.suite_row(connection, suite_id)
+    stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
+    if stored is None:
+        return set()
+    found = connection.execute(
+        "SELECT lower(hex(sha256)) FROM trace WHERE candidate=:of UNION"
+        " SELECT lower(hex(r.sha256)) FROM revision r JOIN trace t ON t.id=r.trace"
+        " WHERE t.candidate=:of",
+        {"of": stored.id},
+    ).fetchall()
+    return {digest for (digest,) in found}

@@ -16,6 +16,7 @@ from reviewer.desk import suites
 from reviewer.desk.finals import Finals
 from reviewer.desk.gather import evidence
 from reviewer.desk.label_book import Book
+from reviewer.desk.lacking import lacking
 from reviewer.desk.review_holds import review_holds
 from reviewer.desk.standing import Standing
 from reviewer.desk.workspace import Workspace
@@ -154,7 +155,8 @@ class Reports:
         suite_id, candidate_id, baseline_id = asked
         found = self._manifest(connection, held, suite_id, candidate_id)
         digest = found.candidate.digest if found else None
-        stamp = (journal.head(connection), held.suite.digest, digest)
+        lacks = lacking(self._workspace, connection, held.suite, candidate_id, digest)
+        stamp = (journal.head(connection), held.suite.digest, digest, lacks)
         for key in {(asked, True), (asked, whole)}:
             kept = self._kept.get(key)
             if kept is not None and kept[0] == stamp:
@@ -170,7 +172,7 @@ class Reports:
             whole,
         )
         add = self._with_all if whole else self._with_holds
-        gathered = add(connection, held, gathered)
+        gathered = structs.replace(add(connection, held, gathered), lacking=lacks)
         built = Built(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built

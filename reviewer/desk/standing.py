@@ -65,7 +65,7 @@ def signed_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[
     """What of the signed files is missing, or is there and should not be, and whether the newest
     are as they were signed. No signature is checked but that of a file which no row names."""
     listed = files_of(connection)
-    there = _envelopes(workspace.decisions) | _envelopes(workspace.attestations)
+    there = envelope_names(workspace.decisions) | envelope_names(workspace.attestations)
     wrong = linked_folders(workspace)
     wrong += [f"{name}: the signed file is missing" for name in sorted(listed - there)]
     for number, file in decisions.files(connection)[-NEWEST:]:
@@ -100,7 +100,8 @@ def linked_folders(workspace: Workspace) -> list[str]:
     ]
 
 
-def _envelopes(folder: Path) -> set[str]:
+def envelope_names(folder: Path) -> set[str]:
+    """The names of the envelopes in a folder; none without it."""
     try:
         with os.scandir(folder) as found:
             return {one.name for one in found if one.name.endswith(".dsse.json") and one.is_file()}

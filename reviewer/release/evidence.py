@@ -163,6 +163,16 @@ class SaidElsewhere(Struct, frozen=True, kw_only=True):
     epochs: int = 1
 
 
+class Lacking(Struct, frozen=True, kw_only=True):
+    """A signed decision that names failing `traces` of the candidate which the store lacks; `first`
+    are the ids of some."""
+
+    decision: int
+    file: str
+    traces: int
+    first: tuple[str, ...]
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """All that one report may speak of.
 
@@ -215,6 +225,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """`unknown_codes` kind by kind."""
     break_glass: tuple[BrokenGlass, ...] = ()
     journal_losses: tuple[JournalLost, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
+    """Failures of this candidate that are known from signed decisions alone."""
     notes: tuple[dict[str, Any], ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
     records: tuple[dict[str, Any], ...] = ()

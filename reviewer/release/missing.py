@@ -37,7 +37,25 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             need = f"{what} ({where} in the suite's folder, then its traces imported again)"
             told = structs.replace(told, need=need)
         found.append(told)
-    return found + _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
+    found += _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
+    return found + _lacking(evidence)
+
+
+def _lacking(evidence: Evidence) -> list[Gap]:
+    """Failures that a signed decision names count, though their traces are not in the store."""
+    found = []
+    for one in evidence.lacking:
+        more = f" and {one.traces - len(one.first)} more" if one.traces > len(one.first) else ""
+        traces = f"{one.traces} failing {plural('trace', one.traces)}"
+        what = f"{traces} that decision {one.decision} ({one.file}) names"
+        told = gap(
+            f"{what} ({', '.join(one.first)}{more})",
+            "not in this store",
+            "every failure that was signed",
+            f"{what} (reviewer import the files that held them, or reviewer merge OTHER.db)",
+        )
+        found.append(structs.replace(told, short=f"needs {traces} of decision {one.decision}"))
+    return found
 
 
 def _lineage(evidence: Evidence) -> list[Gap]:

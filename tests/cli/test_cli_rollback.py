@@ -56,11 +56,13 @@ def put_back(door: Door, older: Path) -> None:
     door.store.chmod(0o600)
 
 
-def rolled_back(door: Door) -> Door:
-    """The failure came in and was blocked; then the store of before it is put back."""
+def rolled_back(door: Door, word: str = "BLOCK") -> Door:
+    """The failure came in and was blocked (or another attempt passed, and was promoted); then the
+    store of before it is put back."""
     door.ok("backup", door.root / "before.db")
-    assert door.take("failed.jsonl", [failing()], "--suite", SUITE).code == 0
-    assert sign(door, "--decision", "BLOCK").code == 10
+    last = failing() if word == "BLOCK" else passing(candidate_id=V8, attempt=4, nonce=7)
+    assert door.take("failed.jsonl", [last], "--suite", SUITE).code == 0
+    assert sign(door, "--decision", word).code == {"BLOCK": 10, "PROMOTE": 0}[word]
     put_back(door, door.root / "before.db")
     return door
 
@@ -338,11 +340,15 @@ def test_a_store_made_anew_of_what_passed_promotes_nothing(signer: Door, taken: 
     if taken:
         (block,) = (signer.root / "store" / "decisions").iterdir()
         signer.ok("decisions", "take", block)
-    assert report(signer).code == 0
+    said = report(signer)
+    assert said.code == 10
+    assert "1 failing trace that decision 1 (1-block-refund-agent-v8.dsse.json) names" in said.both
+    assert f"{SUITE}/{V8}/damaged-221/4" in said.both
+    body = json.loads((signer.root / "out" / "report.json").read_bytes())
+    assert body["recommendation"] == "hold"
     said = sign(signer)
-    assert said.code == 20, said
-    assert "names failing traces of this candidate that are not in this store" in said.err
-    assert f"{SUITE}/{V8}/damaged-221/4" in said.err
+    assert said.code == 10, said
+    assert "the report recommends hold" in said.err
     signer.ok("import", signer.root / "failed.jsonl", "--suite", SUITE)
     assert report(signer).code == 10
     assert sign(signer, "--decision", "BLOCK").code == 10
@@ -359,14 +365,14 @@ def verify(door: Door, *more: object) -> Said:
 
 
 def test_a_loss_that_is_stated_lets_the_store_go_on_and_is_shown_for_ever(signer: Door) -> None:
-    rolled_back(signer)
+    rolled_back(signer, "PROMOTE")
     said = signer.run("loss", "--key", signer.root / KEY, "--reason", "the disk <b>failed</b>")
     assert said.code == 0, said
-    assert "1-block-refund-agent-v8.dsse.json stands on what is gone" in said.err
+    assert "1-promote-refund-agent-v8.dsse.json stands on what is gone" in said.err
     signer.healthy()
     doctor = signer.ok("doctor")
     assert "note loss: robin@example.com stated at" in doctor.out
-    assert signer.rows("SELECT number, decision FROM decision") == [(1, "BLOCK")]
+    assert signer.rows("SELECT number, decision FROM decision") == [(1, "PROMOTE")]
     for name in ("one", "two"):
         assert report(signer, name).code == 0
         body = json.loads((signer.root / name / "report.json").read_bytes())
@@ -379,7 +385,7 @@ def test_a_loss_that_is_stated_lets_the_store_go_on_and_is_shown_for_ever(signer
             assert "Journal that the store lost" in text
             assert "<b>failed" not in text
         assert signer.take(f"{name}.jsonl", [passing(nonce=len(name))], "--suite", SUITE).code == 0
-    assert verify(signer).code == 10
+    assert verify(signer).code == 0
     said = sign(signer)
     assert said.code == 0, said
     said = verify(signer)
@@ -391,8 +397,26 @@ def test_a_loss_that_is_stated_lets_the_store_go_on_and_is_shown_for_ever(signer
     assert report(signer, "three").code == 20
 
 
-def test_a_second_roll_back_is_not_explained_by_the_first_statement(signer: Door) -> None:
+def test_a_loss_that_is_stated_forgives_no_failure(signer: Door) -> None:
+    """What a signed decision names as failing counts, though its trace is gone for good."""
     rolled_back(signer)
+    signer.ok("loss", "--key", signer.root / KEY, "--reason", "the disk failed")
+    said = report(signer)
+    assert said.code == 10, said
+    body = json.loads((signer.root / "out" / "report.json").read_bytes())
+    assert body["recommendation"] == "hold"
+    assert len(body["journal_losses"]) == 1
+    assert "that decision 1 (1-block-refund-agent-v8.dsse.json) names" in body["reasons"][0]
+    assert sign(signer).code == 10
+    assert verify(signer).code == 10
+    signer.ok("import", signer.root / "failed.jsonl", "--suite", SUITE)
+    assert report(signer).code == 10
+    body = json.loads((signer.root / "out" / "report.json").read_bytes())
+    assert body["recommendation"] == "block"
+
+
+def test_a_second_roll_back_is_not_explained_by_the_first_statement(signer: Door) -> None:
+    rolled_back(signer, "PROMOTE")
     signer.ok("loss", "--key", signer.root / KEY, "--reason", "the disk failed")
     put_back(signer, signer.root / "before.db")
     said = report(signer)
