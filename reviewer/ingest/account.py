@@ -532,6 +532,25 @@ _OPEN = (list, dict)
 _MESSAGE = ("role", "content", "parts")
 
 
+def inert(part: Any) -> bool:
+    """Whether an object, and what it holds, is no act: of names that say nothing of one, and of
+    texts that are no JSON."""
+    if type(part) is not dict or _shapes[tuple(part)] is not None:
+        return False
+    for name, value in part.items():
+        kind = type(value)
+        if kind is str:
+            if value and (value[0] in "{[" or value[0].isspace() or name in HOLDERS):
+                return False
+        elif kind is dict:
+            if value and (name in HOLDERS or not inert(value)):
+                return False
+        elif kind is list or kind is Repeated:
+            if value:
+                return False
+    return True
+
+
 def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
     """Whether a call that has no arguments may have them under another name: what is no scalar,
     or JSON; where the call is `bare`, with nothing beside its name, any text."""

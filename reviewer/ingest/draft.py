@@ -357,6 +357,10 @@ def _part(part: str | dict[str, Any]) -> str:
 
 def amount(value: Any) -> float | None:
     """A finite number from 0, else None."""
+    if type(value) is float:
+        return value if 0 <= value < math.inf else None
+    if type(value) is int and 0 <= value < EXACT:
+        return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not finite(value) or value < 0:
@@ -380,6 +384,8 @@ def measured(value: Any) -> float | None:
 
 def whole(value: Any) -> int | None:
     """A whole number from 0, also one written as a float or as text, else None."""
+    if type(value) is int and 0 <= value < EXACT:
+        return value
     if isinstance(value, str) and value.isdecimal() and len(value) < 19:
         value = int(value)
     number = amount(value)

@@ -9,6 +9,8 @@ from reviewer.ingest.messages.turns import plain
 
 _PIECES = ("content", "tool_call_chunks", "tool_calls", "invalid_tool_calls", "additional_kwargs")
 
+_WHOLE = ("ai", "tool", "human", "system")
+
 
 def whole_messages(messages: list[Any], account: Account) -> Iterator[Any]:
     """The messages, with neighboring chunks of one id as one. What they hold beside their words
@@ -30,6 +32,9 @@ def _chunk(message: Any) -> str:
     if not isinstance(message, dict):
         return ""
     held = message.get("kwargs", message.get("data", message))
+    if message.get("type") in _WHOLE and isinstance(held, dict) and held.get("type") in _WHOLE:
+        if not isinstance(message.get("id"), list):
+            return ""
     kinds = [message.get("type"), held.get("type") if isinstance(held, dict) else None]
     if isinstance(path := message.get("id"), list):
         kinds += path[-1:]

@@ -11,6 +11,7 @@ from reviewer.ingest.messages.blocks import parts_of
 from reviewer.ingest.messages.calls import calls_of, legacy_call
 from reviewer.ingest.messages.parts import ASIDE, ROLES, Part, Role, Turn, first, text_of
 from reviewer.ingest.messages.usual import side_of, usual
+from reviewer.ingest.messages.usual_langchain import usual_langchain
 from reviewer.ingest.messages.vercel import tool_part
 
 _LANGCHAIN = frozenset(
@@ -116,9 +117,11 @@ def is_message(value: Any) -> bool:
 def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
     """A message or an item as a turn; None for what is neither, which is left. `role` is that of a
     message that names none."""
-    if isinstance(message, dict) and "role" in message and (turn := usual(message)) is not None:
-        account.all_of(message)
-        return turn
+    if isinstance(message, dict):
+        quick = usual if "role" in message else usual_langchain if "data" in message else None
+        if quick is not None and (turn := quick(message)) is not None:
+            account.all_of(message)
+            return turn
     if isinstance(message, dict) and message.get("type") in items.ITEMS:
         parts = items.item_of(message, account)
         if parts is None:
