@@ -545,9 +545,8 @@ def inert(part: Any) -> bool:
         elif kind is dict:
             if value and (name in HOLDERS or not inert(value)):
                 return False
-        elif kind is list or kind is Repeated:
-            if value:
-                return False
+        elif (kind is list or kind is Repeated) and value:
+            return False
     return True
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from reviewer.ingest.account import Account, holds_parts
 from reviewer.ingest.draft import Draft
+from reviewer.ingest.messages.usual import side_of
 
 
 def tell_rest(
@@ -15,17 +16,23 @@ def tell_rest(
     told: Any = (),
     copies: Iterable[tuple[str | None, str, Any]] = (),
     resolve: tuple[Callable[[Any], Any], str] | None = None,
+    messages: Iterable[Any] = (),
 ) -> None:
     """Enter into the draft what could be an act and repeats no call that the draft holds. `told`
     are parts that were read with all they hold; `harmless` names members that hold no act;
     `copies` are calls (id, tool, arguments) that the draft holds in another form; `resolve` is
-    what puts referenced texts in their place, and the letters references begin with."""
+    what puts referenced texts in their place, and the letters references begin with. `messages` are
+    those of which every word, call and answer is in the draft: of the usual ones nothing is
+    left."""
     account = Account(harmless)
     account.copies.extend(copies)
     account.enters = True
     if resolve is not None:
         account.resolve, account.references = resolve
     account.whole(*told)
+    for message in messages:
+        if side_of(message):
+            account.all_of(message)
     account.tell(record, draft, path)
 
 

@@ -158,12 +158,16 @@ def keeps_all(raw: bytes, value: Any) -> bool:
     """Whether `value`, which msgspec decoded from `raw`, holds every member of it: True is certain,
     False is not. A member that was lost took the quotes of its name along, and nothing but a quote
     that is spelled as a number adds one when the value is written again."""
+    if raw.count(b":") < 2:
+        return True  # one member at most
     return raw.count(b'"') == _encode(value).count(b'"') and b"\\u0022" not in raw
 
 
 def has_many_digits(raw: bytes) -> bool:
     """Whether 300 digits stand together: an integer that long would break who reckons with it."""
-    return _SOME_DIGITS.search(raw[::_STRIDE]) is not None and _MANY_DIGITS.search(raw) is not None
+    if len(raw) < _FINITE_DIGITS or _SOME_DIGITS.search(raw[::_STRIDE]) is None:
+        return False
+    return _MANY_DIGITS.search(raw) is not None
 
 
 def may_overflow(raw: bytes) -> bool:

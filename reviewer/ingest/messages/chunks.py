@@ -32,11 +32,11 @@ def _chunk(message: Any) -> str:
     if not isinstance(message, dict):
         return ""
     held = message.get("kwargs", message.get("data", message))
-    if message.get("type") in _WHOLE and isinstance(held, dict) and held.get("type") in _WHOLE:
-        if not isinstance(message.get("id"), list):
-            return ""
     kinds = [message.get("type"), held.get("type") if isinstance(held, dict) else None]
-    if isinstance(path := message.get("id"), list):
+    path = message.get("id")
+    if kinds[0] in _WHOLE and kinds[1] in _WHOLE and not isinstance(path, list):
+        return ""
+    if isinstance(path, list):
         kinds += path[-1:]
     if not any(isinstance(kind, str) and kind.endswith("Chunk") for kind in kinds):
         return ""

@@ -56,7 +56,7 @@ class TauBenchReader:
         for text in sorted(forgiven):
             draft.note(text)
         _add_events(draft, record["traj"])
-        tell_rest(record, draft, "", HARMLESS)
+        tell_rest(record, draft, "", HARMLESS, messages=record["traj"])
         info, reward = record["info"], float(record["reward"])
         draft.source.update(trial=record["trial"], reward=reward)
         if (spent := amount(info.get("user_cost"))) is not None:

@@ -70,7 +70,10 @@ def opened(attributes: Attributes, read: Container[str] = ()) -> dict[str, Any]:
     for name, value in attributes.items():
         if name in HARMLESS or name in read:
             continue
-        steps = name.split(".", _STEPS) if _FLAT.search(name) else [name]
+        steps = _steps(name)
+        if steps is None:
+            root[name if name not in root else name + "."] = _value(value)
+            continue
         node = root
         for step in steps[:-1]:
             inner = node.setdefault(step, {})
@@ -78,7 +81,26 @@ def opened(attributes: Attributes, read: Container[str] = ()) -> dict[str, Any]:
                 inner = node[step + "."] = {}
             node = inner
         node[steps[-1] if steps[-1] not in node else steps[-1] + "."] = _value(value)
-    return {name: _unwrapped(numbered(value)) for name, value in root.items()}
+    return {
+        name: _unwrapped(numbered(value)) if isinstance(value, (dict, list)) else value
+        for name, value in root.items()
+    }
+
+
+_known: dict[str, list[str] | None] = {}
+_MEMO = 4096
+_LONGEST = 200
+
+
+def _steps(name: str) -> list[str] | None:
+    """The steps of a flattened name, None for one that is not."""
+    try:
+        return _known[name]
+    except KeyError:
+        steps = name.split(".", _STEPS) if _FLAT.search(name) else None
+        if len(_known) < _MEMO and len(name) <= _LONGEST:
+            _known[name] = steps
+        return steps
 
 
 def _value(value: Any, depth: int = 0) -> Any:
