@@ -12,6 +12,7 @@ from typing import Protocol
 
 from reviewer.ingest.joined import (
     CONTRADICTION,
+    PREDICTION,
     Joined,
     Result,
     digest_of,
@@ -55,7 +56,7 @@ class Joins:
         self._models: dict[str, set[str]] = {}  # by the place of the run
         self._by_path: dict[str, dict[str, None]] = {}
         self._candidates: dict[str, set[str]] = {}  # by model
-        self._homes: set[str] = set()  # places of predictions
+        self._homes: dict[str, set[str]] = {}  # models of predictions, by their place
         self._runs: set[str] = set()
         self._lie: dict[str, set[str]] = {}  # folders of trajectories, by what they are called
         self._asked: set[str] = set()
@@ -72,8 +73,8 @@ class Joins:
         self._results.pop(instance_id, None)
 
     def _home(self, joined: Joined) -> None:
-        if joined.place and isinstance(joined.final_state, dict) and "patch" in joined.final_state:
-            self._homes.add(joined.place)
+        if joined.place and PREDICTION in joined.verdict.detail:
+            self._homes.setdefault(joined.place, set()).update(filter(None, (joined.model,)))
 
     def model(self, joined: Joined) -> None:
         """Note the model that a result names, and the place of its run."""
@@ -172,7 +173,12 @@ class Joins:
             return own
         # A result elsewhere that another trajectory carries is that one's.
         free = [one for one in able if not one.taken]
-        near = [one for one in free if one.said.place in above]
+        # A name that is not this trajectory's is a run's own where the file lies in its folder.
+        near = [
+            one
+            for one in free
+            if one.said.place in above and (one.loose or _in_run(path, one.said.place))
+        ]
         deepest = max((len(one.said.place) for one in near), default=0)
         nearest = [one for one in near if len(one.said.place) == deepest]
         # Of results whose place nobody knows, what was named together may be meant together,
@@ -248,6 +254,18 @@ class Joins:
             said = [*before, *self._said.get(instance_id, ())]
             results = self._results[instance_id] = settled(said, self._models, self._homes)
         return results
+
+
+_WITHIN = frozenset({"trajs", "trajectories", "traj", "logs", "runs", "outputs"})
+
+
+def _in_run(path: Path | None, place: str) -> bool:
+    """Whether a trajectory lies in this folder itself, or below it in one that is called after
+    its instance or after what it holds."""
+    if path is None:
+        return False
+    inner = path.absolute().parent.relative_to(place).parts
+    return all(one == _bare(path.name) or one.casefold() in _WITHIN for one in inner)
 
 
 _ENDINGS = (".traj.json", ".traj", ".jsonl", ".json")
