@@ -118,7 +118,8 @@ def settled(
         able = [result for result in results if _agree(result.said, one)]
         digest = patch_digest(one)
         alike = [result for result in able if digest is not None and result.patch == digest]
-        near = [result for result in able if result.said.place == one.place]
+        # Reports of several models may lie together: what names none is of none of those.
+        near = [result for result in able if result.said.place == one.place and result.loose]
         _into(near or alike, results, one, order)
     return sorted(results, key=lambda result: result.order)
 
