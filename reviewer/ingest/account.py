@@ -9,11 +9,13 @@ identity: the parsed record must stay alive, and must be the one that was read.
 
 import re
 from collections.abc import Callable, Container
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
+from reviewer.ingest.markup import marked
 from reviewer.trace.paths import item, member
 from reviewer.trace.strictjson import Repeated
 
@@ -29,7 +31,8 @@ ARGUMENTS = frozenset(
     (
         *("arguments", "args", "input", "tool_input", "toolInput", "tool_args", "toolArgs"),
         *("action_input", "actionInput", "kwargs", "params", "parameters", "raw_arguments"),
-        *("function_args", "functionArgs", "partial_json", "rawInput", "raw_input"),
+        *("function_args", "functionArgs", "partial_json", "rawInput", "raw_input", "tool_kwargs"),
+        *("param_dict", "tool_arguments", "toolArguments"),
     )
 )
 """Members that hold what a call is given."""
@@ -43,12 +46,17 @@ HOLDERS = frozenset(
         *("function_response", "functionResponse", "tool_outputs", "toolOutputs", "custom_call"),
         *("server_tool_use", "mcp_call", "computer_call", "shell_call", "actions", "calls"),
         *("tool_use_result", "toolUseResult", "tool_response", "toolResponse", "executableCode"),
-        *("executable_code", "codeExecutionResult", "code_execution_result"),
+        *("executable_code", "codeExecutionResult", "code_execution_result", "tools_used"),
+        *("toolsUsed", "used_tools", "tools_called", "called_tools", "executed_tools", "tool_used"),
+        *("toolsCalled", "usedTools", "calledTools", "invoked_tools", "actual_tool_calls"),
     )
 )
 """Members whose objects are calls or results."""
 
-_KINDS = ("type", "kind", "event", "event_type", "item_type", "sessionUpdate", "__type__", "_type")
+_KINDS = (
+    *("type", "kind", "event", "event_type", "item_type", "sessionUpdate", "__type__", "_type"),
+    *("block_type", "part_kind", "content_type", "$type", "node_type"),
+)
 _ACT = re.compile(
     r"tool|func(?:tion)?[ _.-]*(?:call|resp|out|result)|(?:^|[ _.-])call|call(?:[ _.-]|$)"
     r"|functionCall|action|invo[ck]|shell|comput|patch|exec",
@@ -72,6 +80,21 @@ _TEXT_ACTS = re.compile(
     re.IGNORECASE,
 )
 _TEXT = 1 << 20
+
+_SPOKEN = re.compile(
+    r"(?:\A|[._])(?:outputs?|completions?|responses?|answers?|generat\w*|predictions?|text|content"
+    r"|reasoning\w*|thinking|thoughts?|value)(?:[._]|\Z)",
+    re.IGNORECASE,
+)
+"""Members in which an agent's own words are kept."""
+_OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
+
+
+def _by_agent(part: dict[str, Any]) -> bool:
+    """Whether what an object says may be an agent's: it names no other side."""
+    role = part.get("role")
+    return not (isinstance(role, str) and role in _OTHERS)
+
 
 _GIVEN = ARGUMENTS | {"action", "actions", "operation", "code", "queries", "command", "commands"}
 """Members of which none may be within what a call says of itself beside what it is given."""
@@ -286,8 +309,11 @@ class _Walk:
                         self._add((place, at), seq)
                 else:
                     self.part(one, (place, at), seq)
-            elif isinstance(one, str) and one and not texts and self._text(one, strict):
-                self._add((place, at), seq)
+            elif isinstance(one, str) and one and not texts:
+                name = place[1] if place else ""
+                spoken = self._known.silent and isinstance(name, str) and bool(_SPOKEN.search(name))
+                if self._text(one, strict, spoken):
+                    self._add((place, at), seq)
 
     def _members(
         self,
@@ -298,17 +324,20 @@ class _Walk:
         seq: int | None,
     ) -> None:
         done, special, opens = self._done, self._special, self._opens
+        silent = self._known.silent
         for name, value in part.items():
             kind = type(value)
             if kind is str:
                 if not value or (names is not None and name in names):
                     continue
                 any_text = strict or name in HOLDERS
-                if not any_text and value[0] not in opens and not value[0].isspace():
+                spoken = silent and _SPOKEN.search(name) is not None and _by_agent(part)
+                first = value[0]
+                if not (any_text or spoken or first in opens or first.isspace()):
                     continue
                 if name in self._harmless:
                     continue
-                if self._text(value, any_text):
+                if self._text(value, any_text, spoken):
                     self._add((place, name), seq)
             elif kind is dict or kind is list or kind is Repeated:
                 if not value or id(value) in done:
@@ -342,12 +371,15 @@ class _Walk:
                     self._beside(one, (place, name), seq)
         self.part(part, place, seq)
 
-    def _text(self, text: str, any_text: bool) -> bool:
-        """Whether a text that was not taken could be an act, or hold one as JSON."""
+    def _text(self, text: str, any_text: bool, spoken: bool = False) -> bool:
+        """Whether a text that was not taken could be an act, or hold one as JSON; where the agent
+        may have `spoken` it, in a record that has no other form of call, also in markup."""
         if self._resolve is not None:
             text = self._resolve(text)
         if any_text:
             return bool(text.strip())
+        if spoken and marked(text):
+            return True
         if len(text) > _TEXT or text.lstrip()[:1] not in ("{", "["):
             return False
         if _TEXT_ACTS.search(text) is None and "\\u" not in text:
@@ -380,6 +412,11 @@ class _Known:
         self._also = also
         self._calls: dict[str, list[tuple[str | None, Any]]] | None = None
         self._answered: set[str] = set()
+
+    @cached_property
+    def silent(self) -> bool:
+        """Whether the draft holds no call."""
+        return not self._draft.calls()
 
     def holds(self, part: Any) -> bool:
         """Whether this, or everything in this list, repeats a call or names a result that the

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.head import Head
+from reviewer.ingest.messages.streams import is_stream
 from reviewer.ingest.split import shape
 
 LINES = 50
@@ -101,13 +102,62 @@ def _rpc(*methods: str) -> Callable[[_Row], bool]:
     return ask
 
 
+def _wrapped_rpc(row: _Row) -> bool:
+    """JSON-RPC calls of tools within whatever a logger puts around them."""
+    for name in ("msg", "payload", "data", "body", "request", "params"):
+        held = row.get(name)
+        if isinstance(held, dict) and held.get("jsonrpc") == "2.0":
+            return True
+    return False
+
+
+def _ends(name: str, *ends: str) -> Callable[[_Row], bool]:
+    return lambda row: isinstance(row[name], str) and row[name].endswith(ends)
+
+
+def _dspy(row: _Row) -> bool:
+    held = row["trajectory"]
+    return isinstance(held, dict) and "tool_name_0" in held
+
+
 def _acp_start(row: _Row) -> bool:
     held = row.get("message", row)
     held = held.get("params") if isinstance(held, dict) else None
     return _rpc("initialize")(row) and isinstance(held, dict) and held.get("protocolVersion") == 1
 
 
+def _part_kind(row: _Row) -> bool:
+    parts = row.get("parts")
+    first = parts[0] if isinstance(parts, list) and parts else None
+    return isinstance(first, dict) and "part_kind" in first
+
+
+def _sk(row: _Row) -> bool:
+    """A message of Semantic Kernel, or a chat of them."""
+    held = row.get("messages", row.get("Messages"))
+    one = held[0] if isinstance(held, list) and held else row
+    return isinstance(one, dict) and any(
+        isinstance(one.get(name), dict) and ("Label" in one[name] or "value" in one[name])
+        for name in ("role", "Role")
+    )
+
+
+def _has_messages(row: _Row) -> bool:
+    """Whether a member of any name is an object with messages: updates of a graph's nodes."""
+    return (
+        0 < len(row) < 4
+        and "values" not in row
+        and all(
+            isinstance(held, dict) and isinstance(held.get("messages"), (list, dict))
+            for held in row.values()
+        )
+    )
+
+
 _STARTS: tuple[tuple[bytes, str], ...] = (
+    (b"data: {", "a stream of server-sent events without its request"),
+    (b"data:{", "a stream of server-sent events without its request"),
+    (b"event: ", "a stream of server-sent events without its request"),
     (b"SQLite format 3\x00", "a SQLite database, in which several tools keep sessions"),
     (b"PAR1", "a Parquet file"),
     (b"# aider chat started at", "an Aider chat history"),
@@ -200,6 +250,55 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Dify export", ("app", "workflow", "kind")),
     _Tool("n8n executions", ("workflowData", "executionData")),
     _Tool("n8n executions", ("workflowId", "mode", "startedAt", "data")),
+    _Tool("a Google ADK session's events", ("author", "content", "invocationId")),
+    _Tool("a Google ADK session's events", ("author", "content", "invocation_id")),
+    _Tool("a Gemini CLI checkpoint", ("history", "clientHistory")),
+    _Tool("an OpenAI Agents SDK run state", ("$schemaVersion", "originalInput")),
+    _Tool("an OpenAI Agents SDK run result", ("new_items", "input")),
+    _Tool("a Codex CLI session", ("id", "timestamp", "instructions")),
+    _Tool("Weave calls", ("op_name", "trace_id", "inputs")),
+    _Tool("a LangGraph checkpoint", ("channel_values", "channel_versions")),
+    _Tool("LangChain's stream of events", ("event", "run_id", "data"), _starts("event", "on_")),
+    _Tool("LangChain's agent steps", ("intermediate_steps",)),
+    _Tool("LangChain's agent steps", ("intermediateSteps",)),
+    _Tool("a stream of a LangGraph's updates", (), _has_messages),
+    _Tool("a LangSmith data set", ("inputs", "outputs"), _inside("inputs", "messages")),
+    _Tool("an A2A task", ("contextId", "history")),
+    _Tool("A2A traffic", (), _rpc("message/", "tasks/", "agent/")),
+    _Tool("MCP traffic", (), _wrapped_rpc),
+    _Tool("Anthropic batch results", ("custom_id", "result")),
+    _Tool("a stream of an API's events without its request", (), is_stream),
+    _Tool("a stream of the Vercel AI SDK", ("type", "toolCallId"), _starts("type", "tool-input")),
+    _Tool("a stream of the Vercel AI SDK", ("type", "delta", "id"),
+          _starts("type", "text-", "reasoning-")),
+    _Tool("PydanticAI messages", ("parts", "kind"), _part_kind),
+    _Tool("PydanticAI messages", ("messages",), lambda row: isinstance(row["messages"], list)
+          and bool(row["messages"]) and isinstance(row["messages"][0], dict)
+          and _part_kind(row["messages"][0])),
+    _Tool("a Letta conversation", ("message_type", "id"), _ends("message_type", "_message")),
+    _Tool("a LlamaIndex chat store", ("store", "class_name")),
+    _Tool("Haystack messages", ("_role", "_content")),
+    _Tool("Semantic Kernel messages", (), _sk),
+    _Tool("a Continue session", ("sessionId", "history", "workspaceDirectory")),
+    _Tool("Continue's development data", ("name", "data"), _inside("data", "completion")),
+    _Tool("a CrewAI log", ("task_name", "agent", "status")),
+    _Tool("a DSPy trajectory", ("trajectory",), _dspy),
+    _Tool("DSPy's history", ("messages", "outputs", "uuid")),
+    _Tool("a Dify conversation", ("agent_thoughts",)),
+    _Tool("Mistral's conversations", ("object",), _starts("object", "conversation.")),
+    _Tool("Mistral's conversations", ("object", "type", "tool_call_id"), _among("object", "entry")),
+    _Tool("a Cohere v1 chat", ("chat_history",)),
+    _Tool("a Cohere v1 exchange", ("request", "response"), _inside("request", "message")),
+    _Tool("an OpenCode session", ("info", "parts"), lambda row: isinstance(row["parts"], list)),
+    _Tool("smolagents steps", ("step_number", "tool_calls")),
+    _Tool("smolagents steps", ("step_number", "model_output")),
+    _Tool("ToolBench's answer tree", ("tree", "answer_generation")),
+    _Tool("API-Bank dialogues", ("role", "api_name", "param_dict")),
+    _Tool("an xLAM data set", ("query", "answers", "tools")),
+    _Tool("BFCL results", ("id", "result", "latency")),
+    _Tool("a preference data set", ("chosen", "rejected")),
+    _Tool("a data set of prompts and completions", ("prompt", "completion")),
+    _Tool("a Glaive data set", ("chat", "system")),
     _Tool("Zipkin spans", ("traceId", "id", "timestamp", "localEndpoint")),
     _Tool("Datadog spans", ("trace_id", "span_id", "meta", "resource", "service")),
     _Tool("AWS X-Ray segments", ("Traces",), _inside("Traces", "Segments")),

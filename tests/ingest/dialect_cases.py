@@ -1434,34 +1434,6 @@ HIDDEN: dict[str, Any] = {
         {"role": "user", "content": "My lamp came broken."},
         {"role": "assistant", "content": '<tool_call>{"name": "issue_refund", </tool_call>'},
     ],
-    "openai stream chunks": [
-        {
-            "request": {"messages": [{"role": "user", "content": "My lamp came broken."}]},
-            "response": [
-                {
-                    "object": "chat.completion.chunk",
-                    "choices": [
-                        {
-                            "delta": {
-                                "role": "assistant",
-                                "tool_calls": [
-                                    {
-                                        "index": 0,
-                                        "id": "c1",
-                                        "type": "function",
-                                        "function": {
-                                            "name": "issue_refund",
-                                            "arguments": '{"order": "o-7", "amount": 40}',
-                                        },
-                                    }
-                                ],
-                            }
-                        }
-                    ],
-                }
-            ],
-        }
-    ],
 }
 """Records whose act no reader takes: each must say so."""
 
@@ -1535,9 +1507,9 @@ HIDDEN |= {
         ASK,
         {
             "role": "assistant",
-            "blocks": [
-                {"block_type": "text", "text": "ok"},
-                {"block_type": "tool_call", "tool_name": "issue_refund", "tool_kwargs": ARGS},
+            "pieces": [
+                {"piece_type": "text", "text": "ok"},
+                {"piece_type": "tool_call", "tool_name": "issue_refund", "tool_kwargs": ARGS},
             ],
         },
         DONE,

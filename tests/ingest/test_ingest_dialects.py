@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wire_cases
 from dialect_cases import CALL, HIDDEN, MORE, OTHERS, QUIET, RESPONSE, SAME, cline
 
 from reviewer.ingest.head import Head
@@ -83,6 +84,24 @@ def test_the_same_call_is_read_in_every_dress(tmp_path: Path, name: str) -> None
     found = read(tmp_path, json.dumps(MORE[name]))
     assert found.calls == {key(*CALL): 1}
     assert found.unread == []
+
+
+@pytest.mark.parametrize("name", wire_cases.SAME)
+def test_the_same_call_is_read_from_streams_bodies_and_markup(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, json.dumps(wire_cases.SAME[name]))
+    assert found.calls == {key(*CALL): 1}
+    assert found.unread == []
+
+
+@pytest.mark.parametrize("name", wire_cases.HIDDEN)
+def test_an_act_in_any_other_markup_is_unread(tmp_path: Path, name: str) -> None:
+    assert read(tmp_path, json.dumps(wire_cases.HIDDEN[name])).unread
+
+
+@pytest.mark.parametrize("name", wire_cases.QUIET)
+def test_an_answer_of_words_is_no_call(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, json.dumps(wire_cases.QUIET[name]))
+    assert (found.calls, found.unread, found.refused) == ({}, [], False)
 
 
 @pytest.mark.parametrize("name", HIDDEN)

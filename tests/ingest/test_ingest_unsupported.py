@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from doors import Door
+from wire_cases import NAMED
 
 CLAUDE = {
     "parentUuid": None, "isSidechain": False, "cwd": "/p", "sessionId": "1af7fc5e", "type": "user",
@@ -63,6 +64,14 @@ def test_a_tool_without_a_reader_is_named_in_one_line(
     assert "missing:" not in line
     assert "secret words" not in line
     assert door.one("SELECT count(*) FROM trace") == 0
+
+
+@pytest.mark.parametrize(("record", "said"), NAMED)
+def test_other_records_are_named_too(door: Door, record: Any, said: str) -> None:
+    told = door.take("a.json", json.dumps(record, indent=1))
+    assert (told.code, door.one("SELECT count(*) FROM trace")) == (20, 0)
+    [line] = told.err.strip().splitlines()
+    assert said in line
 
 
 @pytest.mark.parametrize(("name", "content", "said"), KNOWN)

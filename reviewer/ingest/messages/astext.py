@@ -2,11 +2,15 @@
 have no other form of call."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from reviewer.ingest.account import Account
+from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
+from reviewer.ingest.markup import TAGS, marked
 
 
 class Written(NamedTuple):
@@ -20,27 +24,9 @@ class Written(NamedTuple):
     marked: bool = True
 
 
-_XML = "|".join(
-    (
-        *("execute_command", "execute_bash", "execute_ipython", "execute_browse", "read_file"),
-        *("write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_files"),
-        *("search_and_replace", "list_files", "list_code_definition_names", "browser_action"),
-        *("use_mcp_tool", "access_mcp_resource", "ask_followup_question", "attempt_completion"),
-        *("new_task", "switch_mode", "plan_mode_respond", "fetch_instructions"),
-    )
-)
-"""Tools that coding agents call by a tag of their name (Cline, Roo Code, OpenHands)."""
-_MARKS = re.compile(
-    r"</?(?:minimax:|antml:)?(?:tool_calls?|function_?calls?|invoke|tool_use|tool_code)\b"
-    r"|```tool_code|Calling tools:\s*\[|<(?:" + _XML + r")>"
-    r"|<function\s*=|<\|?tool_calls?[\w|]*\|?>|<\|tool_call_begin\|>|\[TOOL_CALLS?\]|<\|python_tag\|>"
-    r"|<\uff5ctool|<\|channel\|>commentary to=|\bmulti_tool_use\.parallel\b"
-    r"|^[ \t>*_]*Action(?: ?\d+)?[*_]*:.*(?:\n[ \t>*_]*Action Input(?: ?\d+)?[*_]*:|\[.*\][ \t]*$)",
-    re.MULTILINE | re.IGNORECASE,
-)
 _THINK = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _PREFIX = r"(?:minimax:|antml:)?"
-_NAMED = re.compile(rf"<({_XML})>\s*(.*?)\s*</\1>", re.DOTALL)
+_NAMED = re.compile(rf"<({TAGS})>\s*(.*?)\s*</\1>", re.DOTALL)
 _SMOL = re.compile(r"Calling tools:\s*(\[.*\])\s*\Z", re.DOTALL)
 _TAGGED = re.compile(
     r"(?:<tool_call>|<function_?call>|<\|tool_call\|>|<tool_call\|>|<\|tool_call>)\s*(.*?)\s*"
@@ -63,7 +49,7 @@ _MEMBER = re.compile(r"<([A-Za-z_][\w.-]*)>(.*?)</\1>", re.DOTALL)
 _GLM = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 _REACT = re.compile(
     r"^[ \t>*_]*Action(?: ?\d+)?[*_]*:[ \t*_]*(?P<name>[^\n]*?)[ \t*_]*\n"
-    r"[ \t>*_]*Action Input(?: ?\d+)?[*_]*:[ \t]*(?P<given>.*?)"
+    r"[ \t>*_]*Action[ _]?Input(?: ?\d+)?[*_]*:[ \t]*(?P<given>.*?)"
     r"(?=\n[ \t>*_]*(?:Observation|Thought|Action|Final Answer|Question)\b(?: ?\d+)?[*_]*:|\Z)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
@@ -72,9 +58,10 @@ _BRACKETED = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _LISTED = re.compile(
-    r"(?:\[TOOL_CALLS?\]|<\|python_tag\|>|<\|tool_calls?\|>|<tool_calls>|<function_calls>)\s*"
-    r"(?=[\[{])(.*?)(?:</?\|?(?:tool|function)_calls\|?>|<\|\w+\|>|\Z)",
-    re.DOTALL,
+    r"(?:\[TOOL_CALLS?\]|<\|python_tag\|>|<\|tool_calls?\|>|<tool_calls>|<function_calls>|<TOOLCALL>"
+    r"|<\|START_ACTION\|>|<\|action_start\|>\s*<\|plugin\|>|\bfunctools\b)\s*"
+    r"(?=[\[{])(.*?)(?:</?\|?(?:tool|function)_?calls?\|?>|<\|\w+\|>|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
 _MISTRAL = re.compile(
     r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[ARGS\])?\s*(\{.*?\})\s*(?=\[TOOL_CALLS\]|\Z)", re.DOTALL
@@ -90,8 +77,8 @@ _KIMI = re.compile(
     re.DOTALL,
 )
 _HARMONY = re.compile(
-    r"<\|channel\|>commentary to=(?:functions\.)?([\w.-]+)[^<]*(?:<\|constrain\|>\w+)?<\|message\|>"
-    r"(.*?)(?:<\|call\|>|\Z)",
+    r"(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\w+\s*)?\bto=(?:functions\.)?([\w.-]+)[^<]*"
+    r"(?:<\|channel\|>\w+[^<]*)?(?:<\|constrain\|>\w+)?<\|message\|>(.*?)(?:<\|call\|>|\Z)",
     re.DOTALL,
 )
 _ANSWER = re.compile(
@@ -100,17 +87,26 @@ _ANSWER = re.compile(
     re.DOTALL,
 )
 _OBSERVED = re.compile(
-    r"\A[ \t>*_]*Observation(?: ?\d+)?[*_]*:[ \t]*(.*)\Z", re.DOTALL | re.IGNORECASE
+    r"\A[ \t>*_]*(?:Observation"
+    r"|(?:Tool|Function|Execution|Code|API)[ _-]?(?:results?|outputs?|response)"
+    r"|\[[\w.:-]+(?: for [^\]\n]*)?\] Result"
+    r")(?: ?\d+)?[*_]*:[ \t]*(.*)\Z",
+    re.DOTALL | re.IGNORECASE,
 )
 _FENCE = re.compile(
     r"```(?:json|tool_call|tool_code|action)?\s*\n?([\[{].*?[\]}])\s*```", re.DOTALL
 )
 _BLOCKS = re.compile(
-    r'"type"\s*:\s*"[\w-]*(?:tool|call|function)[\w-]*"'
-    r'|"(?:toolUse|toolCall|functionCall|function_call|tool_calls|tool_use|executableCode)"\s*:'
-    r'|"function"\s*:\s*\{'
+    r"""(["'])type\1\s*:\s*(["'])[\w-]*(?:tool|call|function)[\w-]*\2"""
+    r"""|(["'])(?:toolUse|toolCall|functionCall|function_call|tool_calls|tool_use|executableCode)\3\s*:"""
+    r"""|(["'])function\4\s*:\s*\{"""
 )
-_PYTHONIC = re.compile(r"\s*\[\s*[A-Za-z_][\w.]{0,120}\([^\n]{0,20000}\)\s*\]\s*\Z")
+_GIVEN = re.compile(
+    r"""(["'])(?:arguments|args|parameters|params|action_input|tool_input|input|kwargs|command|tool_calls"""
+    r"""|function_call|functionCall|toolUse|tool_use|tool|tool_name|function|action|type)\1\s*:"""
+)
+_PYTHONIC = re.compile(r"\s*\[?\s*[A-Za-z_][\w.]{0,120}\([^\n]{0,20000}\)\s*\]?\s*\Z")
+_TRIES = 64
 _NAMES = ("name", "tool", "tool_name", "action", "function", "recipient_name", "function_name")
 _ARGUMENTS = ("arguments", "args", "parameters", "action_input", "input", "tool_input", "params")
 _TEXT = 1 << 18
@@ -125,7 +121,7 @@ def written(text: str) -> Written | None:
         return found
     for thought in _THINK.finditer(text):
         inner = thought.group(0)[len("<think>") : -len("</think>")]
-        drafted = _spoken(inner) if _MARKS.search(inner) else None
+        drafted = _spoken(inner) if marked(inner) else None
         made = found.calls if found is not None else []
         if drafted is not None and any(call not in made for call in drafted.calls):
             return Written(made, text, False)
@@ -135,15 +131,19 @@ def written(text: str) -> Written | None:
 def _spoken(spoken: str) -> Written | None:
     text = spoken
     if len(spoken) > _TEXT:
-        return Written([], text, False) if _MARKS.search(spoken) else None
-    if not _MARKS.search(spoken):
-        return _pythonic(spoken) if _PYTHONIC.match(spoken) else _json(spoken)
+        return Written([], text, False) if marked(spoken) else None
+    if not marked(spoken):
+        bare = _pythonic(spoken) if _PYTHONIC.match(spoken) else _json(spoken)
+        return bare or (Written([], text, False) if _shaped(spoken) else None)
     for read in _FORMS:
-        found = read(spoken)
-        if found is not None:
-            calls, rest = found
-            whole = bool(calls) and not _MARKS.search(rest)
+        form = read(spoken)
+        if form is not None:
+            calls, rest = form
+            whole = bool(calls) and not marked(rest)
             return Written(calls, rest.strip(), whole)
+    found = _json(spoken)  # in a fence behind a word that says so
+    if found is not None and not marked(found.words):
+        return found._replace(marked=True)
     return Written([], text, False)
 
 
@@ -152,7 +152,42 @@ def holds_blocks(text: str) -> bool:
     them."""
     if text.lstrip()[:1] not in ("{", "[") or not _BLOCKS.search(text):
         return False
-    return len(text) > _TEXT or parse_text(text) is not None
+    return len(text) > _TEXT or parse_text(text) is not None or _literal(text) is not None
+
+
+def _literal(text: str) -> Any:
+    """A value that was printed by Python; None for anything else."""
+    if text.lstrip()[:1] not in ("{", "[") or "'" not in text or len(text) > _TEXT:
+        return None
+    try:
+        return ast.literal_eval(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        return None
+
+
+def _shaped(text: str) -> bool:
+    """Whether an object in a text, as JSON or as Python prints it, has the shape of a call."""
+    if _GIVEN.search(text) is None:
+        return False
+    values = list(_objects(text)) or [_literal(text)]
+    return any(Account().left(value, Draft("text")) for value in values)
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """The JSON objects and lists of objects in a text."""
+    at = tries = 0
+    while (found := _OPENS.search(text, at)) and tries < _TRIES:
+        tries += 1
+        try:
+            value, at = _DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            at = found.start() + 1
+            continue
+        yield value
+
+
+_OPENS = re.compile(r"\{\s*\"|\[\s*\{")
+_DECODER = json.JSONDecoder(strict=False)
 
 
 def answers(text: str) -> list[str]:
@@ -293,7 +328,7 @@ def _pythonic(text: str) -> Written:
     calls: list[tuple[str, Any]] = []
     try:
         listed = ast.parse(text.strip(), mode="eval").body
-        for one in listed.elts if isinstance(listed, ast.List) else ():
+        for one in listed.elts if isinstance(listed, ast.List) else [listed]:
             if not isinstance(one, ast.Call) or one.args:
                 return Written([], text, False, False)
             given = {str(word.arg): ast.literal_eval(word.value) for word in one.keywords}

@@ -73,7 +73,7 @@ def parts_of(content: Any, account: Account) -> list[Part] | None:
 
 def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
     """The parts of one block; None when it is of no known kind, and is left."""
-    kind = value.get("type")
+    kind = value.get("type", value.get("block_type"))
     if kind in _PLAIN and not value.keys().isdisjoint(_OF_CALLS):
         return None
     if kind in _TEXTS or (kind is None and isinstance(value.get("text"), str)):
@@ -85,7 +85,7 @@ def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
         return reader(value, account)
     if kind in _THOUGHTS:
         account.read(value, ("type", "thinking", "text", "signature", "data", "content"))
-        return [Part("reasoning", holder=value)]
+        return [Part("reasoning", value.get("thinking", value.get("text")), holder=value)]
     if kind in _CALLS:
         if kind == "server_tool_call" and isinstance(value.get("server_tool_call"), dict):
             return _server_call(value, account)
@@ -115,7 +115,7 @@ def _text(value: dict[str, Any], account: Account) -> list[Part]:
     words = next((value[name] for name in _WORDS if isinstance(value.get(name), str)), None)
     if value.get("thought") is True:
         account.read(value, ("type", "text", "thought", "thoughtSignature", "thought_signature"))
-        return [Part("reasoning", holder=value)]
+        return [Part("reasoning", words, holder=value)]
     if words is None:
         account.read(value, ("type",))
         account.whole(inner := value.get("text"))

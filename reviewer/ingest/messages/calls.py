@@ -9,11 +9,13 @@ from reviewer.ingest.messages.parts import ANNOTATIONS, Part, first, text_of
 
 GIVEN = (
     *("arguments", "args", "input", "parameters", "tool_input", "action_input", "kwargs"),
-    *("partial_json", "rawInput"),
+    *("partial_json", "rawInput", "tool_kwargs"),
 )
 """Members that may hold what a call is given, in the order they are looked for."""
 _NAMED = ("name", "toolName", "tool_name", "tool", "recipient_name")
-_OWN = frozenset(("id", "call_id", "tool_call_id", "toolCallId", "type", "error", *ANNOTATIONS))
+_OWN = frozenset(
+    ("id", "call_id", "tool_call_id", "toolCallId", "type", "block_type", "error", *ANNOTATIONS)
+)
 
 
 _WITH_FUNCTION = _OWN | {"function"}

@@ -1,5 +1,6 @@
 """What a message is made of, whichever dialect wrote it."""
 
+import re
 from typing import Any, Literal, NamedTuple
 
 from reviewer.ingest.draft import Status
@@ -14,6 +15,23 @@ ROLES: dict[str, Role] = {
     **dict.fromkeys(("FunctionMessage", "observation", "tool_response", "ipython"), "tool"),
 }
 """Whose words a message is, by what its dialect calls the role."""
+_TOOL_ROLE = re.compile(
+    r"(?:tools?|functions?|func|api|exec\w*|computer|terminal|code|ipython|interpreter|environment|env"
+    r"|observation)(?:[ _-]?(?:results?|returns?|outputs?|responses?|message))?\Z",
+    re.IGNORECASE,
+)
+CALL_ROLES = frozenset(("function_call", "tool_call", "function-call", "tool-call", "toolCall"))
+"""Roles whose message is a call as text."""
+
+
+def role_of(name: str) -> Role:
+    """Whose words a message of that role is; empty for a name that is none of chat's own."""
+    if (found := ROLES.get(name)) is not None:
+        return found
+    if name in CALL_ROLES:
+        return "agent"
+    return ROLES.get(name.lower(), "tool" if _TOOL_ROLE.match(name) else "")
+
 
 ANNOTATIONS = frozenset(
     (
@@ -179,3 +197,13 @@ ASIDE = ANNOTATIONS | frozenset(
 )
 """Members of an agent's message that hold no act when they do not look like one. Of any other that
 is an object or a list nothing is known, so it is left whatever it holds."""
+
+
+THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thought")
+"""Members of a message that hold what the model thought."""
+
+
+def thoughts(held: dict[str, Any]) -> list[Part]:
+    """What stands beside a message's content of thoughts: some servers leave calls there."""
+    found = [held[name] for name in THOUGHTS if name in held]
+    return [Part("reasoning", one) for one in found if isinstance(one, str) and one]

@@ -5,6 +5,7 @@ from typing import Any
 
 from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft, words
+from reviewer.ingest.markup import marked
 from reviewer.ingest.messages.astext import answers, holds_blocks, written
 from reviewer.ingest.messages.parts import Part, Turn
 from reviewer.ingest.messages.turns import turn_of
@@ -126,7 +127,9 @@ class Teller:
                 said.append(part.value)
                 continue
             if part.kind == "reasoning":
-                acted = True
+                acted = acted or part.holder is not None
+                if as_text and isinstance(part.value, str) and marked(part.value):
+                    self.draft.unread(f"messages[{len(self.draft.events) + 1}].reasoning")
                 continue
             self._speak(actor, said, turn, as_text)
             said = []
@@ -164,10 +167,13 @@ class Teller:
             if turn.role in ("agent", ""):
                 self._wrote(actor, text)
                 return
-            if self.draft.waiting and (seen := answers(text)):
+            seen = answers(text) if turn.role != "system" else []
+            if seen and self.draft.waiting:
                 for one in seen:
                     self.draft.result(one)
                 return
+            if seen:  # something was called that was not read
+                self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
         self.draft.message(actor, words(text))
 
     def _wrote(self, actor: str, text: str) -> None:

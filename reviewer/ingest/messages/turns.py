@@ -9,7 +9,17 @@ from reviewer.ingest.messages import items
 from reviewer.ingest.messages.astext import written
 from reviewer.ingest.messages.blocks import parts_of
 from reviewer.ingest.messages.calls import calls_of, legacy_call
-from reviewer.ingest.messages.parts import ASIDE, ROLES, Part, Role, Turn, first, text_of
+from reviewer.ingest.messages.parts import (
+    ASIDE,
+    CALL_ROLES,
+    Part,
+    Role,
+    Turn,
+    first,
+    role_of,
+    text_of,
+    thoughts,
+)
 from reviewer.ingest.messages.usual import side_of, usual
 from reviewer.ingest.messages.usual_langchain import usual_langchain
 from reviewer.ingest.messages.vercel import tool_part
@@ -50,6 +60,8 @@ _CALL_MEMBERS = frozenset(
 )
 _ANSWER = _BOOKKEEPING | {"artifact"}
 _LISTS = ("tool_calls", "toolCalls")
+_SAID = ("content", "parts", "value", "blocks", "refusal", "text", *_CALL_MEMBERS)
+"""Members of which a message has one, or what it says is somewhere else."""
 
 
 def plain(message: Any, account: Account) -> tuple[str, dict[str, Any]] | None:
@@ -134,7 +146,7 @@ def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
     name, held = found[0] or role, found[1]
     if isinstance(source := held.get("source"), str) and "role" not in held:
         return _autogen(source, held, account)
-    side = ROLES.get(name, "")
+    side = role_of(name)
     if side == "tool":
         return Turn(side, name, _answer(held, account))
     return Turn(side, name[:100] or "unstated", _spoken(name, held, account))
@@ -143,20 +155,21 @@ def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
 def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
     said = held.get("content")
     plain_text = isinstance(said, str) and held.keys() <= _BOOKKEEPING
-    if plain_text and name != "function_call" and not (held.get("refusal") or held.get("parts")):
+    if plain_text and name not in CALL_ROLES and not (held.get("refusal") or held.get("parts")):
         account.read(held, _BOOKKEEPING)
-        return [Part("text", said)] if said else []
+        return [*thoughts(held), *([Part("text", said)] if said else ())]
     names = set(_BOOKKEEPING)
     parts, content = _content(held, names, account)
+    parts = [*thoughts(held), *parts]
     refusal = held.get("refusal")
     if isinstance(refusal, str) and refusal:
         parts.append(Part("text", refusal))
-    if name == "function_call" and isinstance(content, str):  # the role of a dialect of ShareGPT
+    if name in CALL_ROLES and isinstance(content, str):  # the role of a dialect of ShareGPT
         parts = _as_call(content)
     if any(held.get(name) for name in held.keys() & _CALL_MEMBERS):
         _calls(held, parts, names, account)
-    account.read(held, names)
-    if ROLES.get(name, "agent") == "agent":
+    account.read(held, names, strict=held.keys().isdisjoint(_SAID))
+    if role_of(name) in ("agent", ""):
         for other in held.keys() - names - ASIDE:
             if value := held[other]:
                 account.apart(value)
@@ -165,8 +178,8 @@ def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
 
 def _content(held: dict[str, Any], names: set[str], account: Account) -> tuple[list[Part], Any]:
     """The parts of the content, and the content as it is."""
-    listed = held.get("parts")
-    content = held.get("content", held.get("value") if "from" in held else None)
+    listed = held.get("parts", held.get("blocks"))
+    content = held.get("content", held.get("value") if "from" in held else held.get("text"))
     found = parts_of(listed, account) if isinstance(listed, list) else None
     if found is None:
         found = parts_of(content, account)
@@ -181,6 +194,10 @@ def _content(held: dict[str, Any], names: set[str], account: Account) -> tuple[l
         found = [Part("text", content)] if not isinstance(content, (dict, list)) else []
     if not isinstance(listed, list):
         names.discard("parts")
+    else:
+        names.add("blocks")
+    if "content" not in held and isinstance(held.get("text"), str):
+        names.add("text")
     return found, content
 
 
@@ -249,7 +266,7 @@ def _answer(held: dict[str, Any], account: Account) -> list[Part]:
     if isinstance(listed, list) and any(_names_call(one) for one in listed):
         account.read(held, _BOOKKEEPING)
         return parts_of(listed, account) or []
-    account.read(held, _ANSWER)
+    account.read(held, _ANSWER, strict=held.keys().isdisjoint((*_SAID, "error")))
     account.whole(content, held.get("error"), held.get("parts"))
     error = held.get("error")
     failed = (

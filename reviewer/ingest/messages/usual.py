@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import UNNAMED, Draft, name_of
+from reviewer.ingest.markup import marked
 from reviewer.ingest.messages.astext import answers, holds_blocks, written
-from reviewer.ingest.messages.parts import ROLES, Part, Role, Turn
+from reviewer.ingest.messages.parts import ROLES, Part, Role, Turn, thoughts
 from reviewer.ingest.messages.wrappers import wraps
 from reviewer.trace.strictjson import Repeated
 
@@ -111,7 +112,7 @@ def usual(message: Any) -> Turn | None:
     if side == "tool":
         own, named = message.get("tool_call_id") or "", message.get("name") or ""
         return Turn(side, role, [Part("result", said, own, named, None, message)])
-    parts = [Part("text", said)] if said else []
+    parts = [*thoughts(message), *([Part("text", said)] if said else ())]
     for call in message.get("tool_calls") or ():
         function = call["function"]
         given = function["arguments"] or None
@@ -151,6 +152,8 @@ def _only_words(messages: list[Any], sides: list[Role]) -> bool:
             return False
     for message, side in zip(messages, sides, strict=True):
         said = message.get("content")
+        if not made and any(marked(one.value) for one in thoughts(message)):
+            return False
         if not said:
             continue
         if side == "agent" and (holds_blocks(said) or (not made and written(said))):

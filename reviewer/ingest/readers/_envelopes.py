@@ -1,15 +1,28 @@
 """What stands around chat messages: lists, objects that hold them, and pairs of a request with its
 answer."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.messages import is_message
+from reviewer.ingest.messages.items import ITEMS
+from reviewer.ingest.messages.streams import assembled
 
 LISTS = ("messages", "conversation", "conversations", "contents", "input", "prompt")
 _MOST_LOOKED_AT = 8
 _REQUESTS = ("request", "req", "request_body", "requestBody", "body")
-_ANSWERS = ("response", "res", "output", "answer", "completion", "response_body")
+_ANSWERS = (
+    *("response", "res", "resp", "output", "answer", "completion", "response_body"),
+    *("responseBody", "outputs"),
+)
+_BODIES = ("body", "json", "postData", "data", "payload", "content", "text", "response")
+"""Where a log of HTTP keeps what was sent."""
+_ASKS = ("messages", "input", "contents", "prompt", "conversation")
+_ANSWERING = (
+    *("choices", "candidates", "output", "role", "message", "error", "content", "completion"),
+    *("type", "stream"),
+)
 
 
 def are_messages(value: Any) -> bool:
@@ -18,7 +31,12 @@ def are_messages(value: Any) -> bool:
     if not isinstance(value, list) or not value or not is_message(value[0]):
         return False
     looked = value[:_MOST_LOOKED_AT]
-    return 2 * sum(map(is_message, looked)) > len(looked)
+    return 2 * sum(is_message(one) or _is_item(one) for one in looked) > len(looked)
+
+
+def _is_item(value: Any) -> bool:
+    kind = value.get("type") if isinstance(value, dict) else None
+    return isinstance(kind, str) and kind in ITEMS
 
 
 def list_in(value: Any) -> tuple[str, list[Any]] | None:
@@ -47,9 +65,70 @@ def parts_of_pair(value: Any) -> tuple[str, str] | None:
     return None
 
 
+def opened_pair(value: Any) -> Any:
+    """A pair with its request and its answer out of the JSON text, the HTTP body or the stream they
+    are kept in; what was around them is kept, under `around`. Anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    asked = next((name for name in _REQUESTS if name in value), "")
+    request = opened_request(value[asked]) if asked else None
+    if not isinstance(request, dict) or not any(name in request for name in _ASKS):
+        return value
+    told = next((name for name in _ANSWERS if name in value), "")
+    answer = opened_answer(value[told]) if told else None
+    if request is value[asked] and (not told or answer is value[told]):
+        return value
+    return {**value, asked: request, **({told: answer} if told else {})}
+
+
+def opened_request(value: Any) -> Any:
+    """A request out of the JSON text or the HTTP body it is kept in."""
+    return _opened(value, _ASKS)
+
+
 def opened_answer(value: Any) -> Any:
-    """An answer out of the JSON text it may be kept as."""
-    return parse_text(value) if isinstance(value, str) else value
+    """An answer out of the JSON text, the HTTP body or the stream it is kept in."""
+    if isinstance(value, (str, list)):
+        parsed = parse_text(value) if isinstance(value, str) else None
+        if parsed is None:
+            whole = assembled(value)
+            return value if whole is None else whole
+        value = parsed if isinstance(parsed, (dict, list)) else value
+        if isinstance(value, list):
+            return opened_answer(value)
+    if isinstance(value, dict) and isinstance(value.get("stream"), list):
+        whole = assembled(value)
+        return value if whole is None else whole
+    return _opened(value, _ANSWERING)
+
+
+def _opened(value: Any, wanted: tuple[str, ...]) -> Any:
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        parsed = parse_text(value)
+        value = parsed if isinstance(parsed, dict) else value
+    if not isinstance(value, dict) or any(_says(value, name) for name in wanted):
+        return value
+    for name in _BODIES:
+        inner = value.get(name)
+        if not isinstance(inner, (dict, str)) or not inner:
+            continue
+        found = opened_answer(inner) if wanted is _ANSWERING else opened_request(inner)
+        if isinstance(found, dict) and any(_says(found, one) for one in wanted):
+            around = {one: held for one, held in value.items() if one != name}
+            return {**found, "around": around} if around else found
+    return value
+
+
+def _says(value: dict[str, Any], name: str) -> bool:
+    """Whether an object has this member and not the body of a request or an answer in it."""
+    found = value.get(name)
+    if name == "content" and isinstance(found, dict):
+        return "parts" in found
+    if name == "content" and isinstance(found, str):
+        return "role" in value
+    if name == "type":
+        return found == "message"
+    return name in value
 
 
 def answered(answer: dict[str, Any]) -> dict[str, Any] | None:
@@ -65,6 +144,19 @@ def answered(answer: dict[str, Any]) -> dict[str, Any] | None:
     if answer.get("type") == "message" or {"role", "content"} <= answer.keys():
         return answer
     return dict_of(answer.get("message"))
+
+
+def answers_beside(value: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(member, answer) of what a record of messages keeps of the answer to them."""
+    for name in ("choices", "candidates"):
+        if isinstance(value.get(name), list) and value[name]:
+            yield name, {name: value[name], "usage": value.get("usage")}
+    for name in _ANSWERS:
+        held = value.get(name)
+        if isinstance(held, dict) or (isinstance(held, str) and held.lstrip()[:1] == "{"):
+            answer = opened_answer(held)
+            if isinstance(answer, dict):
+                yield name, answer
 
 
 def dict_of(value: Any) -> dict[str, Any] | None:

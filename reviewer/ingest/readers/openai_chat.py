@@ -19,11 +19,12 @@ from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._dialect import dialect_of
 from reviewer.ingest.readers._envelopes import (
     answered,
+    answers_beside,
     are_messages,
     ended,
     is_pair,
     list_in,
-    opened_answer,
+    opened_pair,
     parts_of_pair,
     spent,
 )
@@ -47,9 +48,10 @@ class OpenAIChatReader:
     def sniff(self, head: Head) -> bool:
         if unsupported.tool(head):
             return False  # messages of a tool that keeps more than messages
-        found = self.messages(head.value) or self.messages(head.first)
-        if found and is_pair(head.first):
-            answer = _split(head.first)[1]
+        first = opened_pair(head.first)
+        found = self.messages(head.value) or self.messages(first)
+        if found and is_pair(first):
+            answer = _split(first)[1]
             found = [*found, answered(answer) if isinstance(answer, dict) else None]
         if not found and is_message(head.value):
             found = list(head.lines()) if isinstance(head.value, dict) else []
@@ -80,7 +82,8 @@ class OpenAIChatReader:
         held: list[dict[str, Any]] = []  # one conversation's log, pair by pair
         bare: list[Any] = []  # the messages of a file that is one list
         number = 0
-        for _, value in source.records():
+        for _, record in source.records():
+            value = opened_pair(record)
             if isinstance(value, Broken):
                 number += 1
                 yield value
@@ -123,12 +126,32 @@ class OpenAIChatReader:
             _offered(teller, value)
             _instructions(teller, value)
         listed = value if isinstance(value, list) else messages
-        if self.plain and teller.at_once(listed):
+        more = self.beside(teller, value, messages) if isinstance(value, dict) else []
+        if self.plain and not more and teller.at_once(listed):
             return listed
         teller.account.every(listed)
         for message in listed:
             self.tell(teller, message)
+        for message, counts in more:
+            teller.say(message, "assistant", tokens=counts)
         return listed
+
+    def beside(
+        self, teller: Teller, value: dict[str, Any], messages: list[Any]
+    ) -> list[tuple[dict[str, Any], Any]]:
+        """(message, tokens) of what a record keeps of the answer beside its messages, where no
+        message repeats it."""
+        more: list[tuple[dict[str, Any], Any]] = []
+        for name, answer in answers_beside(value):
+            found = answered(answer)
+            if found is None or name in _READ:
+                continue
+            teller.account.read(value, {*_READ, name})
+            if any(_repeats(one, found) for one in messages):
+                teller.account.read(found, ())
+            else:
+                more.append((found, tokens_of(spent(answer))))
+        return more
 
     def tell(self, teller: Teller, message: Any) -> None:
         """Take one message."""
@@ -180,7 +203,7 @@ class OpenAIChatReader:
                 same = done = len(messages)
                 if isinstance(answer, dict):
                     answers.append(answer)
-                    done += _answer(teller, answer, pairs[place + 1 :], done)
+                done += _answer(teller, answer, pairs[place + 1 :], done)
             teller.finish()
             teller.account.tell(pairs, draft, "record")
             last = answers[-1] if answers else {}
@@ -202,6 +225,13 @@ class OpenAIChatReader:
             )
 
         return source.attempt(make, f"conversation {number}")
+
+
+def _repeats(message: Any, answer: dict[str, Any]) -> bool:
+    names = ("content", "parts", "tool_calls", "function_call")
+    return isinstance(message, dict) and all(
+        (message.get(name) or None) == (answer.get(name) or None) for name in names
+    )
 
 
 _READ = (
@@ -249,7 +279,7 @@ def _instructions(teller: Teller, value: dict[str, Any]) -> None:
 
 def _split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     names = parts_of_pair(pair) or ("request", "response")
-    return pair[names[0]], opened_answer(pair.get(names[1]))
+    return pair[names[0]], pair.get(names[1])
 
 
 def _messages(request: dict[str, Any]) -> list[Any]:
@@ -267,19 +297,36 @@ def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return len(new) >= len(old) and new[: len(old)] == old
 
 
-def _answer(
-    teller: Teller, answer: dict[str, Any], following: list[dict[str, Any]], mine: int
-) -> int:
-    """Take what was answered; 1 when the next request will repeat it, else 0."""
+def _answer(teller: Teller, answer: Any, following: list[dict[str, Any]], mine: int) -> int:
+    """Take what was answered; how many of the next request's messages will repeat it."""
+    given = _messages(_split(following[0])[0])[mine:] if following else []
+    if isinstance(answer, str):
+        return _said(teller, {"role": "assistant", "content": answer}, given) if answer else 0
+    if isinstance(answer, list):
+        if not are_messages(answer):
+            teller.account.refuse(answer)
+            return 0
+        teller.account.every(answer)
+        told = [_said(teller, message, given[place:]) for place, message in enumerate(answer)]
+        return sum(told)
+    if not isinstance(answer, dict):
+        return 0
     if isinstance(answer.get("error"), dict):
         teller.wrong(answer["error"].get("message", "error"))
         return 0
     found = answered(answer)
-    if found is not None:
-        at = teller.draft.at(answer.get("created"))
-        teller.say(found, "assistant", tokens=tokens_of(spent(answer)), started_at=at)
-    if found is None or not following:
+    if found is None:
+        if any(one and isinstance(one, (dict, list)) for one in answer.values()):
+            teller.account.refuse(answer)
         return 0
-    next_messages = _messages(_split(following[0])[0])
-    again = next_messages[mine] if len(next_messages) > mine else None
-    return int(isinstance(again, dict) and again.get("role") in ("assistant", "model"))
+    at = teller.draft.at(answer.get("created"))
+    counts = tokens_of(spent(answer))
+    return _said(teller, found, given, tokens=counts, started_at=at)
+
+
+def _said(teller: Teller, message: Any, given: list[Any], **more: Any) -> int:
+    """Take one message of an answer; 1 when it is the first of those the next request repeats."""
+    teller.say(message, "assistant", **more)
+    again = given[0] if given else None
+    role = again.get("role") if isinstance(again, dict) else None
+    return int(role in ("assistant", "model") or (role == "tool" and message.get("role") == "tool"))

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from reviewer.ingest.draft import Draft
-from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.head import Head
 from reviewer.ingest.messages import Teller, tokens_of, usage_of
 from reviewer.ingest.messages.items import ITEMS
 from reviewer.ingest.reader import Broken, Foreign
+from reviewer.ingest.readers._envelopes import opened_answer, opened_pair
 from reviewer.ingest.source import Source
 
 
@@ -31,7 +31,7 @@ class OpenAIResponsesReader:
     probe = True
 
     def sniff(self, head: Head) -> bool:
-        first = head.first
+        first = opened_pair(head.first)
         if _is_pair(first) or _is_response(first):
             return True
         value = head.value if isinstance(head.value, list) else [head.value]
@@ -54,7 +54,8 @@ class OpenAIResponsesReader:
         held: list[dict[str, Any]] = []
         items: list[Any] = []
         number = 0
-        for name, value in source.records():
+        for name, record in source.records():
+            value = opened_pair(record)
             if isinstance(value, Broken):
                 number += 1
                 yield value
@@ -93,16 +94,8 @@ def _is_pair(value: Any) -> bool:
 
 
 def _response(pair: dict[str, Any]) -> dict[str, Any]:
-    """The response of a pair; out of an event stream, the one that completed."""
-    response = pair.get("response")
-    if isinstance(response, str):
-        for line in reversed(response.splitlines()):
-            event = parse_text(line.removeprefix("data:").strip())
-            if isinstance(event, dict) and isinstance(event.get("response"), dict):
-                found: dict[str, Any] = event["response"]
-                return found
-        value = parse_text(response)
-        return value if isinstance(value, dict) else {}
+    """The response of a pair, out of the stream it may be kept as."""
+    response = opened_answer(pair.get("response"))
     return response if isinstance(response, dict) else {}
 
 
@@ -182,7 +175,8 @@ def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign
                 teller.wrong(error.get("message") or error.get("code") or "error")
         teller.finish()
         told = [
-            {**pair, "response": response} for pair, response in zip(pairs, responses, strict=True)
+            {**pair, "response": response or pair.get("response")}
+            for pair, response in zip(pairs, responses, strict=True)
         ]
         teller.account.tell(told, draft, "record")
         return _finished(source, number, pairs, draft)
