@@ -170,7 +170,8 @@ class RedactionRules(Value, frozen=True):
     """What must never stand in a trace of this suite, beyond the built-in rules.
 
     `keys` are extra sensitive member names (matched in any spelling), `allow_keys` are built-in
-    names this suite declares harmless, `phone` and the others switch whole value detectors.
+    names this suite declares harmless, `phone` and the others switch whole value detectors. The
+    default is what suites were frozen with that name none: it can never grow.
     """
 
     keys: tuple[str, ...] = ("customer_name", "order_id")

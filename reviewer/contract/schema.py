@@ -27,7 +27,9 @@ from reviewer.contract.fields import (
 from reviewer.contract.model import Category, Mode, Order, Stopping, TrajectoryMatch
 from reviewer.contract.simulator import SimulatorShape
 
-Detector = Literal["email", "card", "iban", "phone", "secret", "ssn"]
+Detector = Literal[
+    "email", "card", "iban", "phone", "secret", "ssn", "token", "credential", "ip", "disguised"
+]
 Detectors = Annotated[
     list[Detector], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})
 ]

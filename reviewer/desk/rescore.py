@@ -23,7 +23,7 @@ from reviewer.desk.workspace import Workspace
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
 from reviewer.gates.model import Finding
 from reviewer.gates.revised import SHARED, combined, without
-from reviewer.ingest.judged import diagnostic_values
+from reviewer.ingest.judged import MASKED_CODE, diagnostic_values
 from reviewer.ingest.rejoining import part_of
 from reviewer.trace.record import TraceRecord
 
@@ -40,8 +40,9 @@ class Change(NamedTuple):
 
 def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
     """Score every stored payload of one private suite, or of all. Traces without a payload keep
-    their verdict: a redaction failure is never erased. Returns the changes and how many were
-    scored. Raises DeskError for a broken suite."""
+    their verdict: a redaction failure is never erased; so do traces that were judged before
+    something of them was masked, since the masked text cannot show it any more. Returns the changes
+    and how many were scored. Raises DeskError for a broken suite."""
     if not workspace.store.exists():
         raise DeskError("the store is empty: reviewer import reads traces into it")
     connection = open_writer(workspace.store)
@@ -75,10 +76,12 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                         record = _record(connection, trace)
                         if record is None:
                             continue
+                        stated = facts.findings(connection, [trace.id])
+                        if any(finding.code == MASKED_CODE for finding in stated):
+                            continue
                         scored += 1
                         of = partial(_contract, made, contracts, episodes[names[trace.episode]])
                         contract = of(trace.source, trace.record)
-                        stated = facts.findings(connection, [trace.id])
                         verdict = _whole(connection, trace.id, of, score(contract, record))
                         before, after = _printed(stated), _printed(verdict.findings)
                         other = before != after or mask_of(verdict) != trace.gates
@@ -136,9 +139,10 @@ def _whole(
     beside: list[Finding] = []
     for one in kept:
         found = one.findings
-        if one.raw is not None and head is not None and part_of(one.raw, head):
+        masked = any(finding.code == MASKED_CODE for finding in found)
+        if one.raw is not None and head is not None and not masked and part_of(one.raw, head):
             continue  # its acts are judged with the whole
-        if one.raw is not None:
+        if one.raw is not None and not masked:
             contract = of(one.source, one.record)
             found = score(contract, payload.decode_record(one.raw)).findings
         (earlier if one.settled else beside).extend(found)

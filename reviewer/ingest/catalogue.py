@@ -7,7 +7,7 @@ from reviewer.contract.model import RedactionRules, Suite
 from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.gates import Contract, compile_contract
 from reviewer.trace.redaction import Redactor
-from reviewer.trace.rules import Rules
+from reviewer.trace.rules import ADDED, Rules
 
 
 class Target:
@@ -41,15 +41,19 @@ class Catalogue:
             for episode_id in target.episode_ids():
                 self._holders.setdefault(episode_id, []).append(target)
 
-    def redactor(self) -> Redactor:
-        """One set of rules, strict enough for every suite there is."""
+    def redactor(self, of: Target | None = None) -> Redactor:
+        """One set of rules, strict enough for every suite there is. An added detector judges only
+        the records of a suite that was frozen with it: with `of`, those of that one."""
         rules = [target.suite.redaction for target in self.targets]
+        added = set(ADDED if of is None else of.suite.redaction.detectors)
         allowed = [set(rule.allow_keys) for rule in rules]
         return redactor_of(
             RedactionRules(
                 keys=tuple({key for rule in rules for key in rule.keys}),
                 allow_keys=tuple(set.intersection(*allowed)),
-                detectors=tuple({name for rule in rules for name in rule.detectors}),
+                detectors=tuple(
+                    {n for rule in rules for n in rule.detectors if n not in ADDED or n in added}
+                ),
             )
         )
 

@@ -26,6 +26,7 @@ from reviewer.ingest.judged import (
     judge,
     judge_probe,
     judge_unredacted,
+    kept_masked,
 )
 from reviewer.ingest.outcome import Facts, Group
 from reviewer.ingest.parts import session_of
@@ -34,7 +35,7 @@ from reviewer.ingest.readers import named
 from reviewer.ingest.requests import Requests
 from reviewer.ingest.split import Piece
 from reviewer.trace.record import SourceVerdict, TraceRecord
-from reviewer.trace.validate import DecodeError, Problem, decode, explain
+from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
 
 FILTERED = 8
 _SLOT_MEMBERS = ("episode_id", "candidate_id", "attempt")
@@ -303,12 +304,12 @@ class Judge:
         self, number: int, foreign: Foreign, notes: dict[str, int]
     ) -> Refused | tuple[Target, Judged]:
         """The complete path: every reason at once, identifiers found, probes masked."""
-        explained = explain(foreign.raw, self.redactor)
+        explained = self._explained(foreign.raw)
         value = explained.value
         if self.asked.candidate and value is not None and "candidate_id" not in value:
             value = {**value, "candidate_id": self.asked.candidate}
             foreign = foreign._replace(raw=_encode(value))
-            explained = explain(foreign.raw, self.redactor)
+            explained = self._explained(foreign.raw)
         hits = [(p.code, p.seq) for p in explained.problems if p.code.startswith("unredacted:")]
         others = len(explained.problems) > len(hits)
         if self.probing and hits and not others and value is not None:
@@ -319,7 +320,7 @@ class Judge:
                 return self._place(number, foreign._replace(raw=clean), again.trace, len(hits))
             explained = again
         if not explained.problems and explained.trace is not None:
-            return self._place(number, foreign, explained.trace)
+            return self._place_masked(number, foreign, explained.trace, value, notes)
         codes = tuple(_reason(p) for p in explained.problems)
         if others or self.probing:
             return self.refusal(number, codes, value, self._suite_named(value))
@@ -329,6 +330,51 @@ class Judge:
         except DecodeError:
             return self.refusal(number, (*codes, "type:record"), value, self._suite_named(value))
         return self._unredacted(number, foreign, record, value, hits)
+
+    def _explained(self, raw: bytes) -> Explained:
+        """What is wrong with a record, by the rules of the suite that has its episode."""
+        explained = explain(raw, self.redactor)
+        found = any(problem.code.startswith("unredacted:") for problem in explained.problems)
+        episode = explained.value.get("episode_id") if explained.value else None
+        target = self.catalogue.find(episode)[0] if isinstance(episode, str) else None
+        if not found or target is None or len(self.catalogue.targets) == 1:
+            return explained
+        return explain(raw, self.catalogue.redactor(target))
+
+    def _place_masked(
+        self,
+        number: int,
+        foreign: Foreign,
+        record: TraceRecord,
+        value: Any,
+        notes: dict[str, int],
+    ) -> Refused | tuple[Target, Judged]:
+        """A record by which no detector of its suite stops, but which an added one may mask: it is
+        judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
+        if not self.redactor.maskable(value):
+            return self._place(number, foreign, record)
+        clean = self.redactor.mask(value)
+        clean["episode_id"] = value["episode_id"]
+        if clean["candidate_id"] != value["candidate_id"]:
+            suite = self._suite_named(value)
+            return self.refusal(number, ("unredacted:candidate_id",), value, suite)
+        raw = _encode(clean)
+        masked = max(1, raw.count(_MASK) - foreign.raw.count(_MASK))
+        try:
+            shown = decode(raw)
+        except DecodeError:
+            return self.refusal(number, ("type:record",), value, self._suite_named(value))
+        if self.probing:
+            placed = self._place(number, foreign._replace(raw=raw), shown, masked)
+        else:
+            placed = self._place(number, foreign, record)
+        if isinstance(placed, Refused):
+            return placed
+        notes[MASKED] = notes.get(MASKED, 0) + 1
+        target, judged = placed
+        if self.probing:
+            return placed
+        return target, kept_masked(judged, shown, raw, masked, self.redactor.masked)
 
     def _unredacted(
         self,

@@ -3,7 +3,10 @@
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from typing import NamedTuple
+
+import msgspec
 
 from reviewer.contract.model import Episode
 from reviewer.db.codec import mask_of, pack_diagnostics
@@ -16,11 +19,13 @@ from reviewer.gates import (
     redaction_only,
     score,
 )
-from reviewer.gates.model import GATES, Finding, Result
+from reviewer.gates.model import FINDING_ORDER, GATES, Finding, Result
 from reviewer.ingest.catalogue import Target
 from reviewer.trace.record import SourceVerdict, TraceRecord
 
 FINAL_STATE_CHARS = 500
+MASKED_CODE = "masked"
+"""The note on a trace of which something was masked before storing."""
 _NO_CONTRACT = compile_contract(Episode(episode_id="probe"))
 
 
@@ -74,6 +79,27 @@ def judge_unredacted(record: TraceRecord, raw: bytes, hits: list[tuple[str, int 
     return Judged(record, verdict, mask_of(verdict), None, None, evidence, digest)
 
 
+def kept_masked(
+    judged: Judged, shown: TraceRecord, raw: bytes, masked: int, text: Callable[[str], str]
+) -> Judged:
+    """A verdict on a record as it came, with the masked record `shown` (`raw` are its bytes) to be
+    kept in its place. The masked one cannot be judged again, and the note that `masked` values were
+    masked says so. What identifies the evidence is that of the record as it came."""
+    detail = f"{masked} values were masked before storing"
+    stated = [
+        finding._replace(code=text(finding.code), detail=text(finding.detail))
+        for finding in judged.verdict.findings
+    ]
+    stated.append(Finding("redaction", MASKED_CODE, "note", None, detail))
+    stated.sort(key=lambda finding: FINDING_ORDER.index(finding.gate))
+    return judged._replace(
+        record=shown,
+        verdict=msgspec.structs.replace(judged.verdict, findings=tuple(stated)),
+        payload=raw,
+        sha256=hashlib.sha256(raw).digest(),
+    )
+
+
 def judge_probe(
     record: TraceRecord, raw: bytes, source: SourceVerdict | None, masked: int
 ) -> Judged:
@@ -84,7 +110,7 @@ def judge_probe(
     findings: list[Finding] = []
     if masked:
         detail = f"{masked} values were masked before storing"
-        findings.append(Finding("redaction", "masked", "note", None, detail))
+        findings.append(Finding("redaction", MASKED_CODE, "note", None, detail))
     else:
         contract_free["redaction"] = "pass"
     own = score(_NO_CONTRACT, record)

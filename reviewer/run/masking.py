@@ -47,10 +47,14 @@ def secrets_of(
 
 class Mask:
     """The suite's redaction rules and the run's secrets, ready to use. `hits` counts what was
-    masked so far by `counted`."""
+    masked so far by `counted`. A record that is still to be judged (`judged_later`) is masked by
+    the detectors that judge; what an added one finds is masked when it is kept."""
 
-    def __init__(self, rules: RedactionRules, secrets: Sequence[str] = ()) -> None:
+    def __init__(
+        self, rules: RedactionRules, secrets: Sequence[str] = (), *, judged_later: bool = False
+    ) -> None:
         self._redactor = _redactor(rules)
+        self._mask = self._redactor.judged_masked if judged_later else self._redactor.mask
         self._secrets = tuple(secrets)
         self._replaced = 0
         self.hits = 0
@@ -63,11 +67,11 @@ class Mask:
         if not self._redactor.suspect(dumped(plain)):
             return plain
         self.hits += len(self._redactor.findings(plain))
-        return self._redactor.mask(plain)
+        return self._mask(plain)
 
     def masked(self, value: Any) -> Any:
         """The value as plain JSON, without identifiers and secrets. Never raises."""
-        return self._redactor.mask(self._plain(value, 0))
+        return self._mask(self._plain(value, 0))
 
     def fitted(self, safe: Any) -> Any:
         """A masked value no larger than LARGEST: one that is becomes the beginning of its text."""
@@ -78,7 +82,7 @@ class Mask:
         kept = data[:LARGEST].decode("utf-8", "ignore")
         note = f"… [cut here: {len(data) - LARGEST:,} of {len(data):,} bytes left out]"
         # A cut may leave digits that look like an identifier which the whole was not.
-        return self._redactor.masked(kept) + note
+        return str(self._mask(kept)) + note
 
     def line(self, text: str) -> str:
         """Text from outside for a message of ours: one line, short, inert, masked."""

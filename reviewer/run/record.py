@@ -32,7 +32,7 @@ class Recorder:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self.mask = Mask(task.redaction, secrets_of(task.candidate))
+        self.mask = Mask(task.redaction, secrets_of(task.candidate), judged_later=True)
         self._events: list[bytes] = []
         self._size = 0
         self._turn: dict[str, Any] = {}

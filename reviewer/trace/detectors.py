@@ -9,8 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from reviewer.trace.addresses import addresses
+from reviewer.trace.assignments import assigned
 from reviewer.trace.credentials import credentials
+from reviewer.trace.disguises import opened
 from reviewer.trace.fold import fold, plain_separators
+from reviewer.trace.prefilter_values import may_hold
+from reviewer.trace.rules import ADDED
+from reviewer.trace.tokens import tokens
 
 SHORTEST = 6
 """No text shorter than this (`a@b.de`) holds an identifier."""
@@ -206,23 +212,32 @@ _FINDERS: dict[str, Callable[[str], Iterator[tuple[int, int]]]] = {
     "phone": _phones,
     "secret": credentials,
     "ssn": _ssns,
+    "token": tokens,
+    "credential": assigned,
+    "ip": addresses,
 }
+_RANK = {kind: place for place, kind in enumerate(ADDED, 1)}
+_NUMBERS = frozenset(("card", "iban", "phone", "ssn", "ip"))
 
 
 def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
     """Every identifier in the text, from left to right, none overlapping another.
 
-    Where two detectors claim the same characters the earlier start gives the kind and the span
-    covers both.
+    Where two detectors claim the same characters the earlier start gives the kind (an added one
+    yields) and the span covers both.
     """
     if len(text) < SHORTEST:
         return []
     folded = fold(text)
-    found = sorted(
+    found = [
         Span(*folded.span(start, end), kind)
         for kind in detectors
+        if kind != "disguised" and may_hold(kind, text)
         for start, end in _FINDERS[kind](folded.text)
-    )
+    ]
+    if "disguised" in detectors and may_hold("disguised", text):
+        found += _disguised(text, detectors)
+    found.sort(key=lambda span: (span.start, _RANK.get(span.kind, 0), span.end, span.kind))
     merged: list[Span] = []
     for span in found:
         if merged and span.start < merged[-1].end:
@@ -230,3 +245,16 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
         else:
             merged.append(span)
     return merged
+
+
+def _disguised(text: str, detectors: tuple[str, ...]) -> Iterator[Span]:
+    """What the other detectors find once the text is opened; all of them where no other is on."""
+    kinds = [kind for kind in detectors if kind != "disguised"] or list(_FINDERS)
+    for numbers in (False, True):
+        whole = opened(text, numbers)
+        if whole is None:
+            continue
+        for kind in kinds:
+            if (kind in _NUMBERS) is numbers or kind == "email":
+                for start, end in _FINDERS[kind](whole.text):
+                    yield Span(*whole.span(start, end), "disguised")

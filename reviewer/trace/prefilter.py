@@ -12,76 +12,20 @@ string. Escapes that hide ASCII make a record suspect at once, so the parts belo
 escapes of the separators and neighbours that `detectors` folds.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 import re2
 
+from reviewer.trace.prefilter_values import BREAK, DISGUISED_ASCII, VALUES, compiled, disguised
 from reviewer.trace.record import Event, TraceRecord
 from reviewer.trace.rules import Rules, sensitive_names
 
 DEPTH = 8
 """Nesting the fast path accepts; deeper records are rare and go the slow way."""
 
-_HEX = r"[0-9a-fA-F]"
-_ESCAPE = rf"\\[bfnrt]|\\u{_HEX}{{4}}"
-_BREAK = r"\\+(?:[nrt]|u000[9aAdD])"
-_SPACE = rf"(?:[ \t\r\n]|{_BREAK})*"
-
-# A space or dash between digits: raw, UTF-8, or escaped (`fold.plain_separators`).
-_SEPARATOR = (
-    r"(?:[ -]|\xc2\xa0|\xe2\x80[\x80-\x8a\x90-\x95\xaf]|\xe2\x81\x9f|\xe2\x88\x92|\xe3\x80\x80"
-    r"|\\+u(?:00[aA]0|200[0-9aA]|201[0-5]|202[fF]|205[fF]|2212|3000))"
-)
-_WIDE = rf"(?:{_SEPARATOR}|[.\t\r\n]|{_BREAK}){{1,2}}"
-_DOT = rf"(?:{_SEPARATOR}|\.)"
-# No word before or behind, and no further digits beyond a dot or dash.
-_LEFT = rf"(?:^[.\-]?|[^0-9A-Za-z_.\-]|[^0-9][.\-]|\\u{_HEX}{{4}}[.\-]|{_ESCAPE})"
-_RIGHT = r"(?:[^0-9A-Za-z_.\-]|[.\-][^0-9]|[.\-]?$)"
-_NO_WORD = rf"(?:^|[^0-9A-Za-z]|{_ESCAPE})"
-
-_NOT_LOCAL = r"""\x00- \x7f@<>()\[\]{}"'`,;:\\/=|&?#"""
-_LOCAL = rf"(?:[^\\][^{_NOT_LOCAL}]|\\[^{_NOT_LOCAL}bfnrt]|\\\\[bfnrt])"
-_LABEL = r"[0-9A-Za-z_\-\x80-\xff\\]"
-
-_VALUES = {
-    "email": (
-        rf"{_LOCAL}(?:@|%40){_LABEL}+\.{_LABEL}"
-        rf"|(?:#0*(?:64|[xX]0*40)|commat);{_LABEL}"
-    ),
-    "card": (
-        rf"(?:{_LEFT}|(?i:visa|mastercard|amex|discover|maestro|card))"
-        rf"(?:4|5[0-8]|2[2-7]|3[04-9]|6)(?:{_SEPARATOR}?[0-9]){{11,18}}{_RIGHT}"
-        rf"|{_LEFT}[2-6][0-9]{{3}}(?:{_WIDE}[0-9]{{4}}){{3}}"
-        # a number that a reader makes a whole one
-        rf"|(?:^|[:,\[ \t\r\n]|{_BREAK})-?"
-        r"(?:[2-6][0-9]{12,}\.[0-9]|[0-9][0-9.]{9,}[eE]\+?[0-9]|[0-9]{13,}(?:\.[0-9]*)?[eE])"
-    ),
-    "iban": rf"{_NO_WORD}[A-Z]{{2}}[0-9]{{2}}(?:{_SEPARATOR}?[0-9A-Z]){{11}}",
-    "phone": (
-        rf"\+(?:(?:{_DOT}|[()]){{0,2}}[0-9]){{8}}"
-        rf"|(?:\([2-9][0-9]{{2}}\){_DOT}?|{_LEFT}(?:1{_DOT})?[2-9][0-9]{{2}}{_DOT})"
-        rf"[2-9][0-9]{{2}}{_DOT}[0-9]{{4}}"
-    ),
-    "ssn": rf"{_LEFT}[0-8][0-9]{{2}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{4}}",
-    "secret": "|".join(
-        (
-            rf"{_NO_WORD}(?:sk-[A-Za-z0-9_-]{{16}}|gh[opsur]_[A-Za-z0-9]{{20}}|github_pat_|glpat-"
-            r"|A[KS]IA[A-Z0-9]{16}|AIza|xox[abeprs]-|hf_[A-Za-z0-9]{20}|npm_[A-Za-z0-9]{20}"
-            r"|[rs]k_(?:live|test)_)",
-            r"eyJ[A-Za-z0-9_-]{5,}\.eyJ",
-            r"PRIVATE KEY-",
-            r"(?i:bearer) +[A-Za-z0-9._~+/=\\-]{20}",
-            r""":\\*/\\*/[^\x00- "/?#@<>]*:[^\x00- "/?#@<>]*@""",
-            r"""(?i:(?:api|secret)[_-]?key|access[_-]?token|client[_-]?secret)\\*["']? ?[=:] ?"""
-            r"""\\*["']?[A-Za-z0-9_+/=\\-]{16}""",
-            r"""(?i:authorization)\\*["']? ?[=:] ?\\*["']?(?i:basic) +[A-Za-z0-9+/\\]{4}""",
-            r"""(?i:password|passwd|passphrase|pwd)\\*["']?(?:=|: ?)\\*["']?"""
-            r"""[^\x00- "'&,;<>(){}\[\]$%*]{4}""",
-        )
-    ),
-}
+_SPACE = rf"(?:[ \t\r\n]|{BREAK})*"
 
 
 def _starts_unlike(word: str, then: str) -> str:
@@ -117,21 +61,6 @@ def _sensitive_member(rules: Rules) -> str:
     return rf'[".][_\- ]*(?i:{names})[_\-. ]*\\*"{_SPACE}:{_SPACE}(?:{value})' if names else ""
 
 
-_DISGUISED = "|".join(
-    (
-        # ASCII spelled as an escape; <, > and & are what careful writers escape for HTML
-        r"\\u00(?:2[0-57-9a-fA-F]|3[0-9abdfABDF]|[4-7])",
-        # full-width letters, digits and signs
-        r"\xef\xbc[\x8b\x8d\x8e\x90-\x99\xa0-\xba\xbf]|\xef\xbd[\x81-\x9a]",
-        r"\\u[fF][fF](?:0[bBdDeE]|1[0-9]|[2-5])",
-        # characters nobody sees
-        r"\xc2\xad|\xd8\x9c|\xe2\x80[\x8b\x8c\x8e\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
-        r"|\xf3\xa0[\x80\x81]|\\u(?:00[aA][dD]|061[cC]|200[bBcCeEfF]|202[a-eA-E]|206"
-        r"|[fF][eE][fF][fF]|[dD][bB]40)",
-        # a member name that is not plain ASCII
-        rf'(?:[\x80-\xff]|\\u{_HEX}{{4}}|\\[^"u\\])[^"\\]*\\*"{_SPACE}:',
-    )
-)
 _BEYOND_A_DOUBLE = (
     r"[:,\[ \t\r\n]-?(?:[0-9]{200}|[0-9]+(?:\.[0-9]+)?[eE]\+?[0-9]{3}[0-9]*(?:[,\]} \t\r\n]|$))"
 )
@@ -175,16 +104,13 @@ def _structure() -> str:
 
 
 @lru_cache(maxsize=16)
-def compiled(rules: Rules) -> Any:
-    """The re2 pattern for these rules; `.search(raw)` is None for a record to be trusted."""
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.never_capture = True
-    options.dot_nl = True
-    options.log_errors = False  # it would write to stderr when the budget below is spent
-    # States are made as they are met: some 10 MB for ordinary traces. Beyond the budget (every
-    # event with its members in another order) re2 goes on without them, linear but slow.
-    options.max_mem = 64 << 20
-    parts = [_VALUES[detector] for detector in rules.detectors]
-    parts += [_sensitive_member(rules), _DISGUISED, _BEYOND_A_DOUBLE, _structure()]
-    return re2.compile("|".join(part for part in parts if part).encode("latin-1"), options)
+def suspicious(rules: Rules) -> Callable[[bytes], bool]:
+    """Whether raw bytes are not to be trusted, by these rules."""
+    parts = [VALUES[detector] for detector in rules.masking]
+    parts += [_sensitive_member(rules), DISGUISED_ASCII, _BEYOND_A_DOUBLE, _structure()]
+    search = compiled("|".join(part for part in parts if part)).search
+
+    def suspect(raw: bytes) -> bool:
+        return search(raw) is not None or disguised(raw)
+
+    return suspect

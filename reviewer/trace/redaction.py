@@ -7,7 +7,7 @@ back. The walk of a suspect record uses the same filter to step over its clean p
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,26 +26,25 @@ class Redactor:
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = Rules() if rules is None else rules
-        detectors = self.rules.detectors
         names = {
-            folded: "key" if spans(shown, detectors) else shown
+            folded: "key" if spans(shown, self.rules.masking) else shown
             for folded, shown in sensitive_names(self.rules).items()
         }
-        self._search = prefilter.compiled(self.rules).search
-        self._exact = Walker(names, detectors, lambda value: False)
-        self._stepping = Walker(names, detectors, self._clean, self._exact)
+        self._suspicious = prefilter.suspicious(self.rules)
+        self._judging = self._walkers(names, self.rules.detectors)
+        self._masking = self._walkers(names, self.rules.masking)
 
     def suspect(self, line: bytes) -> bool:
         """Whether these raw bytes need the slow path: they may hold an identifier, a repeated
         member, a number beyond a double, or nesting the typed decoder should not be trusted with.
 
-        Linear in time. Never False for a record in which `findings` finds something.
+        Linear in time. Never False for a record in which `findings` or `mask` finds something.
         """
-        return self._search(line) is not None
+        return self._suspicious(line)
 
     def findings(self, value: object, root: str = "") -> list[Hit]:
         """Every hit in a parsed JSON value, in its own order; paths start with `root`."""
-        return list(self._exact.findings(value, root))
+        return list(self._judging.exact.findings(value, root))
 
     def findings_in_record(self, record: object) -> list[tuple[Hit, int | None]]:
         """Hits of a whole trace record, each with the seq of its event.
@@ -54,7 +53,7 @@ class Redactor:
         message as `message`, everything else by its field (`observation.a`, `final_state`).
         Hits by key come first, then by path, so that two writers of one record agree.
         """
-        walker = self._walker(record)
+        walker = self._judging.of(record)
         if walker.clean(record):
             return []
         if not isinstance(record, dict):
@@ -75,15 +74,24 @@ class Redactor:
 
     def mask(self, value: Any) -> Any:
         """The value with every hit replaced by `[REDACTED:<kind>]`: all of a sensitive member's
-        value, and the characters a detector found. The result has no findings. Never raises.
+        value, and the characters a detector found, one of those that judge or an added one. The
+        result has no findings. Never raises.
 
         Parts without a hit are shared with the original, not copied.
         """
-        return self._walker(value).mask(value)
+        return self._masking.of(value).mask(value)
+
+    def judged_masked(self, value: Any) -> Any:
+        """As `mask`, by the detectors that judge alone: for a record that is still to be judged."""
+        return self._judging.of(value).mask(value)
+
+    def maskable(self, value: object) -> bool:
+        """Whether `mask` changes this value."""
+        return any(True for _ in self._masking.of(value).findings(value))
 
     def masked(self, text: str) -> str:
         """Free text (a path, an error message, a member name) without identifiers."""
-        shown: str = self._stepping.mask(text)
+        shown: str = self._masking.stepping.mask(text)
         return shown
 
     def _clean(self, value: object) -> bool:
@@ -92,9 +100,20 @@ class Redactor:
         except (TypeError, ValueError, OverflowError, RecursionError):
             return False  # not plain JSON: no bytes to vouch for
 
-    def _walker(self, value: object) -> Walker:
+    def _walkers(self, names: dict[str, str], detectors: tuple[str, ...]) -> "_Walkers":
+        exact = Walker(names, detectors, lambda value: False)
+        return _Walkers(exact, Walker(names, detectors, self._clean, exact))
+
+
+class _Walkers(NamedTuple):
+    """One that looks at everything, and one that steps over what the filter vouches for."""
+
+    exact: Walker
+    stepping: Walker
+
+    def of(self, value: object) -> Walker:
         # Encoding drops members that were repeated, so the filter cannot vouch for those.
-        return self._exact if has_repeats(value) else self._stepping
+        return self.exact if has_repeats(value) else self.stepping
 
 
 def _event_findings(walker: Walker, event: object, where: str) -> Iterator[Hit]:

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from reviewer.trace.fold import fold_key
 from reviewer.trace.strictjson import Repeated
 
-DETECTORS = ("email", "card", "iban", "phone", "secret", "ssn")
-"""Every value detector, in the order in which they claim text."""
+BASIC = ("email", "card", "iban", "phone", "secret", "ssn")
+"""The value detectors that are on in a suite that names none. A frozen suite keeps its verdicts, so
+no further one may come in here."""
+ADDED = ("token", "credential", "ip", "disguised")
+"""Detectors that judge only where a suite names them, and mask everywhere."""
+DETECTORS = BASIC + ADDED
+"""Every value detector."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,7 @@ class Rules:
 
     `keys` are more sensitive member names, `allow_keys` names declared harmless, which wins (both
     in any spelling), `detectors` the value detectors that are on, out of DETECTORS.
+    What is stored is masked by `masking`, whatever judges.
     Raises ValueError for a detector that does not exist.
     """
 
@@ -30,6 +36,11 @@ class Rules:
                 raise ValueError(
                     f"no redaction detector is named {name!r}; there are {', '.join(DETECTORS)}"
                 )
+
+    @property
+    def masking(self) -> tuple[str, ...]:
+        """The detectors that mask: those that judge, and every added one."""
+        return (*(name for name in self.detectors if name not in ADDED), *ADDED)
 
 
 SENSITIVE_KEYS = (

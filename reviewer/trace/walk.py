@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from reviewer.trace.detectors import SHORTEST, is_card, spans
+from reviewer.trace.assignments import is_credential
+from reviewer.trace.detectors import SHORTEST, Span, is_card, spans
 from reviewer.trace.embedded import Embedded, embedded
 from reviewer.trace.fold import fold_key
 from reviewer.trace.paths import item, member
@@ -56,6 +57,7 @@ class Walker:
     ) -> None:
         self._names = names
         self._detectors = detectors
+        self._members = "credential" in detectors
         self.clean = clean
         self._exact = self if exact is None else exact
         self._cached_name = lru_cache(maxsize=2048)(self._read_name)
@@ -91,6 +93,8 @@ class Walker:
             yield Hit(place, kind, form)
         if known.kind is not None and carries_value(value, nested < NESTED):
             yield Hit(place, known.kind, _form(value), by_key=True)
+        elif self._credential(name, value):
+            yield Hit(place, "credential", _form(value), by_key=True)
         else:
             yield from self.findings(value, place, depth + 1, nested)
 
@@ -112,12 +116,19 @@ class Walker:
         """A member name without identifiers."""
         return self._name(name).shown
 
+    def _spans(self, text: str) -> list[Span]:
+        return spans(text, self._detectors)
+
+    def _credential(self, name: str, value: object) -> bool:
+        """Whether the member's name says that its text is a secret."""
+        return self._members and isinstance(value, str) and is_credential(name, value)
+
     def _name(self, name: str) -> _Name:
         # A hostile record may have long names, and many: those are not worth remembering.
         return self._cached_name(name) if len(name) <= 64 else self._read_name(name)
 
     def _read_name(self, name: str) -> _Name:
-        found = spans(name, self._detectors)
+        found = self._spans(name)
         hits = tuple((span.kind, _form(name[span.start : span.end])) for span in found)
         return _Name(self._mask_spans(name), hits, self._names.get(fold_key(name)))
 
@@ -125,7 +136,7 @@ class Walker:
         opened = self._opened(text, path, depth, nested)
         hits = {(hit.path, hit.kind, hit.by_key): hit for _, found in opened for hit in found}
         starts = [part.start for part, _ in opened]
-        for span in spans(text, self._detectors):
+        for span in self._spans(text):
             before = bisect_right(starts, span.start) - 1
             if before < 0 or span.end > opened[before][0].end:  # else the opened value tells more
                 hits[path, span.kind, False] = Hit(
@@ -165,7 +176,7 @@ class Walker:
 
     def _mask_spans(self, text: str) -> str:
         for _ in range(3):  # a mask may join what stood apart
-            found = spans(text, self._detectors)
+            found = self._spans(text)
             if not found:
                 return text
             parts: list[str] = []
@@ -174,7 +185,7 @@ class Walker:
                 parts += (text[done : span.start], f"[REDACTED:{span.kind}]")
                 done = span.end
             text = "".join((*parts, text[done:]))
-        return "[REDACTED]" if spans(text, self._detectors) else text
+        return "[REDACTED]" if self._spans(text) else text
 
     def _mask_object(self, value: dict[Any, Any], depth: int, nested: int) -> dict[str, Any]:
         masked: dict[str, Any] = {}
@@ -187,6 +198,8 @@ class Walker:
             kind = known.kind or self._name(unique).kind
             if kind is not None and carries_value(inner, nested < NESTED):
                 masked[unique] = f"[REDACTED:{kind}]"
+            elif self._credential(str(name), inner):
+                masked[unique] = "[REDACTED:credential]"
             else:
                 masked[unique] = self.mask(inner, depth + 1, nested)
         return masked

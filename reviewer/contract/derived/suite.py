@@ -5,6 +5,7 @@ from typing import Any
 
 from reviewer.contract.derived.drafted import Drafted, encoded
 from reviewer.contract.values import EPISODES, RUBRIC_FILE, SUITE_FILE
+from reviewer.trace.rules import DETECTORS
 
 POLICY_FILE = "policy.md"
 INVENTED = {
@@ -19,7 +20,7 @@ INVENTED = {
         "phone_number",
         "shipping_address",
     ],
-    "detectors": ["secret"],
+    "detectors": ["secret", "token", "credential"],
 }
 """Redaction for a benchmark whose customers are invented: their data are no secrets, keys are."""
 
@@ -58,8 +59,7 @@ def files_of(
         "episodes": [drafted.episode["episode_id"] for drafted, _ in made],
         "source": {**source, **shown},
     }
-    if redaction is not None:
-        head["redaction"] = dict(redaction)
+    head["redaction"] = {"detectors": list(DETECTORS)} if redaction is None else dict(redaction)
     files[SUITE_FILE] = encoded(head)
     if "nl_assertions" in shown:
         rubric = {

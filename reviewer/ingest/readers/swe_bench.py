@@ -80,8 +80,7 @@ class SweBenchReader:
         summary.notes(source, told)
         held = 0
         for instance_id, joined in source.joins.left(str(source.path)):
-            own = source.candidate or source.joins.candidate_of(joined)
-            if not own and _unclear(joined):
+            if not source.candidate and _unclear(joined):
                 held += 1
                 continue
             yield source.attempt(
