@@ -126,7 +126,7 @@ UNDERSCORES = "|".join(
     )
 )
 """Numbers beside an underscore, which stands in every text: not worth a pass of its own."""
-_SIGNS = (b"%", b"*", b"`", b"~", b"#", b"&", b"<", b"\\u", b"\\x", b"\\0", b"\\e", b"^[")
+_SIGNS = b"%", b"*", b"`", b"~", b"#", b"&", b"<", b"^"
 
 # secrets -----------------------------------------------------------------------------------------
 _VALUE = r"[^\x00- \"'`,<>(){}\[\]|\\]"
@@ -282,11 +282,18 @@ def _disguised() -> Any:
     return compiled(_DISGUISED).search
 
 
+@lru_cache(maxsize=1)
+def _escaped() -> Any:
+    return compiled(r"\\(?:u|x1|033|e)").search
+
+
 def disguised(raw: bytes) -> bool:
     """Whether anything but an underscore may disguise an identifier in these bytes. Most have none
     of the signs by which that is done, and to look for those takes no time."""
     signs = not raw.isascii() or any(sign in raw for sign in _SIGNS)
-    return signs and _disguised()(raw) is not None
+    if not signs and (b"\\" not in raw or _escaped()(raw) is None):
+        return False
+    return _disguised()(raw) is not None
 
 
 @lru_cache(maxsize=16)
