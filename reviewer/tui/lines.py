@@ -115,8 +115,8 @@ def paint(line: Line, styles: Mapping[str, Style], width: int) -> Strip:
     for text, name, _ in fit(line, width):
         if text:
             style = styles[name.removeprefix("*")]
-            if name[0] == "*":  # a critical cell is in reverse already: it is underlined instead
-                style += _UNDER if name == "*critical" else _REVERSE
+            if name[0] == "*":
+                style = _under_cursor(style, styles["text"])
             if segments and segments[-1].style == style:
                 segments[-1] = Segment(segments[-1].text + text, style)
             else:
@@ -125,6 +125,14 @@ def paint(line: Line, styles: Mapping[str, Style], width: int) -> Strip:
 
 
 _REVERSE, _UNDER = Style(reverse=True), Style(underline=True)
+
+
+def _under_cursor(style: Style, text: Style) -> Style:
+    """A style below the cursor: one bar in the text's own colors. A cell that is filled or in
+    reverse already keeps its color, and is underlined instead."""
+    if style.reverse or style.bgcolor != text.bgcolor:
+        return style + _UNDER
+    return text + Style(bold=style.bold, italic=style.italic) + _REVERSE
 
 
 def action_at(line: Line, x: int) -> str:

@@ -16,7 +16,7 @@ from reviewer.desk.views import (
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Line, Span, cut, middle, pad, spread
-from reviewer.tui.theme import RED, STATES, VERDICTS
+from reviewer.tui.theme import RED, STATES, VERDICTS, cell_style
 
 LEGEND: Line = [
     Span(" ✓pass", "pass"),
@@ -238,7 +238,7 @@ def drawer_title(row: EpisodeRow, gate: str, cell: Cell | None) -> tuple[list[Sp
         text = f"{state.glyph} {state.word} in {cell.failed} of {cell.attempts} attempts"
     else:
         text = f"{state.glyph} {state.word}, {words.plural(cell.attempts, 'attempt')}"
-    return left, [Span(text, cell.mark)]
+    return left, [Span(text, cell_style(cell.mark))]
 
 
 def drawer_line(line: CellLine) -> list[Span]:

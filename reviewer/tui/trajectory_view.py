@@ -8,7 +8,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Span, middle, pad, spread
 from reviewer.tui.scorecard_sheet import SHORT
-from reviewer.tui.theme import RED, STATES
+from reviewer.tui.theme import RED, STATES, cell_style
 
 
 class Told(NamedTuple):
@@ -57,7 +57,7 @@ def _strip(trace: TraceView, most: int) -> list[Span]:
 def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
     """Line 3: the word on this trace, the gates that do not pass, and which finding is chosen."""
     state = STATES[trace.mark]
-    left: list[Span] = [Span(f"{state.glyph} {state.word}", trace.mark), Span("  ")]
+    left: list[Span] = [Span(f"{state.glyph} {state.word}", cell_style(trace.mark)), Span("  ")]
     critical = {each.gate for each in trace.findings if each.severity == "critical"}
     by_result: dict[str, list[str]] = {}
     for gate, result in zip(GATES, trace.results, strict=False):

@@ -2,7 +2,7 @@
 
 from reviewer.desk.views import Mark, Rate
 from reviewer.tui.lines import Span
-from reviewer.tui.theme import STATES
+from reviewer.tui.theme import STATES, cell_style
 
 UNKNOWN = "n/m"
 
@@ -77,8 +77,8 @@ def short(digest: str | None) -> str:
 
 
 def mark(kind: Mark | str) -> Span:
-    """The glyph of a mark, in its color."""
-    return Span(STATES[kind].glyph, kind)
+    """The glyph of a mark, in its color: a hard gate's is a cell of its own."""
+    return Span(STATES[kind].glyph, cell_style(kind))
 
 
 def mark_word(kind: Mark | str) -> Span:

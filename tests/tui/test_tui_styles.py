@@ -77,7 +77,7 @@ async def test_the_cursor_shows_on_a_red_cell() -> None:
             for segment in segments_with(app, "✗FAIL")
             if segment.style is not None
         }
-        assert (True, None) in styles
+        assert (None, True) in styles  # filled already: underlined, as a critical cell is
         assert (None, None) in styles
 
 
@@ -133,3 +133,34 @@ def test_states_differ_by_glyph_and_word() -> None:
     assert len(set(glyphs)) == len(glyphs)
     assert len({state.word for state in STATES.values()}) == len(STATES)
     assert all(len(state.cell) <= 4 for state in STATES.values())
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+async def test_marks_of_failing_gates_are_filled_wherever_they_stand(theme: str) -> None:
+    """In the strip of attempts, in the verdict on a trace and in its contract."""
+    app = shell(FakeDesk(), settings=Settings(theme=theme))
+    async with running(app) as pilot:
+        await settle(pilot)
+        [cell, *_] = segments_with(app, "✗FAIL")
+        await press(pilot, "enter")
+        marks = [one for one in segments_with(app, "✗") if one.text.strip() == "✗"]
+        assert marks
+        for one in (cell, *marks):
+            assert one.style is not None
+            assert one.style.bgcolor == cell.style.bgcolor  # type: ignore[union-attr]
+
+
+async def test_the_line_under_the_cursor_is_one_bar() -> None:
+    app = shell(FakeDesk())
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "enter")
+        [line] = [
+            one for one in strips(app) if one.text.lstrip().startswith("›") and "→" in one.text
+        ]
+        grounds = {
+            segment.style.color
+            for segment in line
+            if segment.style is not None and segment.style.reverse and segment.text.strip()
+        }
+        assert len(grounds) == 1
