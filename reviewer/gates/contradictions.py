@@ -27,6 +27,8 @@ _MOST = 64
 """Findings of one kind that are kept of one record; one leaves it not measured."""
 _DECIMALS = 4
 """Decimals to which a cost may have been rounded."""
+_EXACTLY = 1 + 1e-9
+"""By how much a sum of costs may be more than it is, for the way that doubles add up."""
 _COARSE_MS = 1000
 """How much a time may be off: clocks of records often count in seconds."""
 
@@ -50,7 +52,7 @@ def check_contradictions(contract: Contract, acts: Acts, found: list[Finding]) -
         hidden |= {"state"}
     if record.cost_usd is not None:
         costs = [event.cost_usd or 0 for event in events]
-        if sum(costs) > record.cost_usd and _cost(contract, acts, found):
+        if sum(costs) > record.cost_usd * _EXACTLY and _cost(contract, acts, found):
             hidden |= {"budget"}
     if record.latency_ms is not None:
         took = [event.latency_ms or 0 for event in events]
@@ -183,7 +185,7 @@ def _cost(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
 def _rounding(cost: float) -> float:
     """Half of the last decimal that a cost has, of the fourth where it has fewer."""
     _, _, decimals = f"{cost:.12f}".rstrip("0").partition(".")
-    return 0.5 * 10.0 ** -max(_DECIMALS, len(decimals)) + cost * 1e-9
+    return 0.5 * 10.0 ** -max(_DECIMALS, len(decimals)) + cost * (_EXACTLY - 1)
 
 
 def _time(contract: Contract, acts: Acts, found: list[Finding]) -> bool:

@@ -1,5 +1,6 @@
 """The proof of what was written: each write wants a later look at the very thing it changed."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from reviewer.gates.acts import Acts
@@ -17,9 +18,13 @@ def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     One that was denied wrote nothing. One whose outcome nobody knows wants a proof, so does one in
     another spelling and one of which only the answer is told.
     """
-    writes = written(contract, acts)
+    tools = _writing(contract, acts)
+    made = acts.of(contract.proofs | tools.keys())
+    writes = _of_tools(tools, acts.attempted if acts.strays else made)
     proofs = [
-        (call, parse(call.arguments)) for call in acts.of(contract.proofs) if call.status == "ok"
+        (call, parse(call.arguments))
+        for call in made
+        if call.status == "ok" and call.tool in contract.proofs
     ]
     for call, tool in writes:
         since = call.seq if call.result_seq is None else max(call.seq, call.result_seq)
@@ -51,14 +56,22 @@ def _either(tools: frozenset[str]) -> str:
 
 def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
     """Every write attempted that was not denied, with the tool as the contract lists it."""
-    called = acts.called | {call.tool for call in acts.strays} if acts.strays else acts.called
-    tools = {name: name for name in contract.verifiers if name in called}
-    tools |= spelled_as(contract, called, contract.verifiers)
+    tools = _writing(contract, acts)
     if not tools:
         return []
-    made = acts.attempted if acts.strays else acts.of(tools)
+    return _of_tools(tools, acts.attempted if acts.strays else acts.of(tools))
+
+
+def _writing(contract: Contract, acts: Acts) -> dict[str, str]:
+    """The names called that write, each with the tool as the contract lists it."""
+    called = acts.called | {call.tool for call in acts.strays} if acts.strays else acts.called
+    tools = {name: name for name in contract.verifiers if name in called}
+    return tools | spelled_as(contract, called, contract.verifiers)
+
+
+def _of_tools(tools: dict[str, str], calls: Sequence[Call]) -> list[tuple[Call, str]]:
     return [
-        (call, tools[call.tool]) for call in made if call.tool in tools and call.status != "denied"
+        (call, tools[call.tool]) for call in calls if call.tool in tools and call.status != "denied"
     ]
 
 
@@ -99,11 +112,28 @@ def _alike(wrote: object, asked: object) -> bool | None:
     for name, value in wrote.items():
         if name not in asked:
             continue
-        if type(value) in _PLAIN and name.lower().replace("_", "") not in _HOW:
+        if type(value) in _PLAIN and _about(name):
             shared = True
             if not same(value, asked[name]):
                 return False
     return True if shared else None
+
+
+_known: dict[str, bool] = {}
+
+
+def _about(name: str) -> bool:
+    """Whether an argument of that name says what a call is about."""
+    known = _known.get(name)
+    if known is None:
+        known = name.lower().replace("_", "") not in _HOW
+        if len(_known) < _MEMO and len(name) <= _SHORT:
+            _known[name] = known
+    return known
+
+
+_MEMO = 4096
+_SHORT = 64
 
 
 _PLAIN = frozenset((str, int, float))

@@ -7,7 +7,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from operator import lt
+from operator import attrgetter, lt
 from typing import Any, NamedTuple
 
 import msgspec
@@ -127,20 +127,27 @@ def _told_once(record: TraceRecord) -> bool:
     """Whether arguments are objects or null, and no name stands twice in an object of any raw
     field: the decoder lets the last win."""
     events = record.events  # a column at a time, as above
-    columns = (
-        [event.observation for event in events],
-        [event.message for event in events],
-        [event.approval for event in events],
-        [event.state for event in events],
-        [event.tokens for event in events],
-        [record.final_state, record.usage, record.source],
-    )
+    seldom = [
+        event
+        for event in events
+        if event.message is not ABSENT
+        or event.approval is not ABSENT
+        or event.state is not ABSENT
+        or event.tokens is not ABSENT
+    ]
+    others = [value for event in seldom for value in _seldom(event)]
+    seen = [event.observation for event in events]
     try:
-        return _objects([event.arguments for event in events]) and all(
-            column.count(ABSENT) == len(column) or _unrepeated(column) for column in columns
+        return (
+            _objects([event.arguments for event in events])
+            and (seen.count(ABSENT) == len(seen) or _unrepeated(seen))
+            and _unrepeated([record.final_state, record.usage, record.source, *others])
         )
     except NotJson:
         return False
+
+
+_seldom = attrgetter("message", "approval", "state", "tokens")
 
 
 def _objects(values: list[Raw]) -> bool:
