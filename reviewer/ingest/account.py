@@ -16,6 +16,7 @@ from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.markup import marked
+from reviewer.ingest.patterns import late
 from reviewer.trace.paths import item, member
 from reviewer.trace.strictjson import Repeated
 
@@ -57,7 +58,7 @@ _KINDS = (
     *("type", "kind", "event", "event_type", "item_type", "sessionUpdate", "__type__", "_type"),
     *("block_type", "part_kind", "content_type", "$type", "node_type"),
 )
-_ACT = re.compile(
+_ACT = late(
     r"tool|func(?:tion)?[ _.-]*(?:call|resp|out|result)|(?:^|[ _.-])call|call(?:[ _.-]|$)"
     r"|functionCall|action|invo[ck]|shell|comput|patch|exec",
     re.IGNORECASE,
@@ -75,19 +76,32 @@ _SEEN = frozenset(("content", "output", "result", "response", "observation", "re
 _RETURNED = frozenset(("output", "result", "response", "observation"))
 _TOOLS = ("tool", "tool_name", "toolName", "function", "function_name", "functionName")
 _TOOL_ROLES = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
-_TEXT_ACTS = re.compile(
+_TEXT_ACTS = late(
     r'"[^"\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^"\n]{0,24}"\s*:',
     re.IGNORECASE,
 )
 _TEXT = 1 << 20
 
-_SPOKEN = re.compile(
+_SPOKEN = late(
     r"(?:\A|[._])(?:outputs?|completions?|responses?|answers?|generat\w*|predictions?|text|content"
     r"|reasoning\w*|thinking|thoughts?|value)(?:[._]|\Z)",
     re.IGNORECASE,
 )
 """Members in which an agent's own words are kept."""
 _OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
+
+
+_known_words: dict[str, bool] = {}
+
+
+def _of_words(name: str) -> bool:
+    """Whether a member of that name keeps an agent's words."""
+    known = _known_words.get(name)
+    if known is None:
+        known = _SPOKEN.search(name) is not None
+        if len(_known_words) < _MOST_MARKS and len(name) <= _SHORT:
+            _known_words[name] = known
+    return known
 
 
 def _by_agent(part: dict[str, Any]) -> bool:
@@ -311,7 +325,7 @@ class _Walk:
                     self.part(one, (place, at), seq)
             elif isinstance(one, str) and one and not texts:
                 name = place[1] if place else ""
-                spoken = self._known.silent and isinstance(name, str) and bool(_SPOKEN.search(name))
+                spoken = self._known.silent and isinstance(name, str) and _of_words(name)
                 if self._text(one, strict, spoken):
                     self._add((place, at), seq)
 
@@ -331,7 +345,7 @@ class _Walk:
                 if not value or (names is not None and name in names):
                     continue
                 any_text = strict or name in HOLDERS
-                spoken = silent and _SPOKEN.search(name) is not None and _by_agent(part)
+                spoken = silent and _of_words(name) and _by_agent(part)
                 first = value[0]
                 if not (any_text or spoken or first in opens or first.isspace()):
                     continue
@@ -460,7 +474,7 @@ class _Known:
 
 _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
 _HOLD = frozenset((dict, list, Repeated))
-_REPEATED_ID = re.compile(r"~\d+\Z")
+_REPEATED_ID = late(r"~\d+\Z")
 """What a draft adds to an id that the source has twice."""
 _NAMES = tuple(sorted(NAMES))
 _ARGUMENTS = tuple(sorted(ARGUMENTS))
@@ -599,12 +613,12 @@ def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
 
 
 _IS_NAME, _IS_GIVEN, _IS_KIND, _IS_TOLD = 1, 2, 4, 8
-_NAMED = re.compile(r"(?:tool|func(?:tion)?|action|command|api|method)_?name\Z", re.IGNORECASE)
-_GIVING = re.compile(
+_NAMED = late(r"(?:tool|func(?:tion)?|action|command|api|method)_?name\Z", re.IGNORECASE)
+_GIVING = late(
     r"(?:arg(?:ument)?s?|kwargs?|inputs?|param(?:eter)?s)(?:_?(?:json|str|string|raw))?\Z",
     re.IGNORECASE,
 )
-_KIND = re.compile(
+_KIND = late(
     r"(?:block|part|content|entry|item|node|object|chunk|element|segment)_?(?:type|kind)\Z",
     re.IGNORECASE,
 )

@@ -8,6 +8,8 @@ import html
 import re
 import unicodedata
 
+from reviewer.ingest.patterns import late
+
 TAGS = "|".join(
     (
         *("execute_command", "execute_bash", "execute_ipython", "execute_browse", "read_file"),
@@ -55,13 +57,13 @@ _FORMS = (
     r"\[[A-Za-z_]\w*\([^\n\]]*\)\s*(?:\u2192|->)",
     r"\A\s*[A-Za-z_][\w.-]*[ \t]*\n[ \t]*\{[^\n]*\"[^\n]*:.*\}\s*\Z",
 )
-MARKS = re.compile("|".join(_FORMS), re.MULTILINE | re.IGNORECASE)
-_QUICK = re.compile(r"[<\[{(]|Action|&lt;|&#", re.IGNORECASE)
+MARKS = late("|".join(_FORMS), re.MULTILINE | re.IGNORECASE)
+_QUICK = late(r"[<\[{(]|Action|&lt;|&#", re.IGNORECASE)
 MOST = 1 << 18
 """Characters of a text that are looked through."""
 
 
-_UNSEEN = re.compile(
+_UNSEEN = late(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
     "\u0300-\u036f]"

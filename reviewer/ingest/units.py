@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.ingest import not_runs, unsupported
+from reviewer.ingest import not_runs
 from reviewer.ingest.faults import asked, foreseen
 from reviewer.ingest.head import Head
 from reviewer.ingest.opening import refused
@@ -110,6 +110,12 @@ def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None
         return Unit(path, None, (), f"cannot be read: {error.strerror}")
 
 
+def _unsupported(head: Head, inside: bool) -> str:
+    from reviewer.ingest import unsupported  # 20 ms, which files that a reader takes need not wait
+
+    return unsupported.reason(head, inside)
+
+
 def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
     if wanted != "auto":
         try:
@@ -119,7 +125,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             raise Unreadable(f"--format {wanted} is not one of: auto, {names}") from None
         return reader if not inside or reader.sniff(head) else None
     if inside and not head.start.lstrip()[:4].startswith(_OPENERS):
-        if reason := unsupported.reason(head, inside):
+        if reason := _unsupported(head, inside):
             raise Unreadable(reason)
         return native_reader() if head.path.suffix.lower() in _TEXTS else None
     if head.has("episode_id", "events"):  # our own, and the only format that may be in a hurry
@@ -131,7 +137,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
     for reader in foreign_readers():
         if asked(partial(reader.sniff, head), False, reader.name):
             return reader
-    if reason := unsupported.reason(head, inside):
+    if reason := _unsupported(head, inside):
         raise Unreadable(reason)
     if not inside or _like_ours(head):
         return native_reader()

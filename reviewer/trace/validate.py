@@ -53,7 +53,7 @@ _NEAR_NAMES = 50
 _OBJECT_OR_NULL = (b"{", b"n")
 
 _decoder = msgspec.json.Decoder(TraceRecord)
-_flat = msgspec.json.Decoder(list[dict[str, Raw]]).decode
+_flat = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
 class Problem(NamedTuple):

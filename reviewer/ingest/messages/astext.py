@@ -11,6 +11,7 @@ from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.markup import TAGS, marked
+from reviewer.ingest.patterns import late
 
 
 class Written(NamedTuple):
@@ -24,88 +25,84 @@ class Written(NamedTuple):
     marked: bool = True
 
 
-_THINK = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THINK = late(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _PREFIX = r"(?:minimax:|antml:)?"
-_NAMED = re.compile(rf"<({TAGS})>\s*(.*?)\s*</\1>", re.DOTALL)
-_SMOL = re.compile(r"Calling tools:\s*(\[.*\])\s*\Z", re.DOTALL)
-_TAGGED = re.compile(
+_NAMED = late(rf"<({TAGS})>\s*(.*?)\s*</\1>", re.DOTALL)
+_SMOL = late(r"Calling tools:\s*(\[.*\])\s*\Z", re.DOTALL)
+_TAGGED = late(
     r"(?:<tool_call>|<function_?call>|<\|tool_call\|>|<tool_call\|>|<\|tool_call>)\s*(.*?)\s*"
     r"(?:</tool_call>|</function_?call>|<\|/tool_call\|>|<tool_call\|>|\Z)",
     re.DOTALL,
 )
-_INVOKE = re.compile(
+_INVOKE = late(
     rf"<{_PREFIX}invoke(?:\s+name\s*=\s*[\"']?([^\"'>]+)[\"']?)?\s*>(.*?)</{_PREFIX}invoke>",
     re.DOTALL,
 )
-_PARAMETER = re.compile(
+_PARAMETER = late(
     rf"<{_PREFIX}parameter\s*(?:name\s*)?=\s*[\"']?([^\"'>]+)[\"']?[^>]*>\n?(.*?)\n?"
     rf"</{_PREFIX}parameter>",
     re.DOTALL,
 )
-_FUNCTION = re.compile(
-    r"<function\s*=\s*[\"']?([^>\"']+)[\"']?\s*>(.*?)(?:</function>|\Z)", re.DOTALL
-)
-_MEMBER = re.compile(r"<([A-Za-z_][\w.-]*)>(.*?)</\1>", re.DOTALL)
-_GLM = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
-_REACT = re.compile(
+_FUNCTION = late(r"<function\s*=\s*[\"']?([^>\"']+)[\"']?\s*>(.*?)(?:</function>|\Z)", re.DOTALL)
+_MEMBER = late(r"<([A-Za-z_][\w.-]*)>(.*?)</\1>", re.DOTALL)
+_GLM = late(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_REACT = late(
     r"^[ \t>*_]*Action(?: ?\d+)?[*_]*:[ \t*_]*(?P<name>[^\n]*?)[ \t*_]*\n"
     r"[ \t>*_]*Action[ _]?Input(?: ?\d+)?[*_]*:[ \t]*(?P<given>.*?)"
     r"(?=\n[ \t>*_]*(?:Observation|Thought|Action|Final Answer|Question)\b(?: ?\d+)?[*_]*:|\Z)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
-_BRACKETED = re.compile(
+_BRACKETED = late(
     r"^[ \t>*_]*Action(?: ?\d+)?[*_]*:[ \t*_]*(?P<name>[\w.-]+)\[(?P<given>.*)\][ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_LISTED = re.compile(
+_LISTED = late(
     r"(?:\[TOOL_CALLS?\]|<\|python_tag\|>|<\|tool_calls?\|>|<tool_calls>|<function_calls>|<TOOLCALL>"
     r"|<\|START_ACTION\|>|<\|action_start\|>\s*<\|plugin\|>|\bfunctools\b)\s*"
     r"(?=[\[{])(.*?)(?:</?\|?(?:tool|function)_?calls?\|?>|<\|\w+\|>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_MISTRAL = re.compile(
+_MISTRAL = late(
     r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[ARGS\])?\s*(\{.*?\})\s*(?=\[TOOL_CALLS\]|\Z)", re.DOTALL
 )
-_DEEPSEEK = re.compile(
+_DEEPSEEK = late(
     r"<\uff5ctool\u2581call\u2581begin\uff5c>(?:function<\uff5ctool\u2581sep\uff5c>)?(.*?)"
     r"(?:<\uff5ctool\u2581sep\uff5c>|\n```json\n)(.*?)<\uff5ctool\u2581call\u2581end\uff5c>",
     re.DOTALL,
 )
-_KIMI = re.compile(
+_KIMI = late(
     r"<\|tool_call_begin\|>\s*(?:functions\.)?([\w.-]+?)(?::\d+)?\s*"
     r"<\|tool_call_argument_begin\|>\s*(.*?)\s*<\|tool_call_end\|>",
     re.DOTALL,
 )
-_HARMONY = re.compile(
+_HARMONY = late(
     r"(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\w+\s*)?\bto=(?:functions\.)?([\w.-]+)[^<]*"
     r"(?:<\|channel\|>\w+[^<]*)?(?:<\|constrain\|>\w+)?<\|message\|>(.*?)(?:<\|call\|>|\Z)",
     re.DOTALL,
 )
-_ANSWER = re.compile(
+_ANSWER = late(
     r"<(?:tool_response|tool_result|function_result)s?>\s*(.*?)\s*"
     r"</(?:tool_response|tool_result|function_result)s?>",
     re.DOTALL,
 )
-_OBSERVED = re.compile(
+_OBSERVED = late(
     r"\A[ \t>*_]*(?:Observation"
     r"|(?:Tool|Function|Execution|Code|API)[ _-]?(?:results?|outputs?|response)"
     r"|\[[\w.:-]+(?: for [^\]\n]*)?\] Result"
     r")(?: ?\d+)?[*_]*:[ \t]*(.*)\Z",
     re.DOTALL | re.IGNORECASE,
 )
-_FENCE = re.compile(
-    r"```(?:json|tool_call|tool_code|action)?\s*\n?([\[{].*?[\]}])\s*```", re.DOTALL
-)
-_BLOCKS = re.compile(
+_FENCE = late(r"```(?:json|tool_call|tool_code|action)?\s*\n?([\[{].*?[\]}])\s*```", re.DOTALL)
+_BLOCKS = late(
     r"""(["'])type\1\s*:\s*(["'])[\w-]*(?:tool|call|function)[\w-]*\2"""
     r"""|(["'])(?:toolUse|toolCall|functionCall|function_call|tool_calls|tool_use|executableCode)\3\s*:"""
     r"""|(["'])function\4\s*:\s*\{"""
 )
-_GIVEN = re.compile(
+_GIVEN = late(
     r"""(["'])(?:arguments|args|parameters|params|action_input|tool_input|input|kwargs|command|tool_calls"""
     r"""|function_call|functionCall|toolUse|tool_use|tool|tool_name|function|action|type)\1\s*:"""
 )
-_PYTHONIC = re.compile(r"\s*\[?\s*[A-Za-z_][\w.]{0,120}\([^\n]{0,20000}\)\s*\]?\s*\Z")
+_PYTHONIC = late(r"\s*\[?\s*[A-Za-z_][\w.]{0,120}\([^\n]{0,20000}\)\s*\]?\s*\Z")
 _TRIES = 64
 _NAMES = ("name", "tool", "tool_name", "action", "function", "recipient_name", "function_name")
 _ARGUMENTS = ("arguments", "args", "parameters", "action_input", "input", "tool_input", "params")
@@ -186,7 +183,7 @@ def _objects(text: str) -> Iterator[Any]:
         yield value
 
 
-_OPENS = re.compile(r"\{\s*\"|\[\s*\{")
+_OPENS = late(r"\{\s*\"|\[\s*\{")
 _DECODER = json.JSONDecoder(strict=False)
 
 
