@@ -425,6 +425,7 @@ def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str
 
 
 _NAIVE = re.compile(r"\d{4}-?\d\d-?\d\d[T @]?\d\d:?\d\d(:?\d\d)?([.,]\d+)?")
+_NUMBER = re.compile(r"\d{9,20}(\.\d+)?")
 _ZONED = re.compile(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
 
 
@@ -432,7 +433,7 @@ def clock(stamp: Any) -> tuple[str | None, str]:
     """(text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds, ms, µs
     or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as it
     is: nobody knows which zone it meant. (None, "") for what is no time."""
-    if isinstance(stamp, str) and re.fullmatch(r"\d{9,20}(\.\d+)?", stamp):
+    if isinstance(stamp, str) and _NUMBER.fullmatch(stamp):
         stamp = float(stamp) if "." in stamp else int(stamp)
     if isinstance(stamp, bool):
         return None, ""
@@ -482,6 +483,8 @@ def _seconds(number: float) -> float | None:
     )
 
 
+_UTC = re.compile(r"\s*UTC\Z", re.IGNORECASE)
+_FINER = re.compile(r"(\.\d{6})\d+")  # nanoseconds
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[@T ](\d\d)(\d\d)(\d\d)(\d*)")
 
 
@@ -491,8 +494,10 @@ def _moment(text: str) -> datetime | None:
         year, month, day, hour, minute, second, fraction = compact.groups()
         text = f"{year}-{month}-{day}T{hour}:{minute}:{second}"
         text += f".{fraction[:6]}" if fraction else ""
-    text = re.sub(r"\s*UTC\Z", "Z", text.strip(), flags=re.IGNORECASE).replace(",", ".")
-    text = re.sub(r"(\.\d{6})\d+", r"\1", text)  # nanoseconds
+    text = text.strip()
+    if text[-1:] in "Cc":
+        text = _UTC.sub("Z", text)
+    text = _FINER.sub(r"\1", text.replace(",", "."))
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
