@@ -131,7 +131,7 @@ def _score(one: SaidElsewhere, figure: str, rule: Harness) -> Fraction | None:
 
 def headline_text(found: dict[str, Any]) -> str:
     """`tau-bench itself: mean reward 0.420 over 200 attempts, …; here 84 of 200 pass, 0.420`."""
-    over = "" if found["mean_of"] == "attempts" else ", mean of each episode's"
+    over = "" if found["mean_of"] == "attempts" else ", averaged by episode"
     parts = [
         f"{found['figure']} {number(found['value'])} over {plural(found['n'], 'attempt')}{over}"
     ]

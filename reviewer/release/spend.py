@@ -11,6 +11,7 @@ from reviewer.measure.cost import cost_limits
 from reviewer.measure.latency import clustered_upper_limit, latency_summary
 from reviewer.release.amounts import NANO, stable_bits
 from reviewer.release.evidence import EpisodeCounts, Evidence
+from reviewer.release.words import plural
 
 
 class CostFigures(Struct, frozen=True, kw_only=True):
@@ -72,9 +73,9 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
     if not made:
         why = "no attempts"
     elif unknown:
-        why = f"the cost of {unknown} of {made} attempts is unknown"
+        why = f"the cost of {unknown} of {plural(made, 'attempt')} is unknown"
     elif open_verdicts:
-        why = f"the verdict of {open_verdicts} attempts is not measured"
+        why = f"the verdict of {plural(open_verdicts, 'attempt')} is not measured"
     elif not passes:
         why = "no success to pay for"
     cpst = Fraction(known, passes * NANO) if not why else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reviewer.desk.grid_views import Group
-from reviewer.desk.views import GATES, Cell, EpisodeRow, Scorecard
+from reviewer.desk.views import GATES, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.columns import Column
@@ -154,7 +154,7 @@ class ScorecardSheet:
         by_gate = {total.gate: total for total in card.totals}
         figures_ = {
             "episode": f"fail in {card.critical_n:,}",
-            "attempts": words.passed(card.hard_pass),
+            "attempts": known_passes(card.hard_pass, self._strip),
             "pass_hat": words.decimal(card.pass_hat.value),
             "cost": words.cost(card.mean_cost_usd),
             "latency": _narrow(card.latency_p50_ms),
@@ -176,6 +176,16 @@ class ScorecardSheet:
             line.append(Span(pad(text, column.width), style))
             x = column.x + column.width
         return line
+
+
+def known_passes(rate: Rate, room: int) -> str:
+    """Passes of attempts, with how many they may be: `58 to 59/72`, in a narrow column `58-59/72`,
+    `58+/72` or n/m."""
+    if not rate.unknown:
+        return _share(rate.passes, rate.n, room) if rate.n else words.passed(rate)
+    most = rate.passes + rate.unknown
+    shown = (words.passed(rate), f"{rate.passes}-{most}/{rate.n}", f"{rate.passes}+/{rate.n}")
+    return next((text for text in shown if len(text) <= room), words.UNKNOWN)
 
 
 def _share(passes: int, of: int, room: int) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from reviewer.desk.views import (
     Cell,
     CellLine,
@@ -139,20 +141,26 @@ def verdict_lines(
 
 
 def reason_line(reason: Reason, width: int) -> list[Span]:
-    """One reason: its number, its words, what was observed, where, and the policy."""
-    room = 34 if width < 120 else 48
+    """One reason: its number, its words, what was observed, where, and the policy. Words that are
+    long take the room that the others leave: a way out may stand at their end."""
     action = f"screen.numbered({reason.number})"
+    text, observed = visible_line(reason.text), visible_line(reason.observed)
+    policy = visible_line(reason.policy)
+    policy = policy if policy.startswith("policy") or not policy else f"policy {policy}"
+    number = f" {reason.number} "
+    left_over = width - sum(map(cell_len, (number, observed, policy))) - 3
+    room = max(34 if width < 120 else 48, min(cell_len(text), left_over))
     left = [
-        Span(f" {reason.number} ", "key", action),
-        Span(pad(cut(visible_line(reason.text), room), room) + " ", "text", action),
-        Span(visible_line(reason.observed), "strong", action),
+        Span(number, "key", action),
+        Span(pad(cut(text, room), room) + " ", "text", action),
+        Span(observed, "strong", action),
     ]
     if width >= 120 and reason.evidence:
         place = where(reason.evidence[0])
         tool = reason.evidence[0].tool or reason.evidence[0].code
-        left.append(Span(f"   {place} {visible_line(tool)}", "text", action))
-    policy = visible_line(reason.policy)
-    policy = policy if policy.startswith("policy") or not policy else f"policy {policy}"
+        shown = f"   {place} {visible_line(tool)}"
+        if room + cell_len(shown) <= left_over:
+            left.append(Span(shown, "text", action))
     return spread(left, [Span(f" {policy}", "dim")], width)
 
 

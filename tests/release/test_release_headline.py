@@ -58,7 +58,7 @@ def test_inspect_takes_the_mean_of_its_samples() -> None:
     )
     (found,) = report(probe(*rows))["source_headline"]
     assert (found["value"], found["n"], found["mean_of"]) == (round(2 / 3, 12), 4, "episodes")
-    assert "mean reward 0.667 over 4 attempts, mean of each episode's" in headline_text(found)
+    assert "mean reward 0.667 over 4 attempts, averaged by episode" in headline_text(found)
 
 
 def test_infrastructure_losses_count_as_the_harness_counts_them() -> None:
