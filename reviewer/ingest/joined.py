@@ -8,6 +8,7 @@ trajectories of its own is about those, and not about another folder's.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -42,6 +43,8 @@ class Joined(NamedTuple):
     candidate: str = ""
 
 
+PREDICTION = "prediction"
+"""What the detail of a verdict holds that was made of a prediction."""
 CONTRADICTION = "result files contradict each other about this instance: no verdict was taken"
 NO_TRAJECTORY = "no trajectory: the attempt is known by its result alone"
 UNSCORED = "no report of this instance: unscored, which is not failed"
@@ -85,11 +88,12 @@ class Result:
 def settled(
     said: Sequence[Joined],
     models: Mapping[str, Collection[str]],
-    homes: Collection[str] = frozenset(),
+    homes: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> list[Result]:
     """What is said of one instance, an entry per attempt. `models` are the names known in the
-    import by place: labels are read as theirs, and a place with one model speaks of that. `homes`
-    are places of runs that have predictions: results there are of no other run."""
+    import by place: labels are read as theirs. `homes` are places of runs that have predictions,
+    with the models those name: results there are of no other run, and one that names no model
+    is that model's. Of reports alone no run is known: those of many may lie together."""
     known = known_models(models)
     results: list[Result] = []
     loose: list[tuple[int, Joined]] = []
@@ -100,7 +104,7 @@ def settled(
     for order, one in ranked:
         own = one.place in homes
         if not one.model and not one.label:
-            here = {*map(plain_name, models.get(one.place, ()))}
+            here = {*map(plain_name, homes.get(one.place, ()))}
             one = one._replace(model=here.pop() if len(here) == 1 else "")
             own = True
         one = with_model(one, known)
@@ -114,7 +118,8 @@ def settled(
         able = [result for result in results if _agree(result.said, one)]
         digest = patch_digest(one)
         alike = [result for result in able if digest is not None and result.patch == digest]
-        near = [result for result in able if result.said.place == one.place]
+        # Reports of several models may lie together: what names none is of none of those.
+        near = [result for result in able if result.said.place == one.place and result.loose]
         _into(near or alike, results, one, order)
     return sorted(results, key=lambda result: result.order)
 

@@ -8,10 +8,11 @@ earlier import is a result still: it may be said more of, and a trajectory may t
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reviewer.ingest.joined import (
     CONTRADICTION,
+    PREDICTION,
     Joined,
     Result,
     digest_of,
@@ -55,11 +56,10 @@ class Joins:
         self._models: dict[str, set[str]] = {}  # by the place of the run
         self._by_path: dict[str, dict[str, None]] = {}
         self._candidates: dict[str, set[str]] = {}  # by model
-        self._homes: set[str] = set()  # places of predictions
+        self._homes: dict[str, set[str]] = {}  # models of predictions, by their place
         self._runs: set[str] = set()
-        self._lie: dict[str, set[str]] = {}  # folders of trajectories, by what they are called
         self._asked: set[str] = set()
-        self._ran: dict[str, list[tuple[str, frozenset[str]]]] = {}  # by model
+        self._ran: dict[str, list[_Ran]] = {}  # by model
 
     def add(self, instance_id: str, joined: Joined) -> None:
         """Note what a result file says of an instance. Everything is added before anything is
@@ -72,8 +72,10 @@ class Joins:
         self._results.pop(instance_id, None)
 
     def _home(self, joined: Joined) -> None:
-        if joined.place and isinstance(joined.final_state, dict) and "patch" in joined.final_state:
-            self._homes.add(joined.place)
+        state = joined.final_state if isinstance(joined.final_state, dict) else {}
+        predicted = joined.verdict.passed is None and bool(state.get("patch"))
+        if joined.place and (predicted or PREDICTION in joined.verdict.detail):
+            self._homes.setdefault(joined.place, set()).update(filter(None, (joined.model,)))
 
     def model(self, joined: Joined) -> None:
         """Note the model that a result names, and the place of its run."""
@@ -93,8 +95,6 @@ class Joins:
         """Note where a trajectory lies: results of a folder above it are of its run."""
         folders = path.absolute().parents
         self._runs |= {str(folder) for folder in folders}
-        for name in {_bare(path.name), folders[0].name}:
-            self._lie.setdefault(name, set()).add(str(path.absolute()))
 
     def once(self, path: str) -> Iterator[str]:
         """The instances that a file speaks of and no file before it did."""
@@ -129,8 +129,7 @@ class Joins:
         settles which result is meant; then the model's name, then the nearest folder. None, with a
         note, when that leaves several, or one about another submission."""
         if model and path is not None:
-            above = frozenset(str(folder) for folder in path.absolute().parents)
-            self._ran.setdefault(plain_name(model), []).append((candidate, above))
+            self._ran.setdefault(plain_name(model), []).append(_ran(candidate, path))
         wanted = digest_of(patch) if patch and patch.strip() else None
         fits = self.meant(instance_id, names, wanted, path)
         if not fits:
@@ -166,13 +165,14 @@ class Joins:
             for one in able
             if not one.loose
             or one in same
-            or (one.said.place in above and not self._several(instance_id, one.said.place))
+            or (one.said.place in above and _in_run(path, one.said.place))
         ]
         if own := [one for one in able if named_by(one, names)] or same:
             return own
         # A result elsewhere that another trajectory carries is that one's.
         free = [one for one in able if not one.taken]
-        near = [one for one in free if one.said.place in above]
+        # No name, or one that is not this trajectory's: a file in its run's own folder is its.
+        near = [one for one in free if one.said.place in above and _in_run(path, one.said.place)]
         deepest = max((len(one.said.place) for one in near), default=0)
         nearest = [one for one in near if len(one.said.place) == deepest]
         # Of results whose place nobody knows, what was named together may be meant together,
@@ -182,11 +182,6 @@ class Joins:
             if len(some) == 1:
                 return some
         return []
-
-    def _several(self, instance_id: str, place: str) -> bool:
-        """Whether trajectories of several runs below a place are of this instance."""
-        named = self._lie.get(instance_id, ())
-        return sum(place in map(str, Path(path).parents) for path in named) > 1
 
     def carry(
         self, fits: Sequence[Result], names: Sequence[str], wanted: str | None, candidate: str
@@ -213,14 +208,19 @@ class Joins:
 
     def candidate_of(self, joined: Joined) -> str:
         """The one candidate whose trajectories took results of this model, or lie in the folder
-        of the run: an attempt of it that left no trajectory is its too. Empty when there is none,
-        or more than one."""
-        if not joined.model:
+        of the run: an attempt of it that left no trajectory is its too. What names no model is the
+        candidate's whose run's own folder it is in. Empty when there is none, or more than one."""
+        if not joined.model and not joined.label:
+            runs = [one for some in self._ran.values() for one in some if joined.place in one.own]
+            found = {one.candidate for one in runs}
+            return next(iter(found)) if len(found) == 1 else ""
+        named = (name for name in self._ran if labels(joined.label, name))
+        model = plain_name(joined.model) or max(named, key=len, default="")
+        if not model:
             return ""
-        model = plain_name(joined.model)
         found = self._candidates.get(model, set())
         if not found:
-            found = {one for one, above in self._ran.get(model, ()) if joined.place in above}
+            found = {one.candidate for one in self._ran.get(model, ()) if joined.place in one.above}
             found |= set(self._before.homes(model, joined.place)) if self._before else set()
         return next(iter(found)) if len(found) == 1 else ""
 
@@ -248,6 +248,31 @@ class Joins:
             said = [*before, *self._said.get(instance_id, ())]
             results = self._results[instance_id] = settled(said, self._models, self._homes)
         return results
+
+
+class _Ran(NamedTuple):
+    """A trajectory: its candidate, the folders above it, and those of them that are its run's."""
+
+    candidate: str
+    above: frozenset[str]
+    own: frozenset[str]
+
+
+def _ran(candidate: str, path: Path) -> _Ran:
+    above = [str(folder) for folder in path.absolute().parents]
+    return _Ran(candidate, frozenset(above), frozenset(a for a in above if _in_run(path, a)))
+
+
+_WITHIN = frozenset({"trajs", "trajectories", "traj", "logs", "runs", "outputs"})
+
+
+def _in_run(path: Path | None, place: str) -> bool:
+    """Whether a trajectory lies in this folder itself, or below it in one that is called after
+    its instance or after what it holds."""
+    if path is None:
+        return False
+    inner = path.absolute().parent.relative_to(place).parts
+    return all(one == _bare(path.name) or one.casefold() in _WITHIN for one in inner)
 
 
 _ENDINGS = (".traj.json", ".traj", ".jsonl", ".json")

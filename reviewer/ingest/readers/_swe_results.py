@@ -7,7 +7,7 @@ from typing import Any
 
 from reviewer.ingest.draft import words
 from reviewer.ingest.head import Head
-from reviewer.ingest.joined import Joined
+from reviewer.ingest.joined import PREDICTION, Joined
 from reviewer.ingest.reader import Broken, Rejected
 from reviewer.ingest.readers._places import folder_names
 from reviewer.ingest.readers._swe import is_instance
@@ -75,7 +75,7 @@ def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple
     if patch is not None and not isinstance(patch, str):
         raise Rejected("type:model_patch")
     status = ends.get(instance_id)
-    detail: dict[str, Any] = {"prediction": "patch" if patch and patch.strip() else "empty"}
+    detail: dict[str, Any] = {PREDICTION: "patch" if patch and patch.strip() else "empty"}
     if status:
         detail["exit_status"] = status
     return instance_id, Joined(

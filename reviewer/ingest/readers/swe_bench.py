@@ -80,7 +80,8 @@ class SweBenchReader:
         summary.notes(source, told)
         held = 0
         for instance_id, joined in source.joins.left(str(source.path)):
-            if not source.candidate and _unclear(joined):
+            own = source.candidate or source.joins.candidate_of(joined)
+            if not own and _unclear(joined):
                 held += 1
                 continue
             yield source.attempt(
