@@ -111,7 +111,8 @@ def settled(
         if one.stored is not None:  # an attempt by itself already
             results.append(Result(one, order))
         elif one.model or one.label:
-            _into(_meant(results, one, own), results, one, order)
+            meant = _meant(results, one, own) or _before(results, one, homes)
+            _into(meant, results, one, order)
         else:
             loose.append((order, one))
     for order, one in loose:
@@ -150,6 +151,26 @@ def _meant(results: Sequence[Result], one: Joined, own: bool) -> list[Result]:
     if alike or near or own:
         return alike or near
     return fits
+
+
+def _before(
+    results: Sequence[Result], one: Joined, homes: Mapping[str, Collection[str]]
+) -> list[Result]:
+    """The results that were imported before the only predictions of their model, from where none
+    lie: in one import they would have become a part of those."""
+    runs = [
+        place for place, models in homes.items() if plain_name(one.model) in map(plain_name, models)
+    ]
+    if runs != [one.place] or not one.model:
+        return []
+    return [
+        result
+        for result in results
+        if result.said.stored is not None
+        and result.said.place not in homes
+        and patch_digest(result.said) is None
+        and _same(result.said, one)
+    ]
 
 
 def patch_digest(said: Joined) -> str | None:

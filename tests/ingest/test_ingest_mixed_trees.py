@@ -90,10 +90,8 @@ def model_of(candidate: str, runs: dict[str, Run]) -> str:
     return model
 
 
-@pytest.mark.parametrize("seed", [*range(12), 19, 42, 45, 53, 79])
-def test_no_model_gets_anothers_verdict_and_none_is_lost(seed: int, door: Door) -> None:
-    runs = drawn(door, seed)
-    door.run("import", door.root / "tree")
+def checked(door: Door, runs: dict[str, Run]) -> None:
+    """That every verdict is its model's, and that those are there that a file gives to a model."""
     got: dict[str, dict[str, bool]] = {model: {} for model in MODELS}
     for candidate, instance, passed in door.rows(
         "SELECT candidate_id, episode_id, passed FROM traces WHERE passed IS NOT NULL"
@@ -105,3 +103,20 @@ def test_no_model_gets_anothers_verdict_and_none_is_lost(seed: int, door: Door) 
         own = run.where in ("in", "results") and run.shown
         if run.kind in ("summary", "reports") or (run.kind == "unnamed" and own):
             assert got[model] == given, model
+
+
+@pytest.mark.parametrize("seed", [*range(12), 19, 42, 45, 53, 79])
+def test_no_model_gets_anothers_verdict_and_none_is_lost(seed: int, door: Door) -> None:
+    runs = drawn(door, seed)
+    door.run("import", door.root / "tree")
+    checked(door, runs)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_piece_by_piece_in_any_order_the_verdicts_are_the_same(seed: int, door: Door) -> None:
+    runs = drawn(door, seed)
+    pieces = sorted((door.root / "tree").iterdir())
+    random.Random(seed).shuffle(pieces)
+    for piece in pieces:
+        door.run("import", piece)
+    checked(door, runs)
