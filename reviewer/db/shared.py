@@ -6,7 +6,7 @@ that the record itself names keeps its pass, else the first that it was imported
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from reviewer.db import changed, revisions
@@ -40,15 +40,20 @@ def settle(
     connection: sqlite3.Connection,
     fresh: Collection[int],
     siblings: Collection[int],
-    names: dict[int, str],
+    names: Mapping[int, str],
     now: str,
+    pairs: Mapping[int, Sequence[int]] = {},
 ) -> int:
     """Say of these traces, and of those that hold the same record for another candidate, whose a
     pass is; inside the caller's transaction. `siblings` are other imports of the very file, `names`
-    the candidate that each of its records names itself. Returns how many passes do not count."""
+    the candidate that each of its records names itself, `pairs` traces that are known to hold the
+    same record. Returns how many passes do not count."""
     lost: dict[int, str] = {}
     for one in _asked(connection, "t.id IN (SELECT value FROM json_each(?))", list(fresh)):
         group = [other for other in _twins(connection, one, siblings) if other.trace != one.trace]
+        group += _asked(
+            connection, "t.id IN (SELECT value FROM json_each(?))", pairs.get(one.trace, ())
+        )
         group = [other for other in group if other.candidate_id != one.candidate_id]
         if not group:
             continue

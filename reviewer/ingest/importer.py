@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from reviewer.contract.model import Suite
 from reviewer.db import late, registry, revisions, shared
 from reviewer.db.connection import transaction
@@ -20,8 +22,9 @@ from reviewer.db.revisions import Revised
 from reviewer.db.slots import Placed, Slots
 from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
-from reviewer.ingest.revising import Named, Target, Targets, came, record_of, stored
+from reviewer.ingest.revising import Binding, Named, Target, Targets, came, record_of, stored
 from reviewer.ingest.revisions import compare
+from reviewer.ingest.rewritten import rewritten
 from reviewer.trace.record import SourceVerdict
 
 __all__ = ["Batcher", "Filled", "FindManifest", "Manifest", "Tally", "new_trace"]
@@ -35,6 +38,7 @@ WHOLE = "attempts of which an earlier import had a part: this one goes on and is
 BESIDE = "records that contradict the attempt they are of: kept beside it, and both count"
 TOGETHER = "parts of sessions that came in several records: put together and judged as a whole"
 A_PART = "parts of sessions that are judged already: every act of them counts there"
+REACHED = "attempts of which this record is evidence too, elsewhere: what it shows counts there"
 TWICE = "the same evidence stands under another candidate: a pass counts there alone"
 MOST_ALIKE = 8
 """Attempts of one cost, latency and length that a record is compared with."""
@@ -147,14 +151,16 @@ class Batcher:
         self._again: set[int] = set()  # of those, what was met in this reading
         self._begin: Begin = begin or partial(transaction, connection, store)
         self._keys = Keys(connection, suites, manifests, now, self._begin)
-        shared = share_evidence or any(suite.probe for suite in suites.values())
-        self._slots = Slots(connection, shared, source, number_on)
+        may_be_alike = share_evidence or any(suite.probe for suite in suites.values())
+        self._slots = Slots(connection, may_be_alike, source, number_on)
+        self._alike = may_be_alike
         self._siblings, self._own_names = siblings, dict(own_names or {})
         self._twice: set[int] = set()
         self._targets = Targets(connection, earlier)
         self._path, self._again_by = path, again
         self._named = Named(connection) if revises and not number_on else None
         self._pending: list[_Pending] = []
+        self._spread: list[tuple[Facts, Binding]] = []
         self._added: dict[tuple[str, str], _Added] = {}
         self._late: list[late.Late] = []
         self._first_trace: int | None = None
@@ -280,6 +286,7 @@ class Batcher:
     def _place(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> _Place | None:
         """Where this record goes, None when it adds nothing."""
         if not self._slots.known(*key, facts.evidence):
+            self._note_bindings(key, facts, packs)
             target = self._targets.of(key, facts, packs)
             if target is not None:
                 return self._revising(key, facts, target, packs)
@@ -308,6 +315,13 @@ class Batcher:
             self._named.add((*key, placed.attempt))
         self._targets.note(key, placed.attempt, facts, packs)
         return _Place(facts, key, placed.attempt)
+
+    def _note_bindings(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> None:
+        """Note where else this record is evidence: what it shows counts there too."""
+        if self._again_by is None or facts.another:
+            return
+        for one in self._targets.bindings(key, facts, packs):
+            self._spread.append((facts, one))
 
     def _rewritten(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> int | None:
         """The attempt whose very record this is, with other blanks or in another order."""
@@ -399,6 +413,7 @@ class Batcher:
             if any(pending.target is not None for pending in self._pending):
                 self._revise(pack + 1)
             self._share(written)
+            self._reach(pack + 1)
             late.fill(self.connection, self._late, self._now())
             self._late = []
             if self._shared:
@@ -456,15 +471,53 @@ class Batcher:
         added, known = self.tally.added - before.added, self.tally.known - before.known
         registry.came(self.connection, self.source, added, known, self.note_lines())
 
+    def _reach(self, first_pack: int) -> None:
+        """Bring what was written to the other bindings of it, or what they hold to its own: what
+        either shows against a candidate counts for both."""
+        spread, self._spread = self._spread, []
+        pairs: dict[int, list[int]] = {}
+        for facts, one in spread:
+            row = self.connection.execute(_OF_RECORD, (self.source, facts.number)).fetchone()
+            mine = None if row is None else row[0]
+            if mine is None:
+                continue
+            reached = self._reached(one.trace if one.grows else mine, one.raw, facts)
+            if reached is not None:
+                revisions.revise(self.connection, self.source, [reached], first_pack, self._now())
+                self._note(REACHED)
+                pairs.setdefault(mine, []).append(one.trace)
+        if pairs:
+            lost = shared.settle(
+                self.connection, list(pairs), (), self._own_names, self._now(), pairs
+            )
+            if lost:
+                self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
+
+    def _reached(self, trace: int, raw: bytes, facts: Facts) -> Revised | None:
+        """A record as one more of another attempt than its own."""
+        *slot, suite_id, candidate_id, episode_id = self.connection.execute(
+            _CALLED, (trace,)
+        ).fetchone()
+        value = {**msgspec.json.decode(raw), "candidate_id": candidate_id}
+        value["episode_id"] = episode_id
+        if "attempt" in value:
+            value["attempt"] = slot[2]
+        body = msgspec.json.encode(value)
+        word = _word(facts.verdict)
+        made = self._again_by(body, suite_id, word) if self._again_by is not None else None
+        if made is None:
+            return None
+        made = made._replace(number=facts.number, verdict=facts.verdict)
+        new = new_trace(made, (slot[0], slot[1]), slot[2], 0)
+        return next(iter(came(self.connection, new, Target(trace, slot[2]), body)), None)
+
     def _judged_again(self, facts: Facts, new: NewTrace, raw: bytes) -> NewTrace | None:
         """A record that was put together, judged in the slot of a new part of it."""
         assert self._again_by is not None
-        said = new.verdict
-        word = None if said is None else SourceVerdict(passed=said[0], reward=said[1])
-        made = self._again_by(raw, facts.suite_id, word)
+        made = self._again_by(raw, facts.suite_id, _word(new.verdict))
         if made is None:
             return None
-        made = made._replace(number=new.record, verdict=said)
+        made = made._replace(number=new.record, verdict=new.verdict)
         return new_trace(made, new[:2], new.attempt, 0)
 
     def _share(self, written: list[int]) -> None:
@@ -482,9 +535,11 @@ class Batcher:
             for key, one in zip(written, fresh, strict=True)
             if self._siblings or one.facts.number in self._twice
         ]
-        if twice:
+        pairs = {} if self._alike else rewritten(self.connection, written)
+        if twice or pairs:
+            known = list({*twice, *pairs})
             lost = shared.settle(
-                self.connection, twice, self._siblings, self._own_names, self._now()
+                self.connection, known, self._siblings, self._own_names, self._now(), pairs
             )
             if lost:
                 self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
@@ -567,6 +622,18 @@ class Batcher:
             facts.attempt,
             (f"{placed.outcome}:{where}",),
         )
+
+
+_OF_RECORD = "SELECT id FROM trace WHERE source=? AND record=? ORDER BY id DESC LIMIT 1"
+_CALLED = (
+    "SELECT t.candidate, t.episode, t.attempt, s.suite_id, c.candidate_id, e.episode_id"
+    " FROM trace t JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
+    " JOIN episode e ON e.id = t.episode WHERE t.id=?"
+)
+
+
+def _word(said: tuple[bool | None, float | None, str] | None) -> SourceVerdict | None:
+    return None if said is None else SourceVerdict(passed=said[0], reward=said[1])
 
 
 def _repacked(packs: list[Pack], kept: list[Facts]) -> tuple[list[Facts], list[Pack]]:

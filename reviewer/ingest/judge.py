@@ -191,11 +191,14 @@ class Judge:
             record = decode(raw)
         except DecodeError:
             return None
-        foreign = Foreign(raw, said, suite=suite_id)
-        found = self._place(0, foreign, record)
-        if isinstance(found, Refused) or found[1].payload is None:
-            return None
-        target, judged = found
+        if self.probing:
+            target = self._probe(suite_id)
+            judged = judge_probe(record, raw, said, raw.count(_MASK))
+        else:
+            found = self.catalogue.find(record.episode_id)[0]
+            if found is None or found.suite.suite_id != suite_id:
+                return None
+            target, judged = found, judge(found, record, raw)._replace(source=said)
         made = Packing(self._packer).add(target, judged._replace(payload=None), 0, "")
         text = final_state_text(record)
         return made._replace(termination=record.termination, final_state=text, chunks=chunk(raw))

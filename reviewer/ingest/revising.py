@@ -12,7 +12,7 @@ from reviewer.db import payload, revisions
 from reviewer.db.intake import Chunk, NewTrace, Pack
 from reviewer.db.revisions import Revised
 from reviewer.ingest.outcome import Facts
-from reviewer.ingest.parts import TIMED, fits
+from reviewer.ingest.parts import STRONG, TIMED, fits
 from reviewer.ingest.rejoining import A_PART, Again, part_of, rejoin
 from reviewer.ingest.revisions import Relation, compare, holds, own_attempt
 
@@ -24,6 +24,14 @@ _THERE = (
 _NAMED = (
     "SELECT t.id, t.attempt FROM attempt_name n JOIN trace t ON t.id = n.trace"
     " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id"
+)
+_BY_PATH = (
+    "SELECT record, id, candidate, episode, attempt FROM trace"
+    " WHERE source IN (SELECT value FROM json_each(?))"
+)
+_ELSEWHERE = (
+    "SELECT t.id, t.candidate, t.episode, t.attempt FROM attempt_name n"
+    " JOIN trace t ON t.id = n.trace WHERE n.name=? ORDER BY t.id"
 )
 _run = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -61,6 +69,18 @@ class Paths:
         return frozenset(source for (source,) in rows.fetchall())
 
 
+class Binding(NamedTuple):
+    """An attempt of another candidate, or at another episode, that a record is evidence of too:
+    `grows` says that the record goes on with it, else it goes on with the record."""
+
+    trace: int
+    candidate: int
+    episode: int
+    attempt: int
+    raw: bytes
+    grows: bool
+
+
 class _There(NamedTuple):
     """An attempt that an earlier import of the file left."""
 
@@ -80,6 +100,7 @@ class Targets:
         self._connection = connection
         self._earlier = json.dumps(sorted(earlier)) if earlier else ""
         self._sources = frozenset(earlier)
+        self._left: dict[int, list[tuple[int, int, int, int]]] | None = None
         self._names = (
             connection.execute("SELECT 1 FROM attempt_name LIMIT 1").fetchone() is not None
         )
@@ -114,6 +135,34 @@ class Targets:
         """What waited is written."""
         self._names = self._names or bool(self._waiting)
         self._waiting.clear()
+
+    def bindings(self, key: tuple[int, int], facts: Facts, packs: Sequence[Pack]) -> list[Binding]:
+        """Attempts elsewhere of which this record says more, or that say more of it: by the path
+        that it stands at, and by its session."""
+        rows = list(self._elsewhere().get(facts.number, ())) if self._earlier else []
+        by_path = len(rows)
+        if self._names and facts.identity.startswith(STRONG):
+            rows += self._connection.execute(_ELSEWHERE, (facts.identity,)).fetchall()
+        rows = [row for row in rows if row[1:3] != key]
+        mine = _of_facts(facts, packs) if rows else None
+        found: dict[int, Binding] = {}
+        for place, (trace, candidate, episode, attempt) in enumerate(rows):
+            theirs = revisions.head(self._connection, trace) if mine is not None else None
+            if theirs is None or mine is None:
+                continue
+            if _goes_on(theirs, mine):
+                found[trace] = Binding(trace, candidate, episode, attempt, mine, True)
+            elif place >= by_path and _goes_on(mine, theirs):
+                found[trace] = Binding(trace, candidate, episode, attempt, theirs, False)
+        return list(found.values())
+
+    def _elsewhere(self) -> dict[int, list[tuple[int, int, int, int]]]:
+        """Attempts that imports of this path left, by the number of their record."""
+        if self._left is None:
+            self._left = {}
+            for record, *row in self._connection.execute(_BY_PATH, (self._earlier,)).fetchall():
+                self._left.setdefault(record, []).append((row[0], row[1], row[2], row[3]))
+        return self._left
 
     def _named(self, name: str, key: tuple[int, int]) -> list[tuple[int, int]]:
         if not self._names:
@@ -174,6 +223,17 @@ class Targets:
                 return None
         self._taken.add(one.trace)
         return Target(one.trace, one.attempt)
+
+
+def _goes_on(theirs: bytes, mine: bytes) -> bool:
+    """Whether a record holds another one, whoever and whatever each is called, and more."""
+    names = {name: value for name, value in json.loads(mine).items() if name in _CALLED}
+    other = {name: value for name, value in json.loads(theirs).items() if name not in _CALLED}
+    found = compare(json.dumps({**other, **names}).encode(), mine)
+    return found.kind == "holds"
+
+
+_CALLED = frozenset({"candidate_id", "episode_id", "attempt", "schema", "source"})
 
 
 class Named:
