@@ -50,6 +50,7 @@ class Draft:
         self._unread: dict[str, int | None] = {}
         self.replaces: tuple[int, int] | None = None
         self.identity = ""
+        self.names: tuple[str, ...] = ()
         """As `Foreign` has them."""
         self._asides: list[str] = []
         self._answers = answers
@@ -274,6 +275,7 @@ class Draft:
             suite,
             self.replaces,
             self.identity[:IDENTIFIER],
+            self.names,
         )
 
     def _add(self, event: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

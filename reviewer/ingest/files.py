@@ -2,7 +2,7 @@
 
 import gc
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from reviewer.db.origin import maps, note_map
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.ingest.catalogue import redactor_of
 from reviewer.ingest.faults import foreseen
+from reviewer.ingest.gathering import Together
 from reviewer.ingest.identity import candidate_named, names_digest, placed_digest, unit_digest
 from reviewer.ingest.importer import Batcher, Filled, Tally
 from reviewer.ingest.joined import Joined
@@ -92,6 +93,7 @@ class Around:
         """Sources whose tools are named by a map, and by which."""
         self.places = Places(context.connection, units)
         self.requests = Requests(context.connection)
+        self.together = Together(context.connection, units)
         self.read: set[int] = set()
         """Sources of trajectories that this import has read."""
 
@@ -152,6 +154,10 @@ class FileImport:
         self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
         self.source.reader = reader.name
         self.source.place, self.source.home = place, home
+        self.source.gather = partial(
+            around.together.files, reader, unit.path, self.source.read_with
+        )
+        self.source.called = self._called
         self.source.asked = partial(self.judge.asked_in, around.requests)
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
@@ -294,6 +300,18 @@ class FileImport:
             batcher.filled(),
             tuple(batcher.beside),
         )
+
+    def _called(self, names: Iterable[str]) -> tuple[str, str, str] | None:
+        """What the attempt is called of which this file holds a part: it keeps its names."""
+        asked = self.context.asked
+        suites = {suite.suite_id for suite in self.context.suites}
+        for one in self.around.together.called(names):
+            private = one.suite_id in suites
+            if private is self.judge.probing or asked.candidate not in ("", one.candidate_id):
+                continue
+            if not asked.suite or one.suite_id == asked.suite:
+                return one.suite_id if self.judge.probing else "", one.candidate_id, one.episode_id
+        return None
 
     def _large(self) -> bool:
         return (

@@ -20,6 +20,7 @@ from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.revisions import Revised
 from reviewer.db.slots import Placed, Slots
+from reviewer.ingest.gathering import linked
 from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
 from reviewer.ingest.revising import Binding, Named, Target, Targets, came, record_of, stored
@@ -161,6 +162,7 @@ class Batcher:
         self._named = Named(connection) if revises and not number_on else None
         self._pending: list[_Pending] = []
         self._spread: list[tuple[Facts, Binding]] = []
+        self._met: list[tuple[Facts, tuple[int, int, int]]] = []
         self._added: dict[tuple[str, str], _Added] = {}
         self._late: list[late.Late] = []
         self._first_trace: int | None = None
@@ -362,6 +364,8 @@ class Batcher:
     def _known(self, key: tuple[int, int], attempt: int, facts: Facts) -> None:
         """Count a record that adds nothing but, perhaps, a verdict."""
         self._count(known=1)
+        if facts.names:
+            self._met.append((facts, (*key, attempt)))
         if facts.verdict is not None:
             word, reward, detail = facts.verdict
             self.say_late(late.Late(*key, attempt, word, reward, detail))
@@ -441,9 +445,14 @@ class Batcher:
             facts, trace = pending.facts, pending.trace
             if trace[:3] in waiting:
                 enter()
+            if facts.names:
+                row = self.connection.execute(_OF_SLOT, trace[:3]).fetchone()
+                self.connection.executemany(_NAME, self._links(facts, row[0]))
             raw = record_of(trace, self._packs)
             again = partial(self._judged_again, facts) if self._again_by else None
-            new = came(self.connection, trace, pending.target, raw, self._path, again)
+            new = came(
+                self.connection, trace, pending.target, raw, self._path, again, facts.read_with
+            )
             if not new:
                 self._known(trace[:2], trace.attempt, facts)
                 continue
@@ -529,13 +538,23 @@ class Batcher:
             for key, one in zip(written, fresh, strict=True)
             if one.facts.identity
         ]
-        self.connection.executemany("INSERT OR IGNORE INTO attempt_name VALUES (?, ?)", names)
+        names += [
+            link
+            for key, one in zip(written, fresh, strict=True)
+            for link in self._links(one.facts, key)
+        ]
+        self.connection.executemany(_NAME, names)
         twice = [
             key
             for key, one in zip(written, fresh, strict=True)
             if self._siblings or one.facts.number in self._twice
         ]
         pairs = {} if self._alike else rewritten(self.connection, written)
+        for facts, slot in self._met:
+            row = self.connection.execute(_OF_SLOT, slot).fetchone()
+            if row is not None:
+                self.connection.executemany(_NAME, self._links(facts, row[0]))
+        self._met.clear()
         if twice or pairs:
             known = list({*twice, *pairs})
             lost = shared.settle(
@@ -544,6 +563,11 @@ class Batcher:
             if lost:
                 self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
         self._twice.clear()
+
+    def _links(self, facts: Facts, trace: int) -> list[tuple[str, int]]:
+        """The names of an attempt, each also with the file that holds a part of it."""
+        held = [(name, trace) for name in facts.names]
+        return held + [(linked(name, self.source), trace) for name in facts.names]
 
     def _settle_episodes(self) -> None:
         """Put the keys of new episodes in the place of their placeholders."""
@@ -624,6 +648,8 @@ class Batcher:
         )
 
 
+_NAME = "INSERT OR IGNORE INTO attempt_name VALUES (?, ?)"
+_OF_SLOT = "SELECT id FROM trace WHERE candidate=? AND episode=? AND attempt=?"
 _OF_RECORD = "SELECT id FROM trace WHERE source=? AND record=? ORDER BY id DESC LIMIT 1"
 _CALLED = (
     "SELECT t.candidate, t.episode, t.attempt, s.suite_id, c.candidate_id, e.episode_id"

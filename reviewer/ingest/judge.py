@@ -174,7 +174,12 @@ class Judge:
             facts = packing.add(*found, number, title, self.detail(foreign.verdict))
             identity = foreign.identity or _session(found[1].record)
             if foreign.replaces is not None or identity:
-                facts = facts._replace(replaces=foreign.replaces, identity=identity)
+                facts = facts._replace(
+                    replaces=foreign.replaces,
+                    identity=identity,
+                    names=foreign.names,
+                    read_with=foreign.read_with,
+                )
             done.facts.append(facts)
             if found[1].payload is None:
                 done.flagged.append(_flagged(facts))

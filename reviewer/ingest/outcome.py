@@ -10,8 +10,9 @@ from reviewer.gates.model import Finding
 class Facts(NamedTuple):
     """One judged record without its payload. `pack`, `offset`, `length` say where that stands in
     the group's packs; all None when nothing of it may be stored, or when it is in `chunks`.
-    `replaces` and `identity` are as the reader's `Foreign` has them; `another` says that it is
-    known to be one more record of the attempt whose number it has (in a merge)."""
+    `replaces`, `identity`, `names` and `read_with` are as the reader's `Foreign` has them;
+    `another` says that it is known to be one more record of the attempt whose number it has (in a
+    merge)."""
 
     number: int
     suite_id: str
@@ -42,6 +43,8 @@ class Facts(NamedTuple):
     replaces: tuple[int, int] | None = None
     identity: str = ""
     another: bool = False
+    names: tuple[str, ...] = ()
+    read_with: frozenset[int] = frozenset()
 
 
 class Group(NamedTuple):

@@ -75,6 +75,26 @@ def within(part: Record, whole: Record) -> bool:
     return all(any(_same(event, other) for other in left) for event in part["events"])
 
 
+def retold(earlier: Record, later: Record) -> bool:
+    """Whether a later export of a trace tells of every act of an earlier one: a span that came late
+    may say that a call began before, or stand between others."""
+    if not session_of(later).startswith(TIMED) or session_of(earlier) != session_of(later):
+        return False
+    left = [dict(event, started_at=None) for event in later["events"]]
+    for event in earlier["events"]:
+        bare = {**event, "started_at": None, "latency_ms": None, "cost_usd": None}
+        found = next((n for n, one in enumerate(left) if alike(bare, one)), None)
+        if found is None:
+            return False
+        del left[found]
+    spent = [[one.get(name) for name in _SUMS] for one in (earlier, later)]
+    kept = all(
+        old is None or (new is not None and new >= old) for old, new in zip(*spent, strict=True)
+    )
+    ended = earlier.get("termination") in (None, later.get("termination"))
+    return kept and ended and not earlier.get("unread")
+
+
 def fits(name: str, there: Sequence[Record], new: Record) -> bool:
     """Whether a record is one more part of the attempt that these are records of. `name` is what
     the source calls them all."""
@@ -407,17 +427,22 @@ def _merged(parts: Sequence[Part]) -> Record:
     for event in events:
         event.pop("seq", None)
     _answer(events)
+    whole = next((part for part in parts if len(part.record["events"]) == len(events)), None)
+    if whole is not None:
+        return whole.record  # an export that came again with more
     found = _record(events, ordered, parts)
     ends = [(_first_time(p.record), p.record.get("latency_ms")) for p in ordered]
+    found["latency_ms"] = None
     if all(one is not None and start != floor for start, one in ends):
         begin = min(start for start, _ in ends)
         took = [(start - begin).total_seconds() * 1000 + float(one or 0) for start, one in ends]
         found["latency_ms"] = max(took)
-    else:
-        found["latency_ms"] = None
-    costs = [p.record.get("cost_usd") for p in parts if p.record.get("cost_usd") is not None]
-    spoke = [p for p in parts if any("tokens" in e for e in p.record["events"])]
-    found["cost_usd"] = sum(costs) if costs and len(costs) >= len(spoke) else None
+    paid = [p.record for p in parts if any("tokens" in event for event in p.record["events"])]
+    costs = [one["cost_usd"] for one in paid if one.get("cost_usd") is not None]
+    apart = sum(len(p.record["events"]) for p in parts) == len(events)
+    found["cost_usd"] = sum(costs) if costs and apart and len(costs) == len(paid) else None
+    if not apart:
+        found.pop("usage", None)  # what both tell of was paid for once
     return found
 
 

@@ -25,7 +25,9 @@ class Foreign(NamedTuple):
     is the stored attempt (its trace and its evidence) of which this one is the whole. `identity` is
     what the source calls the attempt for good (a session, run or trace id, with the kind of it in
     front): the same again, under the same candidate and episode, is a record of the same attempt
-    (`reviewer.ingest.revisions`). Empty where it has no such name.
+    (`reviewer.ingest.revisions`). Empty where it has no such name. `names` are all names by which a
+    file that holds a part of it may know it, and `read_with` the imports whose files were read for
+    it once more.
     """
 
     raw: bytes
@@ -36,6 +38,8 @@ class Foreign(NamedTuple):
     suite: str = ""
     replaces: tuple[int, int] | None = None
     identity: str = ""
+    names: tuple[str, ...] = ()
+    read_with: frozenset[int] = frozenset()
 
 
 class Broken(NamedTuple):
@@ -147,7 +151,7 @@ class ResultsReader(DocumentReader, Protocol):
 _kept: dict[tuple[type, type], bool] = {}
 
 
-def _keeps(reader: object, protocol: type) -> bool:
+def keeps(reader: object, protocol: type) -> bool:
     """`isinstance`, asked once for each class: asking a protocol takes longer than reading."""
     key = type(reader), protocol
     found = _kept.get(key)
@@ -157,20 +161,20 @@ def _keeps(reader: object, protocol: type) -> bool:
 
 
 def by_record(reader: object) -> TypeGuard[RecordReader]:
-    return _keeps(reader, RecordReader)
+    return keeps(reader, RecordReader)
 
 
 def by_document(reader: object) -> TypeGuard[DocumentReader]:
-    return _keeps(reader, DocumentReader)
+    return keeps(reader, DocumentReader)
 
 
 def gives_results(reader: object) -> TypeGuard[ResultsReader]:
-    return _keeps(reader, ResultsReader)
+    return keeps(reader, ResultsReader)
 
 
 def speaks_by_place(reader: object) -> TypeGuard[PlacedReader]:
-    return _keeps(reader, PlacedReader)
+    return keeps(reader, PlacedReader)
 
 
 def knows_times(reader: object) -> TypeGuard[TimedReader]:
-    return _keeps(reader, TimedReader)
+    return keeps(reader, TimedReader)

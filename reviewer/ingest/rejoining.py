@@ -30,6 +30,7 @@ from reviewer.ingest.parts import (
 from reviewer.ingest.revisions import compare
 
 TOGETHER = "parts of one session, put together"
+READ_TOGETHER = "read out of all files that hold parts of it"
 A_PART = "a part of the session that is judged"
 
 Again = Callable[[NewTrace, bytes], NewTrace | None]
@@ -76,6 +77,32 @@ def rejoin(
     if body is raw:
         return [Revised(key, new, True, True, TOGETHER, part=True, answered=answered)]
     return [Revised(key, judged, True, True, TOGETHER, answered=answered), a_part]
+
+
+def superseded(
+    connection: sqlite3.Connection,
+    new: NewTrace,
+    raw: bytes,
+    read_with: frozenset[int],
+    again: Again,
+) -> list[Revised] | None:
+    """What a record is that was read out of all files of its attempt: the whole of it. None when
+    some of the attempt came from elsewhere."""
+    key, source = connection.execute(
+        "SELECT id, source FROM trace WHERE candidate=? AND episode=? AND attempt=?", new[:3]
+    ).fetchone()
+    kept = revisions.kept(connection, key)
+    head = revisions.head(connection, key)
+    if head is None or not {source, *(one.source for one in kept)} <= read_with:
+        return None
+    if any(
+        _alike(json.loads(one), json.loads(raw)) for one in (head, *(k.raw for k in kept)) if one
+    ):
+        return []
+    own = again(new, head)
+    findings = own.findings if own is not None else ()
+    answered = _answered(findings, json.loads(head), json.loads(raw))
+    return [Revised(key, new, True, True, READ_TOGETHER, answered=answered)]
 
 
 def _stored(connection: sqlite3.Connection, key: int) -> _Stored | None:

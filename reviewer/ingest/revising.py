@@ -12,8 +12,8 @@ from reviewer.db import payload, revisions
 from reviewer.db.intake import Chunk, NewTrace, Pack
 from reviewer.db.revisions import Revised
 from reviewer.ingest.outcome import Facts
-from reviewer.ingest.parts import STRONG, TIMED, fits
-from reviewer.ingest.rejoining import A_PART, Again, part_of, rejoin
+from reviewer.ingest.parts import STRONG, TIMED, fits, retold
+from reviewer.ingest.rejoining import A_PART, Again, part_of, rejoin, superseded
 from reviewer.ingest.revisions import Relation, compare, holds, own_attempt
 
 UNREAD = "a record of it is not stored"
@@ -175,7 +175,8 @@ class Targets:
         """The attempt of the same session that this record is a part of, or goes on with."""
         found: dict[int, list[bytes | None]] = {}
         traces: dict[int, int] = {}
-        for trace, attempt in self._named(facts.identity, key):
+        rows = [row for name in (facts.identity, *facts.names) for row in self._named(name, key)]
+        for trace, attempt in dict.fromkeys(rows):
             kept = revisions.kept(self._connection, trace)
             if any(one.source in self._sources and one.record == facts.number for one in kept):
                 return Target(trace, attempt, session=True)  # the part that stood there, again
@@ -269,10 +270,16 @@ def came(
     raw: bytes | None,
     path: str = "",
     again: Again | None = None,
+    read_with: frozenset[int] = frozenset(),
 ) -> list[Revised]:
     """What a record is to the attempt that is there, inside the transaction that takes it in; empty
     when it adds nothing. `raw` is the record, None when it may not be stored, `path` where it comes
-    from, and `again` judges what is put together of parts."""
+    from, `again` judges what is put together of parts, and `read_with` are imports whose files were
+    read for it once more."""
+    if read_with and raw is not None and again is not None:
+        whole = superseded(connection, new, raw, read_with, again)
+        if whole is not None:
+            return whole
     found = _came(connection, new, target, raw)
     if found is None or found.holds or raw is None or again is None:
         return [] if found is None else [found]
@@ -300,6 +307,8 @@ def _came(
     found = _without_ends(old, raw) if target.joined else compare(old, raw)
     if found.kind == "same":
         return None
+    if found.kind != "holds" and retold(json.loads(old), json.loads(raw)):
+        found = Relation("holds", "its spans are told again, with more")
     if found.kind != "holds" and part_of(raw, old):
         return Revised(key, new, False, False, A_PART, contained=True, part=True)
     if found.kind != "holds" and target.merged and holds(raw, old):

@@ -1,6 +1,6 @@
 """One thing to import, as a document reader sees it: a file, its companions, what was joined."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -47,6 +47,13 @@ class Source:
         self.place = path.stem
         """What to call an episode whose record names none: its path below the folder that was
         imported, without its ending. Files of one name in two folders are two files."""
+        self.gather: Callable[[Iterable[str]], Sequence[Path]] = lambda names: ()
+        """Other files that hold parts of the attempts of these names."""
+        self.read_with: set[int] = set()
+        """Earlier imports whose files are read with this one."""
+        self.called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
+        """The probe suite, the candidate and the episode that a stored attempt of these names is
+        of."""
         self.asked: Callable[[str, Any], int] = _Asked()
         """Which of the episodes of a name has this first request, from 0; see `requests`."""
         self.home = path.stem

@@ -1,6 +1,6 @@
 """One episode's spans, told as a native record."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from reviewer.ingest.draft import Draft
@@ -15,6 +15,7 @@ from reviewer.ingest.readers._spans.ending import (
     text_of,
 )
 from reviewer.ingest.readers._spans.identity import conversation_of, run_of
+from reviewer.ingest.readers._spans.index import names_of
 from reviewer.ingest.readers._spans.kinds import model_of, served_by
 from reviewer.ingest.readers._spans.naming import candidate_of
 from reviewer.ingest.readers._spans.summing import cost, latency_ms, others, usage
@@ -34,18 +35,21 @@ NO_CANDIDATE = (
     "the spans name no service, agent or model: the candidate is taken from the file name"
 )
 MOST_LISTED = 20
+MOST_NAMES = 64
 EXACT = 1 << 53
 
 
 class Heading(NamedTuple):
     """What a record is called: `candidate` is what the user said, else empty, and `otherwise` what
-    to take when the spans name none; attempts of the file count from `first_attempt`."""
+    to take when the spans name none; attempts of the file count from `first_attempt`. `called` says
+    of which suite, candidate and episode a stored attempt of such names is."""
 
     format: str
     candidate: str
     otherwise: str
     suite: str
     first_attempt: int
+    called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
 
 
 def native(tree: Tree, heading: Heading) -> Foreign:
@@ -67,8 +71,13 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     asked = request(draft)
     # Spans come late and traces are exported again: the trace it began with is what it is.
     draft.identity = f"trace:{tree.all[0].trace}" if tree.all[0].trace else ""
+    draft.names = tuple(dict.fromkeys(names_of(tree.all)))[:MOST_NAMES]
+    episode = run.episode if run is not None else _conversation(tree) or tree.all[0].trace
+    suite, there = heading.suite, heading.called(draft.names)
+    if there is not None:
+        suite, candidate, episode = there
     return draft.foreign(
-        episode_id=run.episode if run is not None else _conversation(tree) or tree.all[0].trace,
+        episode_id=episode,
         candidate_id=candidate or heading.otherwise,
         attempt=attempt,
         final_message=_final_message(tree, cast, calls, ending),
@@ -80,7 +89,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
         verdict=_said_of(tree),
         title=(asked or next((span.name for span in tree.tops()), "")).strip(),
         user_request=asked,
-        suite=heading.suite,
+        suite=suite,
     )
 
 

@@ -116,6 +116,17 @@ class Index:
             self._parent[node] = node = self._parent[self._parent[node]]
         return node
 
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return len(self._at)
+
+    def names(self) -> Iterator[str]:
+        """What the attempts are called for good: their traces and conversations."""
+        for key in self._nodes:
+            if key[0] in _KINDS and len(key) > 1:
+                yield f"{_KINDS[key[0]]}:{key[1:]}"
+
     def item(self, number: int) -> Item:
         first, second = self._holders
         return Item(self._at[number], self._size[number], (first[number], second[number]))
@@ -143,12 +154,22 @@ class Index:
             yield Group(list(items), _distinct(runs[root]))
 
 
+def names_of(spans: Sequence[Span]) -> Iterator[str]:
+    """What the attempt of some spans is called for good."""
+    for span in spans:
+        if span.trace:
+            yield f"trace:{span.trace}"
+        if conversation := conversation_of(span):
+            yield f"conversation:{conversation}"
+
+
 def _distinct(runs: set[Run]) -> frozenset[Run]:
     """Runs without those that name no attempt of an episode of which another names one."""
     numbered = {run.episode for run in runs if run.attempt is not None}
     return frozenset(r for r in runs if r.attempt is not None or r.episode not in numbered)
 
 
+_KINDS = {"t": "trace", "c": "conversation"}
 Load = Callable[[int], Sequence[Span]]
 
 

@@ -3,7 +3,9 @@ second reads the spans of one episode at a time."""
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path as FilePath
@@ -31,7 +33,11 @@ MOST_BYTES = 256 << 20
 CUT_OFF = "the file is cut off: episodes at its end may lack spans"
 FROM_ZERO = "the file counts attempts from 0: they are numbered from 1"
 REPEATS = "one episode id names several runs that begin alike: each is taken as an attempt"
+TOGETHER = "parts of its traces stand in other files: they were read together"
 NO_HOLDERS = (-1, -1)
+FILE_BITS = 48
+FILE_BYTES = (1 << FILE_BITS) - 1
+"""A place in one of several files: its number stands above these bits."""
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
@@ -111,15 +117,40 @@ class SpanReader(ABC):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         """Every episode, by the start of its first span; before them what could not be read."""
         with source.open() as handle:
-            yield from _File(self, source, handle).traces()
+            yield from _Files(self, source, handle).traces()
+
+    def names_near(self, path: FilePath) -> frozenset[str]:
+        """The traces and conversations of spans near the file's start."""
+        index = Index()
+        try:
+            with opened(path) as handle:
+                for found in islice(values(handle, self.roots(Head(path).first)), NEAR_START):
+                    if found.problem or self.holds(found.path) is not None:
+                        continue
+                    if self.holders(found.path) is not None:
+                        spans = guarded(partial(self._spans, found.raw), "")
+                        if spans and not isinstance(spans, Broken):
+                            index.add(Item(found.at, len(found.raw), NO_HOLDERS), spans)
+        except (Unreadable, OSError):
+            pass
+        return frozenset(index.names())
+
+    def _spans(self, raw: bytes) -> Sequence[Span]:
+        return self.spans(parse(raw))
 
 
-class _File:
-    """One file, open."""
+class _Files:
+    """One file, open, with others that hold parts of its traces. A place is the number of a file
+    and an offset in it."""
 
     def __init__(self, reader: SpanReader, source: Source, handle: BinaryIO) -> None:
-        self._reader, self._source, self._handle = reader, source, handle
+        self._reader, self._source = reader, source
+        self._files: list[tuple[FilePath, BinaryIO]] = [(source.path, handle)]
+        self._clear()
+
+    def _clear(self) -> None:
         self._index = Index()
+        self._mine = range(0)
         self._holder_at, self._holder_size = array("q"), array("q")
         self._cached: dict[int, Any] = {}
 
@@ -127,11 +158,44 @@ class _File:
         problem: Unreadable | None = None
         broken = 0
         try:
-            for lost in self._note_places():
+            for lost in self._note_places(0, *self._files[0]):
                 broken += 1
                 yield lost
         except Unreadable as error:
             problem = error  # told when what could be read has been
+        with ExitStack() as stack:
+            self._gather(stack)
+            told = yield from self._told_all()
+        if problem is not None:
+            raise problem
+        if not told and not broken:
+            raise Unreadable(
+                f"none of its spans ({self._index.spans:,}) describes a model call, a tool or an "
+                "agent"
+            )
+
+    def _gather(self, stack: ExitStack) -> None:
+        """Read the places of spans in every file that holds parts of the same traces."""
+        others = self._source.gather(self._index.names())
+        if not others:
+            return
+        own = self._files[0]
+        files = [own]
+        for path in others:
+            with suppress(Unreadable, OSError):
+                files.append((path, stack.enter_context(opened(path))))
+        self._files = sorted(files, key=lambda one: str(one[0].resolve()))
+        self._clear()
+        for number, (path, handle) in enumerate(self._files):
+            first = self._index.items
+            with suppress(Unreadable):
+                for _ in self._note_places(number, path, handle):
+                    pass
+            if handle is own[1]:
+                self._mine = range(first, self._index.items)
+        self._source.notes.add(TOGETHER)
+
+    def _told_all(self) -> Generator[Foreign | Broken, None, int]:
         index, notes = self._index, self._source.notes
         if index.from_zero:
             notes.add(FROM_ZERO)
@@ -142,22 +206,21 @@ class _File:
             )
         told = 0
         for group in self._index.groups():
+            if self._mine and not any(number in self._mine for number in group.items):
+                continue
             for one in self._episodes(group):
                 told += 1
                 yield one
-        if problem is not None:
-            raise problem
-        if not told and not broken:
-            raise Unreadable(
-                f"none of its spans ({self._index.spans:,}) describes a model call, a tool or an "
-                "agent"
-            )
+        return told
 
-    def _note_places(self) -> Iterator[Broken]:
+    def _note_places(self, file: int, path: FilePath, handle: BinaryIO) -> Iterator[Broken]:
         document, numbers = -1, dict[Path, int]()
-        roots = self._reader.roots(Head(self._source.path).first)
-        for found in values(self._handle, roots):
-            self._source.reached = found.at + len(found.raw)
+        roots = self._reader.roots(Head(path).first)
+        base = file << FILE_BITS
+        for found in values(handle, roots):
+            if path == self._source.path:
+                self._source.reached = found.at + len(found.raw)
+            found = found._replace(at=found.at + base)
             if found.document != document:
                 document, numbers = found.document, {}
             if found.problem:
@@ -213,8 +276,9 @@ class _File:
         return self._cached[number]
 
     def _value(self, at: int, size: int) -> Any:
-        self._handle.seek(at)
-        return self._source.value(self._handle.read(size))
+        handle = self._files[at >> FILE_BITS][1]
+        handle.seek(at & FILE_BYTES)
+        return self._source.value(handle.read(size))
 
     def _episodes(self, group: Group) -> Iterator[Foreign | Broken]:
         items = [self._index.item(number) for number in group.items]
@@ -242,10 +306,16 @@ class _File:
             suite = self._reader.suite_of(tree)
             first = 0 if self._index.from_zero else 1
             return native(
-                tree, Heading(self._reader.name, source.candidate, otherwise, suite, first)
+                tree,
+                Heading(
+                    self._reader.name, source.candidate, otherwise, suite, first, source.called
+                ),
             )
 
-        return source.attempt(make, f"trace {tree.all[0].trace}")
+        found = source.attempt(make, f"trace {tree.all[0].trace}")
+        if source.read_with and isinstance(found, Foreign):
+            found = found._replace(read_with=frozenset(source.read_with))
+        return found
 
 
 T = TypeVar("T")
