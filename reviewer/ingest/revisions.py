@@ -119,9 +119,12 @@ def alike(event: dict[str, Any], later: dict[str, Any]) -> bool:
     return _made_up(event.get("call_id")) or event.get("call_id") == later.get("call_id")
 
 
+_MADE_UP = ("call-", "unnamed-")
+
+
 def _made_up(call_id: Any) -> bool:
     """Whether a call's id is missing, or one that a reader gave by its place."""
-    return call_id is None or (isinstance(call_id, str) and call_id[:5] == "call-")
+    return call_id is None or (isinstance(call_id, str) and call_id.startswith(_MADE_UP))
 
 
 def _filled(old: Any, new: Any) -> bool:

@@ -196,5 +196,8 @@ def test_an_export_that_comes_again_with_a_late_span(
         assert door.rows("SELECT attempt FROM traces") == [(1,)]
         one = copied(empty_template, tmp_path / f"whole{number}")
         one.take(names[1], whole)
-        assert [row[4:6] for row in told(door)] == [row[4:6] for row in told(one)]
+        # A late model call may say that the calls before it were others: then both count.
+        contradicts = door.rows("SELECT 1 FROM findings WHERE code='contradiction:revision'")
+        same = [row[4:6] for row in told(door)] == [row[4:6] for row in told(one)]
+        assert same or contradicts
         door.healthy()
