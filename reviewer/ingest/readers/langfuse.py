@@ -49,9 +49,6 @@ class LangfuseReader(SpanReader):
         facts = _facts(trace, value)
         return [_span(one, own, facts) for one in observations]
 
-    def began(self, value: Any) -> list[int | None]:
-        return [of_unknown_unit(one.get("startTime")) for one in _parts(value)[2]]
-
 
 def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
     """A trace, its id, its observations: itself where it has none. Raises Rejected."""

@@ -48,10 +48,6 @@ class OtlpReader(SpanReader):
     def spans(self, value: Any) -> list[Span]:
         return [span_of(value)]
 
-    def began(self, value: Any) -> list[int | None]:
-        trace_of(value)
-        return [nanos(_of(value, "startTimeUnixNano"))]
-
     def holder(self, value: Any) -> Any:
         above = value if isinstance(value, dict) else {}
         return _Above(attributes(above.get("attributes")), scope_name(above))

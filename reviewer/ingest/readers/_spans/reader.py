@@ -18,7 +18,7 @@ from reviewer.ingest.reader import Broken, Foreign, Rejected
 from reviewer.ingest.readers._spans.attempts import attempts_in
 from reviewer.ingest.readers._spans.episode import OF_OTHERS, Heading, native
 from reviewer.ingest.readers._spans.files import Found, values
-from reviewer.ingest.readers._spans.index import Group, Index, Item, told_apart
+from reviewer.ingest.readers._spans.index import Group, Index, Item, names_of, told_apart
 from reviewer.ingest.readers._spans.naming import main_service, safe
 from reviewer.ingest.readers._spans.tree import Tree
 from reviewer.ingest.readers._spans.value import Span
@@ -27,6 +27,8 @@ from reviewer.ingest.split import Unreadable
 from reviewer.ingest.walking import Path, Pattern
 
 NEAR_START = 500
+MOST_KEPT = 4096
+_kept: dict[tuple[str, str, int, int], tuple[float, frozenset[str]]] = {}
 MOST_ITEMS = 100_000
 MOST_BYTES = 256 << 20
 """What one episode may hold: its spans are read together."""
@@ -69,10 +71,6 @@ class SpanReader(ABC):
     def spans(self, value: Any) -> list[Span]:
         """The spans of one value, without what stands above it. Raises Rejected."""
 
-    def began(self, value: Any) -> list[int | None]:
-        """When each of the spans of one value began. Raises Rejected."""
-        return [span.start for span in self.spans(value)]
-
     def holder(self, value: Any) -> Any:
         """What stands above spans, as `under` wants it: many stand below one."""
         return value
@@ -93,21 +91,43 @@ class SpanReader(ABC):
     def ran_at(self, path: FilePath) -> float:
         """When the first of the spans near the file's start began, in milliseconds since 1970;
         infinity when unknown."""
-        try:
-            with opened(path) as handle:
-                found = islice(values(handle, self.roots(Head(path).first)), NEAR_START)
-                starts = [start for one in found for start in self._starts(one)]
-        except (Unreadable, OSError):
-            return inf
-        return min(starts, default=inf)
+        return self._near(path)[0]
 
-    def _starts(self, found: Found) -> list[float]:
-        if found.problem or self.holds(found.path) is not None or self.holders(found.path) is None:
-            return []
-        starts = guarded(lambda: self.began(parse(found.raw)), "")
-        if isinstance(starts, Broken):
-            return []
-        return [start / 1e6 for start in starts if start is not None]
+    def names_near(self, path: FilePath) -> frozenset[str]:
+        """The traces and conversations of spans near the file's start."""
+        return self._near(path)[1]
+
+    def _near(self, path: FilePath) -> tuple[float, frozenset[str]]:
+        """Both, read once: a folder's files are asked for one, then for the other."""
+        try:
+            state = path.stat()
+            key = self.name, str(path), state.st_size, state.st_mtime_ns
+            if key not in _kept:
+                if len(_kept) >= MOST_KEPT:
+                    _kept.clear()
+                with opened(path) as handle:
+                    _kept[key] = self._start_of(path, handle)
+            return _kept[key]
+        except (Unreadable, OSError):
+            return inf, frozenset()
+
+    def _start_of(self, path: FilePath, handle: BinaryIO) -> tuple[float, frozenset[str]]:
+        first, names = inf, set[str]()
+        for found in islice(values(handle, self.roots(Head(path).first)), NEAR_START):
+            if found.problem or self.holds(found.path) is not None:
+                continue
+            if self.holders(found.path) is None:
+                continue
+            spans = guarded(partial(self._spans, found.raw), "")
+            if isinstance(spans, Broken):
+                continue
+            names.update(names_of(spans))
+            starts = (span.start for span in spans if span.start is not None)
+            first = min(first, min(starts, default=inf) / 1e6)
+        return first, frozenset(names)
+
+    def _spans(self, raw: bytes) -> Sequence[Span]:
+        return self.spans(parse(raw))
 
     def suite_of(self, tree: Tree) -> str:
         """The probe suite of an episode: by the service that ran it."""
@@ -118,25 +138,6 @@ class SpanReader(ABC):
         """Every episode, by the start of its first span; before them what could not be read."""
         with source.open() as handle:
             yield from _Files(self, source, handle).traces()
-
-    def names_near(self, path: FilePath) -> frozenset[str]:
-        """The traces and conversations of spans near the file's start."""
-        index = Index()
-        try:
-            with opened(path) as handle:
-                for found in islice(values(handle, self.roots(Head(path).first)), NEAR_START):
-                    if found.problem or self.holds(found.path) is not None:
-                        continue
-                    if self.holders(found.path) is not None:
-                        spans = guarded(partial(self._spans, found.raw), "")
-                        if spans and not isinstance(spans, Broken):
-                            index.add(Item(found.at, len(found.raw), NO_HOLDERS), spans)
-        except (Unreadable, OSError):
-            pass
-        return frozenset(index.names())
-
-    def _spans(self, raw: bytes) -> Sequence[Span]:
-        return self.spans(parse(raw))
 
 
 class _Files:
