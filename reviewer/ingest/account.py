@@ -16,8 +16,8 @@ from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.markup import marked
-from reviewer.ingest.patterns import late
 from reviewer.trace.paths import item, member
+from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated
 
 NAMES = frozenset(

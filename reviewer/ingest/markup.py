@@ -8,7 +8,7 @@ import html
 import re
 import unicodedata
 
-from reviewer.ingest.patterns import late
+from reviewer.trace.patterns import late
 
 TAGS = "|".join(
     (

@@ -10,6 +10,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
+from reviewer.trace.patterns import late
 from reviewer.trace.rules import is_placeholder
 
 _OWNERS = (
@@ -42,36 +43,36 @@ _SIGN = r"[ \t]{0,8}(?:=>|:=|==?|:)[ \t]{0,8}(?:\r?\n[ \t]{0,40})?"
 _QUOTES = r"(?:\\*[\"'`])?"
 _BARE = r"[^\x00-\x20\x7f-\U0010ffff\"'`,;<>(){}\[\]|&\\]"
 
-_ASSIGNED = re.compile(
+_ASSIGNED = late(
     rf"(?P<name>{_NAME})(?P<close>\\*[\"'`]|[\])]{{1,2}})?(?P<sign>{_SIGN})(?P<open>\\*[\"'`])?"
     rf"(?P<value>(?:(?i:bearer|basic|token|apikey) +)?{_BARE}{{6,}})(?P<behind>[(\[]?)"
 )
-_SAID = re.compile(
+_SAID = late(
     rf"(?:{_NAME}|(?<![A-Za-z])(?i:key))(?: (?:is|was|will be|set to|equals))"
     rf"[:=]? {{0,2}}[*_]{{0,2}}(?P<open>[\"'`])?(?P<value>{_BARE}{{6,}})"
 )
-_OPTION = re.compile(
+_OPTION = late(
     rf"(?<![0-9A-Za-z-])--?(?P<name>[A-Za-z0-9-]*?{_NAME})(?:=|[ \t]+){_QUOTES}"
     rf"(?P<value>{_BARE}{{6,}})"
 )
-_ELEMENT = re.compile(
+_ELEMENT = late(
     rf"<(?P<name>[A-Za-z0-9_.:-]*?{_NAME})>[ \t\r\n]*(?P<value>{_BARE}{{6,200}})[ \t\r\n]*</"
     rf"|(?i:key|name)=\\*[\"'](?P<named>[A-Za-z0-9_.:-]*?{_NAME})\\*[\"'][ \t\r\n]+"
     r"(?i:value)=\\*[\"'](?P<held>[^\"'\\]{6,200})"
 )
-_PARAMETER = re.compile(
+_PARAMETER = late(
     r"(?<=[?&;])(?i:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|code"
     r"|hmac|auth|authkey|st|sas)=(?P<value>[A-Za-z0-9%+/=_.~-]{16,})"
 )
-_HEADER = re.compile(
+_HEADER = late(
     r"(?<![0-9A-Za-z])(?i:(?P<cookie>(?:set-)?cookie2?)|(?:proxy-|x-[a-z-]{0,20})?authorization"
     r"|www-authenticate-token|x-[a-z-]{0,30}(?:api-?key|token|auth|secret|signature)|api-key|apikey"
     r"|(?:private|job|deploy)-token|ocp-apim-subscription-key|x-functions-key|x-goog-api-key"
     r"|php-auth-pw)\\*[\"']?[ \t]{0,2}[:=][ \t]{0,4}(?P<open>\\*[\"'])?"
     r"(?P<value>[ !#-&(-;=?-\[\]-z|~]{6,8000})"
 )
-_COOKIE = re.compile(r"[^\s=;,]{1,120}=\"?([^\s;,\"]{4,})")
-_SCHEME = re.compile(
+_COOKIE = late(r"[^\s=;,]{1,120}=\"?([^\s;,\"]{4,})")
+_SCHEME = late(
     r"(?i:bearer|basic|digest|token|apikey|api-key|key|ssws|geniekey|bot|negotiate|hawk|oauth|hmac"
     r"|aws4-hmac-sha256|sharedaccesssignature|sharedkey(?:lite)?|splunk|klaviyo-api-key)[ :=]+"
 )
@@ -90,7 +91,7 @@ _COMMANDS = (
     (r"sqlcmd|bcp|isql", r"-P", False),
     (r"openssl|keytool|gpg", r"-(?:pass(?:in|out)? pass:|k |storepass |keypass )", False),
 )  # fmt: skip
-_COMMAND = re.compile(
+_COMMAND = late(
     "|".join(
         rf"(?<![0-9A-Za-z_.-])(?:{names})(?= )(?:[^\r\n|;]|\\\r?\n){{0,400}}? (?:{options})"
         r"(?:=|[ \t]*)"
@@ -99,24 +100,24 @@ _COMMAND = re.compile(
     )
 )
 _GAP = r"(?:[ \t\r\n]|\\+[nrt])+"
-_NETRC = re.compile(
+_NETRC = late(
     rf"(?<![0-9A-Za-z])login{_GAP}[!-~]+?{_GAP}(?:account{_GAP}[!-~]+?{_GAP})?password{_GAP}"
     r"(?P<value>[!#-&(-\[\]-~]{4,})"
 )
-_PGPASS = re.compile(
+_PGPASS = late(
     r"(?<![A-Za-z0-9_.*:/-])[A-Za-z0-9_.*-]+:(?:543[0-9]|6432|\*):[A-Za-z0-9_*.-]+:"
     r"[A-Za-z0-9_*.@-]+:(?P<value>[!#-&(-9;-\[\]-~]{4,})"
 )
-_URL_USER = re.compile(
+_URL_USER = late(
     r"[A-Za-z][A-Za-z0-9+.-]{1,30}://(?P<value>[A-Za-z0-9_%.~-]{16,}):?@(?=[A-Za-z0-9])"
 )
-_LOGIN = re.compile(
+_LOGIN = late(
     r"(?i:auth|basic)\\*[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\*[\"']?"
     r"(?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![0-9A-Za-z])"
 )
 
-_PRIOR = re.compile(r"[A-Za-z0-9_\-.]*\Z")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_PRIOR = late(r"[A-Za-z0-9_\-.]*\Z")
+_WORDS = late(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _NOT_OF = frozenset(
     (
         *("page", "next", "continuation", "cursor", "pagination", "previous", "prev", "resume"),
@@ -126,11 +127,11 @@ _NOT_OF = frozenset(
     )
 )
 """Words before `token` or `key` that make it neither secret nor a key."""
-_CODE = re.compile(
+_CODE = late(
     r"(?:[A-Za-z_]\w{0,40}|\$\w+)(?:(?:\.|::|->)[A-Za-z_]\w{0,40})+"
     r"|[a-z]+[0-9]{0,2}(?:[_-](?:[a-z]+[0-9]?|v?[0-9]{1,2}))*|[A-Z]+(?:_(?:[A-Z]+|V?[0-9]{1,3}))*|(?:[A-Z][a-z]+)+[0-9]{0,2}"
 )
-_PLAIN = re.compile(
+_PLAIN = late(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|(?i:https?|file|s3|gs|arn|env|vault|secretsmanager)://?.*"
     r"|arn:aws.*|[0-9.,]{1,9}[A-Za-z%]{0,4}|\.{1,2}/.*|~/.*|/(?:[a-z0-9_.-]+/)+.*"
     r"|.*\.(?:json|ya?ml|txt|pem|py|env)|(?i:your|my|the|some|example|dummy|placeholder|insert|replace|enter|xxx+|todo)[_-].*|x{4,}.*"
@@ -180,8 +181,8 @@ def is_credential(name: str, value: str) -> bool:
     return _PLAIN_HEAD.match(value) is not None and _secret(value)
 
 
-_PLAIN_HEAD = re.compile(rf"{_BARE}{{6,40}}(?!\s)")
-_LAST = re.compile(rf"{_NAME}\Z")
+_PLAIN_HEAD = late(rf"{_BARE}{{6,40}}(?!\s)")
+_LAST = late(rf"{_NAME}\Z")
 
 
 def _named(text: str, at: int, end: int) -> bool:
@@ -204,7 +205,7 @@ def _quoted(found: re.Match[str]) -> tuple[int, int] | None:
     return (start, rest.end()) if rest is not None else None
 
 
-_TO_QUOTE = {quote: re.compile(rf"[^\s{quote}\\]{{0,300}}+(?=\\*{quote})") for quote in "\"'`"}
+_TO_QUOTE = {quote: late(rf"[^\s{quote}\\]{{0,300}}+(?=\\*{quote})") for quote in "\"'`"}
 
 
 def _trimmed(found: re.Match[str], group: str) -> tuple[int, int]:
@@ -250,7 +251,7 @@ def _harmless(value: str) -> bool:
     )
 
 
-_WORD_OF_CODE = re.compile(
+_WORD_OF_CODE = late(
     r"boolean|false|null|none|nil|optional|pass|passwd|password|redacted|required|secret|self|string"
     r"|str|true|undefined|unknown|value|user|username|token|deleted|expired|accepted|enabled|disabled",
     re.IGNORECASE,

@@ -30,14 +30,12 @@ def characters() -> dict[int, str]:
     """Characters outside ASCII that show an ASCII one: digits of every alphabet, and the letters
     and digits of mathematics."""
     found: dict[int, str] = {}
-    for code in range(0x80, min(sys.maxunicode, 0x1FFFF) + 1):
-        digit = unicodedata.digit(chr(code), None)
-        if digit is not None:
-            found[code] = str(digit)
-        elif 0x1D400 <= code <= 0x1D7FF or 0xFF01 <= code <= 0xFF5E:
-            plain = unicodedata.normalize("NFKC", chr(code))
-            if plain.isascii() and plain.isalnum():
-                found[code] = plain
+    for code in (*range(0x1D400, 0x1D800), *range(0xFF01, 0xFF5F)):
+        plain = unicodedata.normalize("NFKC", chr(code))
+        if plain.isascii() and plain.isalnum():
+            found[code] = plain
+    others = map(chr, range(0x80, min(sys.maxunicode, 0x1FFFF) + 1))
+    found.update((ord(one), str(unicodedata.digit(one))) for one in filter(str.isdigit, others))
     for code in (0xFF0B, 0xFF0D, 0xFF0E, 0xFF20, 0xFF3F):
         found[code] = chr(code - 0xFEE0)
     return found

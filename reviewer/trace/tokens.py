@@ -6,9 +6,10 @@ table.
 """
 
 import json
-import re
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
+
+from reviewer.trace.patterns import late
 
 _HEX = "[0-9a-f]"
 _ALNUM = "[A-Za-z0-9]"
@@ -206,7 +207,7 @@ INNER: tuple[tuple[str, str], ...] = (
 )
 """As FORMS, where what can be told at a glance does not stand in front: (the form, what can)."""
 
-_FORMS = re.compile(
+_FORMS = late(
     "(?<![0-9A-Za-z])(?:"
     + "|".join((*(f"{prefix}{tail}" for prefix, tail in FORMS), *(form for form, _ in INNER)))
     + ")"
@@ -214,10 +215,10 @@ _FORMS = re.compile(
 
 MARK = r"AZDO|APIM|ACDb|Az(?:Se|Fu|Ca)|\+A(?:Ba|MC|St|CR)|JQQJ9|NRAL|\.atlasv1\.|_mmk|[0-9]Q~"
 """What a vendor puts inside a key so that it can be told from noise."""
-_MARK = re.compile(MARK)
-_REST = re.compile(r"[A-Za-z0-9_-]+")
-_BEFORE = re.compile(r"[A-Za-z0-9+/_~.-]*\Z")
-_BEHIND = re.compile(r"[A-Za-z0-9+/_~.-]*={0,2}")
+_MARK = late(MARK)
+_REST = late(r"[A-Za-z0-9_-]+")
+_BEFORE = late(r"[A-Za-z0-9+/_~.-]*\Z")
+_BEHIND = late(r"[A-Za-z0-9+/_~.-]*={0,2}")
 _LONGEST = 200
 _AROUND = {
     "AZDO": (70, 4), "APIM": (70, 5), "ACDb": (70, 5), "+ABa": (30, 5), "+AMC": (30, 5),
@@ -226,14 +227,14 @@ _AROUND = {
 }  # fmt: skip
 """Characters of a key before its mark and behind it, at least."""
 
-_KEY_BLOCK = re.compile(
+_KEY_BLOCK = late(
     r"-{4,5} ?BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}"
     r"(?:[^-]*+(?:-(?!----?)[^-]*+)*+-{4,5} ?END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}"
     r"|(?:(?:\s|\\+[rn])*[A-Za-z0-9+/=]{16,})*)"
     r"|(?<![A-Za-z-])BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?![A-Za-z])"
     r"|PuTTY-User-Key-File-[0-9]:(?:[^{}\"'<>]{0,20000}?Private-MAC:\s*[0-9a-f]+|[^{}\"'<>]*)"
 )
-_JWT = re.compile(
+_JWT = late(
     r"(?<![0-9A-Za-z])(e[yw][A-Za-z0-9_-]{8,})(?:\.[A-Za-z0-9_-]+){1,4}(?:\.(?![A-Za-z0-9]))?"
 )
 

@@ -11,7 +11,7 @@ from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.markup import TAGS, marked
-from reviewer.ingest.patterns import late
+from reviewer.trace.patterns import late
 
 
 class Written(NamedTuple):
