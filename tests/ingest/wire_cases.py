@@ -95,7 +95,78 @@ OLLAMA = [
 ]
 BODY = {"model": "m", "messages": [ASK]}
 
+
+def spans(*models: dict[str, Any]) -> dict[str, Any]:
+    """An OTLP trace of model calls, by their attributes."""
+    made = []
+    for number, attributes in enumerate(models, 1):
+        made.append(
+            {
+                "traceId": "1" * 32,
+                "spanId": f"{number:016x}",
+                "name": "chat m",
+                "startTimeUnixNano": str(number * 10**9),
+                "endTimeUnixNano": str(number * 10**9 + 1),
+                "attributes": [
+                    {"key": name, "value": {"stringValue": value}}
+                    for name, value in attributes.items()
+                ],
+            }
+        )
+    return {"resourceSpans": [{"scopeSpans": [{"scope": {"name": "x"}, "spans": made}]}]}
+
+
+def asked(*said: tuple[str, str], answer: str) -> dict[str, Any]:
+    """A model call as OpenTelemetry describes it."""
+    told = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in said]
+    given = [{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.input.messages": json.dumps(told),
+        "gen_ai.output.messages": json.dumps(given),
+    }
+
+
+def flat(answer: str) -> dict[str, Any]:
+    """A model call as OpenLLMetry flattens it."""
+    return {
+        "llm.request.type": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "My lamp came broken.",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": answer,
+    }
+
+
+USER = ("user", "My lamp came broken.")
+
 SAME: dict[str, Any] = {
+    "text in spans": spans(
+        asked(USER, answer=TAGGED),
+        asked(
+            USER,
+            ("assistant", TAGGED),
+            ("user", "<tool_response>refunded</tool_response>"),
+            answer="It is done.",
+        ),
+    ),
+    "text in flat spans": spans(flat(TAGGED)),
+    "blocks in flat spans": spans(flat(json.dumps([USE]))),
+    "a langfuse trace": {
+        "id": "t1",
+        "observations": [
+            {
+                "id": "o1",
+                "traceId": "t1",
+                "type": "GENERATION",
+                "startTime": "2026-11-22T21:53:42.788Z",
+                "input": [ASK],
+                "output": CALLED,
+            }
+        ],
+    },
     "chunks": pair(CHAT),
     "chunks as text": pair(lines(CHAT)),
     "anthropic events": pair(ANTHROPIC),
@@ -198,8 +269,26 @@ _TEXTS = {
     "printed by python": str([USE]),
     "dspy": "[[ ## next_tool_name ## ]]\nissue_refund\n[[ ## next_tool_args ## ]]\n{}",
 }
+
+
+def inspect(answer: str) -> dict[str, Any]:
+    """A log of Inspect with one sample."""
+    said = {"role": "assistant", "content": answer}
+    sample = {"id": "s1", "epoch": 1, "input": "x", "target": "y", "messages": [ASK, said]}
+    task = {"task": "shop", "task_id": "t", "model": "m", "created": "2026-11-22T21:53:42+00:00"}
+    return {
+        "version": 2,
+        "status": "success",
+        "eval": {**task, "eval_id": "e", "run_id": "r", "dataset": {}, "config": {}},
+        "samples": [{**sample, "output": {"choices": [{"message": said}]}, "scores": {}}],
+    }
+
+
 HIDDEN: dict[str, Any] = {
     **{name: [ASK, {"role": "assistant", "content": text}] for name, text in _TEXTS.items()},
+    "text in spans that nobody reads": spans(flat(f"<|recipient|>issue_refund\n{TEXT}")),
+    "text in spans, half read": spans(flat(TAGGED), flat("<tool_call>issue")),
+    "text in a sample of inspect": inspect(TAGGED),
     "an observation of nothing": [
         ASK,
         {"role": "assistant", "content": "I refund it: issue_refund o-7"},

@@ -218,7 +218,14 @@ def _read(
 
 def _tagged(text: str) -> tuple[list[tuple[str, Any]], str] | None:
     """`<tool_call>` with JSON (Hermes, Qwen), with `<function=…>` (Qwen3-Coder) or keys (GLM)."""
-    return _read(_TAGGED, text, lambda one: _inside(one.group(1)))
+    return _read(_TAGGED, text, _whole_tag)
+
+
+def _whole_tag(one: re.Match[str]) -> list[tuple[str, Any]] | None:
+    """What a tag holds; of one that is not closed only JSON, which says itself where it ends."""
+    held = one.group(1)
+    closed = len(one.group(0).rstrip()) > one.end(1) - one.start(0)
+    return _inside(held) if closed or held[:1] in ("{", "[") else None
 
 
 def _inside(text: str) -> list[tuple[str, Any]] | None:

@@ -28,7 +28,10 @@ class LangfuseReader(SpanReader):
         value = head.first
         if not isinstance(value, dict) or not isinstance(value.get("observations"), list):
             return False
-        return isinstance(value.get("trace"), dict) or any(name in value for name in _OWN)
+        if isinstance(value.get("trace"), dict) or any(name in value for name in _OWN):
+            return True
+        first = next(iter(value["observations"]), None)
+        return isinstance(first, dict) and "type" in first and "traceId" in first
 
     def roots(self, first: Any) -> tuple[Pattern, ...]:
         return ((),)

@@ -7,6 +7,7 @@ from reviewer.ingest.draft import Draft
 from reviewer.ingest.reader import Foreign
 from reviewer.ingest.readers._spans.accounting import account_for
 from reviewer.ingest.readers._spans.acts import Prepared, prepared, request, tell
+from reviewer.ingest.readers._spans.astext import read_texts
 from reviewer.ingest.readers._spans.ending import (
     Ending,
     ending_of,
@@ -55,7 +56,7 @@ class Heading(NamedTuple):
 def native(tree: Tree, heading: Heading) -> Foreign:
     """The record of one attempt. Raises Rejected."""
     draft = Draft(heading.format)
-    calls = [prepared(call) for call in tree.calls]
+    calls = read_texts(tree, [prepared(call) for call in tree.calls])
     cast, ending = Cast(tree), ending_of(tree)
     tell(tree, cast, calls, Telling(draft))
     account_for(tree, draft)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from reviewer.ingest.draft import words
 from reviewer.ingest.foreign_json import parse_text
+from reviewer.ingest.messages.astext import holds_blocks
 from reviewer.ingest.readers._spans.tools import plain
 
 Role = Literal["user", "agent", "system", "tool", ""]
@@ -132,6 +133,8 @@ def _message(value: dict[str, Any], role: Role) -> Iterator[Message]:
     if role == "tool":
         yield from _tool_message(value, content)
         return
+    if isinstance(content, str) and content[:2] == "[{" and holds_blocks(content):
+        content = parse_text(content)  # blocks, as a text
     parts = list(_parts(content if isinstance(content, list) else [content]))
     extra = value.get("additional_kwargs")
     for calls_of in (value, extra if isinstance(extra, dict) else {}):
