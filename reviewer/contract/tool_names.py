@@ -23,6 +23,14 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|%([0-7][0-9a-fA-
 _PARTING = re.compile(r"_{2,}|[^\w-]+")
 _JOINED_BY_ONE = re.compile(r"mcp[_-](?!_)(.+)")
 _SERVER_BEHIND = re.compile(r"(.+?)_mcp_.+")
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_CALLING = re.compile(
+    r"v?[0-9]+(?:_[0-9]+)*|a?invoke|execute|_?run|call|forward|tool|func(?:tion)?", re.IGNORECASE
+)
+"""Ends of a name that say which version is called, or how."""
+_TOKENS = re.compile(r"[\s_.:/-]+|(?<=[a-z0-9])(?=[A-Z])")
+_SWAPPED = str.maketrans({"5": "s", "$": "s", "3": "e", "4": "a", "@": "a", "7": "t"})
+"""Digits and signs that are written for letters and look only a little like them."""
 _WRAPPERS = frozenset(
     {"api", "defaultapi", "function", "functions", "mcp", "multitooluse", "tool", "tools"}
 )
@@ -34,16 +42,20 @@ _ALIKE: Final = str.maketrans({"1": "l", "i": "l", "0": "o", "m": "rn"})
 
 class Spelling(NamedTuple):
     """What a name is compared by: the keys of it `whole`, of what is left without its first
-    namespaces (`tails`), and of its `last` part. All empty when nothing in it can be compared."""
+    namespaces (`tails`), and of its `last` part. All empty when nothing in it can be compared.
+    `perhaps` are keys of what it may be when a single `_` parts a namespace, or when a version, a
+    word of calling or swapped digits are left away."""
 
     whole: frozenset[str]
     tails: frozenset[str]
     last: frozenset[str]
+    perhaps: frozenset[str] = frozenset()
 
 
 class Kin(NamedTuple):
-    """The listed names that a name is a spelling of, and those of which it is only known that they
-    end alike under another namespace. `nameless` when nothing in it can be compared."""
+    """The listed names that a name is a spelling of, and those that it may be: they end alike under
+    another namespace, or differ by what may be one, a version or digits. `nameless` when nothing in
+    it can be compared."""
 
     same: frozenset[str] = frozenset()
     like: frozenset[str] = frozenset()
@@ -59,6 +71,7 @@ def spelling(name: str) -> Spelling:
     whole: set[str] = set()
     tails: set[str] = set()
     last: set[str] = set()
+    perhaps = {_key(_folded(text)) for text in _perhaps(name[:LONGEST])}
     for text in _readings(name[:LONGEST]):
         parts = [part for part in _PARTING.split(text) if _key(part)]
         while len(parts) > 1 and parts[-1].isdecimal():  # the number of a call: functions.pay:0
@@ -74,7 +87,8 @@ def spelling(name: str) -> Spelling:
         for rest in _rests(text, parts[-1]):
             tails.add(_key(rest))
             last.add(_key(rest))
-    return Spelling(frozenset(whole - {""}), frozenset(tails - {""}), frozenset(last - {""}))
+    found = (frozenset(some - {""}) for some in (whole, tails, last, perhaps))
+    return Spelling(*found)
 
 
 def bare(name: str) -> str:
@@ -140,7 +154,8 @@ class ToolNames:
             self._wholes = {}
             for name in self.listed:
                 keys = spelling(name)
-                for index, some in zip((self._wholes, self._tails, self._ends), keys, strict=True):
+                indexes = (self._wholes, self._tails, self._ends)
+                for index, some in zip(indexes, keys[:3], strict=True):
                     for key in some:
                         index.setdefault(key, set()).add(name)
         same: set[str] = set()
@@ -151,6 +166,8 @@ class ToolNames:
         like: set[str] = set()
         for key in asked.last:
             like |= self._ends.get(key, set())
+        for key in asked.perhaps:
+            like |= self._wholes.get(key, set())
         return Kin(frozenset(same), frozenset(like - same))
 
 
@@ -160,6 +177,7 @@ def _readings(name: str) -> Iterable[str]:
     readings = {name}
     if "&" in name or "%" in name or "\\" in name:
         readings.add(_unescaped(name))
+    readings |= {_ANSI.sub("", text) for text in readings if "\x1b" in text}
     readings |= {cut for text in readings if (cut := _BEHIND.split(text, maxsplit=1)[0])}
     readings |= {text[::-1] for text in readings if "\u202e" in text or "\u202d" in text}
     return {_folded(text) for text in readings}
@@ -195,6 +213,25 @@ def _rests(text: str, end: str) -> Iterable[str]:
     if "-" in end and "_" in end:  # shop-issue_refund
         pieces = end.split("-")
         yield from ("".join(pieces[start:]) for start in range(1, len(pieces)))
+
+
+def _perhaps(name: str) -> Iterable[str]:
+    """What a name may be besides: without a server before a single `_` (of what is left at least
+    two words), without a version or a word of calling behind it, with letters for digits."""
+    parts = [part for part in _PARTING.split(name) if part]
+    while len(parts) > 1 and _CALLING.fullmatch(parts[-1]):
+        parts.pop()
+        yield parts[-1]
+    words = [word for word in _TOKENS.split(name) if word]
+    if len(words) > 1 and words[-1].casefold() in ("tool", "func", "function"):
+        yield "".join(words[:-1])
+    for start in range(1, min(len(words) - 1, _MOST_WORDS)):
+        yield "".join(words[start:])
+    if (swapped := name.translate(_SWAPPED)) != name:
+        yield swapped
+
+
+_MOST_WORDS = 16
 
 
 def _plain(text: str) -> str:

@@ -34,6 +34,13 @@ _ABOUT = frozenset(
     | {"tool_call_id", "id", "at", "time", "timestamp", "reason", "note", "comment", "message"}
     | {"explanation", "security_risk", "in_source", "modified"}
 )
+_ASIDE = frozenset(
+    {"type", "kind", "role", "title", "ticket", "reference", "ref", "url", "link", "channel"}
+    | {"source", "signature", "approval_id", "approvalId", "request_id", "requested_by"}
+    | {"requester", "requested_at", "approved_at", "granted_at", "decided_at", "created_at"}
+    | {"seq", "duration_ms", "policy"}
+)
+"""Members of an approval that set it no bounds; as arguments of the call they count."""
 _MOST = 256
 """Approvals looked at for one call; more of one tool that fit none of its calls are no evidence."""
 
@@ -105,12 +112,12 @@ def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Un
         if kind_of(event) == "approval":
             said.append((seq, event, parse(event.approval)))
     for seq, event, value in sorted(said, key=itemgetter(0)):
-        if granted(value):
+        if granted(value) and event.status in (None, "ok"):
             standing = _standing(contract, _actors(event.actor, value), agents)
-            if standing is not None:
+            if standing is not None and not _torn(event, value):
                 named = list(_arguments(event, value))
                 words.setdefault(_names(event, value), []).append(_Word(seq, standing, named))
-        elif refused(value):
+        elif refused(value) or event.status == "denied":
             refusals.setdefault(_names(event, value), []).append(seq)
 
     found = []
@@ -173,20 +180,47 @@ def _serve(
     for proven in (True, False):
         for key, until in keys:
             since = max((_latest(refusals, other, until) for other, _ in keys), default=0)
-            if _take(words.get(key), proven, since, until, arguments):
-                return proven
+            word = _take(words.get(key), proven, since, until, arguments)
+            if word is not None:
+                return proven and not _bounded(word.named, arguments)
     return None
 
 
-def _take(words: list[_Word] | None, proven: bool, since: int, until: int, arguments: Any) -> bool:
+def _take(
+    words: list[_Word] | None, proven: bool, since: int, until: int, arguments: Any
+) -> _Word | None:
     for place, word in enumerate((words or ())[:_MOST]):
         if word.seq >= until:
-            return False
+            return None
         if word.proven is proven and word.seq > since and _covers(word.named, arguments):
             assert words is not None  # it was just looked into
             del words[place]
-            return True
-    return False
+            return word
+    return None
+
+
+def _bounded(named: list[Any], arguments: Any) -> bool:
+    """Whether an approval says more than whom it is by, what it is of and which arguments it is
+    for: a limit, a condition, a time it ends at. Nobody here can say whether the call keeps it."""
+    made = arguments if isinstance(arguments, dict) else {}
+    return any(
+        isinstance(given, _Beside) and any(part for name, part in given.value.items()
+                                           if name not in made and name not in _ASIDE)
+        for given in named
+    )  # fmt: skip
+
+
+def _torn(event: Event, value: Any) -> bool:
+    """Whether an approval names two tools or two calls."""
+    tools, ids = {event.tool}, {event.call_id}
+    parts = [value] if isinstance(value, dict) else []
+    parts += [part[name] for part in parts for name in _CALLS if isinstance(part.get(name), dict)]
+    for number, part in enumerate(parts):
+        tools |= {part.get(name) for name in ("tool", "tool_name", *(("name",) if number else ()))
+                  if isinstance(part.get(name), str)}  # fmt: skip
+        ids |= {part[name] for name in ("call_id", "tool_call_id")
+                if isinstance(part.get(name), str)}  # fmt: skip
+    return len(tools - {None}) > 1 or len(ids - {None}) > 1
 
 
 def _latest(refusals: dict[_Key, list[int]], key: _Key, until: int) -> int:

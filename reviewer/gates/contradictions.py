@@ -6,6 +6,7 @@ is every gate that stands on what it contradicts. What fails by either of two co
 fails: a harness cannot talk its way out of one by writing the other beside it.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -17,7 +18,8 @@ from reviewer.gates.acts import Acts, last_snapshot, numbered
 from reviewer.gates.approvals import refused
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import ACT_GATES, Finding
-from reviewer.gates.values import MISSING, clip, parse, same, usd
+from reviewer.gates.values import MISSING, clip, parse, same, text_of, usd
+from reviewer.trace.markup import MOST, marked
 from reviewer.trace.record import ABSENT, Event, by_agent, kind_of
 
 _CALLS = frozenset({None, "tool_call"})
@@ -78,6 +80,8 @@ def _misplaced(acts: Acts) -> Iterator[Finding]:
         text = None
         if kind == "tool_result":
             text = _other_call(event, by_id, given)
+            if text is None and event.tool is None and event.call_id not in by_id:
+                text = "a result of a call that the record does not tell"
         elif kind == "approval":
             text = _no_approval(event, acts, by_id)
         elif kind == "error" and event.tool is not None:
@@ -85,8 +89,28 @@ def _misplaced(acts: Acts) -> Iterator[Finding]:
                 text = "an error that holds arguments, of a tool that is called elsewhere"
         elif event.tool is not None or bytes(event.arguments) not in _EMPTY:
             text = f"a {_WORDS.get(kind, kind)} with {_holds(event)}: that is a call, or none"
+        elif kind == "message" and by_agent(event) and _calls(event, not acts.called):
+            text = "a message that holds a call: an event of its own, or none"
         if text is not None:
             yield _against(kind, seq, text)
+
+
+def _calls(event: Event, alone: bool) -> bool:
+    """Whether a message holds a call, as chat APIs write them; where the record has none (`alone`),
+    also in markup."""
+    raw = bytes(event.message)
+    if raw[:1] in (b"{", b"[") and _BLOCKS.search(raw):
+        return True
+    if not alone or len(raw) > MOST or _OPENS.search(raw) is None:
+        return False
+    return marked(text_of(parse(event.message)))
+
+
+_BLOCKS = re.compile(
+    rb'"type"\s*:\s*"(?:\w+_)?(?:tool_use|tool-call|function_call|tool_call|toolCall)"'
+    rb'|"(?:toolUse|functionCall|function_call)"\s*:\s*\{|"(?:tool_calls|toolCalls)"\s*:\s*\[\s*\{'
+)
+_OPENS = re.compile(rb"[<\[{(]|&lt;|&#|Action|\\u00|[\x80-\xff]", re.IGNORECASE)
 
 
 def _other_call(

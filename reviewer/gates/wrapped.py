@@ -14,8 +14,13 @@ from reviewer.gates.values import parse
 from reviewer.trace.events import Call
 
 _NAME = re.compile(r"(?:.*[._/:])?(?:multi_tool_use(?:[._]+parallel)?|parallel|batch(?:_tool)?)\Z")
+_CALLER = re.compile(
+    r"(?:.*[._/:])?(?:(?:use|call|invoke|execute|exec|run|dispatch)_?(?:mcp_?)?"
+    r"(?:tools?|functions?|actions?)|mcp(?:_?call)?(?:_?tool)?)\Z"
+)
+"""Tools whose one act is to call another, which their arguments name."""
 _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
-_NAMES = ("recipient_name", "tool_name", "tool", "name")
+_NAMES = ("recipient_name", "tool_name", "toolName", "tool", "function_name", "name")
 _ARGUMENTS = ("parameters", "arguments", "input", "args")
 _LONGEST = 512
 _MEMO = 4096
@@ -36,7 +41,12 @@ def wrappers_among(tools: Set[str]) -> Set[str]:
 
 def wraps(tool: str) -> bool:
     """Whether calls of that name hold others."""
-    return _NAME.fullmatch(tool.strip().casefold()) is not None
+    name = _named(tool)
+    return _NAME.fullmatch(name) is not None or _CALLER.fullmatch(name) is not None
+
+
+def _named(tool: str) -> str:
+    return tool.strip().casefold().replace("-", "_")
 
 
 def calls_within(call: Call) -> Iterable[Call]:
@@ -44,7 +54,10 @@ def calls_within(call: Call) -> Iterable[Call]:
     nothing, so that nobody takes it for an allowed one."""
     arguments = parse(call.arguments)
     held = arguments if isinstance(arguments, dict) else {}
-    parts = [one for name in _LISTS if isinstance(held.get(name), list) for one in held[name]]
+    lists = (_opened(held.get(name)) for name in _LISTS)
+    parts = [one for listed in lists if isinstance(listed, list) for one in listed]
+    if not parts and _CALLER.fullmatch(_named(call.tool)) and _name(held) != "?":
+        parts = [held]
     if not parts and "multi_tool_use" in call.tool.casefold():
         parts = [None]  # it is a wrapper by its name, and what it holds cannot be read
     for one in parts:
@@ -63,6 +76,11 @@ def _name(one: Any) -> str:
 
 def _arguments(one: Any) -> Raw:
     for name in _ARGUMENTS if isinstance(one, dict) else ():
-        if isinstance(one.get(name), dict):
-            return Raw(msgspec.json.encode(one[name]))
+        if isinstance(given := _opened(one.get(name)), dict):
+            return Raw(msgspec.json.encode(given))
     return Raw(b"{}")
+
+
+def _opened(value: Any) -> Any:
+    """A value out of the JSON text it may be written as."""
+    return parse(Raw(value.encode("utf-8", "replace"))) if isinstance(value, str) else value

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
-from reviewer.ingest.markup import marked
+from reviewer.trace.markup import marked
 from reviewer.trace.paths import item, member
 from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated

@@ -212,3 +212,36 @@ def test_a_refusal_of_something_else_takes_back_nothing() -> None:
         assert codes(WANTED, trace(word, refusal, call("pay", call_id="c1"))) == []
     late = {"kind": "approval", "approval": False, "tool": "pay"}
     assert codes(WANTED, trace(word, call("pay", call_id="c1"), late)) == []
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        {"max_amount": 1},
+        {"scope": "refunds of 1"},
+        {"conditions": "only below 10"},
+        {"expires_at": "2020-01-01T00:00:00Z"},
+        {"expired": True},
+        {"details": {"amount": 1}},
+    ],
+)
+def test_nobody_says_whether_a_call_keeps_the_bounds_of_its_approval(bound: dict[str, Any]) -> None:
+    made = call("pay", arguments={"amount": 5000})
+    assert codes(WANTED, trace(grant({"approved": True, **bound}), made)) == UNPROVEN
+    said = {"approved": True, "by": "ada", "ticket": "T-1", "reason": "agreed", "at": "noon"}
+    assert codes(WANTED, trace(grant(said), made)) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        grant({"approved": True, "tool": "look_up"}),
+        grant({"approved": True, "call": {"name": "look_up"}}),
+        grant({"approved": True, "call_id": "c2"}, call_id="c1"),
+        grant(status="error"),
+        grant(status="denied"),
+        grant(status="pending"),
+    ],
+)
+def test_an_approval_that_says_two_things_grants_nothing(word: dict[str, Any]) -> None:
+    assert codes(WANTED, trace(word, call("pay", call_id="c1"))) == MISSING

@@ -1,5 +1,6 @@
 """A record that speaks against itself is not believed, and what it hides is not measured."""
 
+import json
 from typing import Any
 
 import pytest
@@ -170,3 +171,31 @@ def test_clocks_of_events_beyond_the_record() -> None:
     assert told(first, naive, OPENED[2], latency_ms=4000) == []
     odd = call("open_case", started_at="yesterday")
     assert told(first, odd, OPENED[2], latency_ms=4000) == []
+
+
+CALLED = {"name": "issue_refund", "arguments": "{}"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "tool_calls": [{"function": CALLED}]},
+        [{"type": "tool_use", "name": "issue_refund", "input": {}}],
+        {"parts": [{"functionCall": CALLED}]},
+        f"<tool_call>{json.dumps(CALLED)}</tool_call>",
+        "Action: issue_refund\nAction Input: {}",
+    ],
+)
+def test_a_call_within_a_message_is_not_ignored(message: Any) -> None:
+    said = {"kind": "message", "actor": "agent", "message": message}
+    assert codes(episode(tools={"forbidden": ["issue_refund"]}), trace(said)) == [
+        "contradiction:message"
+    ]
+    heard = {**said, "actor": "user"}
+    assert codes(episode(tools={"forbidden": ["issue_refund"]}), trace(heard)) == []
+
+
+def test_a_result_of_a_call_that_nobody_tells_is_not_ignored() -> None:
+    stray = {"kind": "tool_result", "call_id": "c9", "status": "ok"}
+    found = codes(episode(tools={"forbidden": ["issue_refund"]}), trace("look_up", stray))
+    assert found == ["contradiction:tool_result"]

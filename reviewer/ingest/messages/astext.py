@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse_text
-from reviewer.ingest.markup import TAGS, marked
+from reviewer.trace.markup import TAGS, marked
 from reviewer.trace.patterns import late
 
 

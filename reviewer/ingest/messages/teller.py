@@ -5,12 +5,12 @@ from typing import Any
 
 from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft, words
-from reviewer.ingest.markup import marked
 from reviewer.ingest.messages.astext import answers, holds_blocks, written
 from reviewer.ingest.messages.parts import Part, Turn
 from reviewer.ingest.messages.turns import turn_of
 from reviewer.ingest.messages.usual import tell_usual
 from reviewer.ingest.messages.wrappers import inner_calls
+from reviewer.trace.markup import marked
 
 _ACTORS = {"agent": "agent", "system": "system", "tool": "tool"}
 _MAKES_NO_CALLS = ("user", "system", "tool")

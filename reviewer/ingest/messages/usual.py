@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from reviewer.ingest.bynames import ByNames
 from reviewer.ingest.draft import UNNAMED, Draft, name_of
-from reviewer.ingest.markup import marked
 from reviewer.ingest.messages.astext import answers, holds_blocks, written
 from reviewer.ingest.messages.parts import ROLES, Part, Role, Turn, thoughts
 from reviewer.ingest.messages.wrappers import wraps
+from reviewer.trace.markup import marked
 from reviewer.trace.strictjson import Repeated
 
 _SCALARS = frozenset(
