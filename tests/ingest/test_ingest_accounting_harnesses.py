@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import swe_files
 from changed_calls import fewer, read
+from doors import Door
 from inspect_logs import file, log, of_kind, only, ran, said, sample
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -264,3 +266,17 @@ def test_what_ran_in_a_sandbox_is_a_tools_work_or_an_act(
     end = {"event": "span_end", "id": "s", "span_id": "s"}
     trace = only(file(tmp_path, log(sample(said("hello"), span, inside, end))))
     assert ("unread" in trace) is unread
+
+
+def test_an_attempt_known_by_its_result_alone_is_not_measured(door: Door) -> None:
+    """A report says that the tests passed, and nothing of what was done on the way."""
+    door.file("preds.json", {swe_files.IDS[0]: swe_files.prediction(0)})
+    door.ok("import", door.root / "preds.json")
+    code = "unread:trajectory (no such file)"
+    assert door.one("SELECT count(*) FROM findings WHERE code = ?", code) == 1
+
+
+def test_an_answer_without_its_steps_is_not_measured(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"task_id": "t", "model_answer": "5", "question": "Q"}) + "\n")
+    assert read("gaia", path).unread == 1

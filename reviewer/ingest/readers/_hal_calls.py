@@ -7,8 +7,23 @@ import msgspec
 
 from reviewer.ingest.draft import Draft, words
 from reviewer.ingest.readers._smol_chat import add_message, role_of
+from reviewer.ingest.rest import tell_rest
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+HARMLESS = frozenset(
+    # the tools that a model was offered, and how it was to answer
+    ("tools", "functions", "tool_choice", "response_format")
+)
+
+
+def _is_text(content: Any) -> bool:
+    """Whether a message's content is a text, or blocks of texts."""
+    return not isinstance(content, list) or all(
+        isinstance(block, str) or (isinstance(block, dict) and block.get("type", "text") == "text")
+        for block in content
+    )
 
 
 class Calls:
@@ -38,9 +53,13 @@ class Calls:
         self.usages.append(output.get("usage"))
         if call.get("exception"):
             self.draft.error(str(call["exception"])[:5000])
+        tell_rest(call, self.draft, "raw_logging_results", HARMLESS)
 
     def _message(self, before: bytes, message: dict[str, Any], at: Any = None) -> bytes:
-        said = [role_of(message), words(message.get("content")), message.get("tool_calls") or None]
+        content = message.get("content")
+        # A text is the same in one block; calls and results are told apart by all they hold.
+        shown = words(content) if _is_text(content) else content
+        said = [role_of(message), shown, message.get("tool_calls") or None]
         place = hashlib.sha256(before + _encode(said)).digest()
         if place not in self._seen:
             self._seen.add(place)

@@ -4,7 +4,10 @@ which writes tool calls as text."""
 import re
 from typing import Any
 
+from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft, Status, words
+from reviewer.ingest.messages.blocks import parts_of
+from reviewer.ingest.messages.parts import Part
 from reviewer.ingest.readers._python_text import NotLiteral, literal
 
 _ACTORS = {"user": "user", "assistant": "agent", "system": "system", "developer": "system"}
@@ -20,7 +23,8 @@ def role_of(message: dict[str, Any]) -> str:
 
 def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
     """One message, with the calls it makes or the result it brings."""
-    role, content = role_of(message), words(message.get("content"))
+    blocks, acts = _taken_apart(message.get("content"))
+    role, content = role_of(message), words(blocks)
     text = content if isinstance(content, str) else ""
     if role == "tool-call":
         _add_text_calls(draft, text)
@@ -31,11 +35,26 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
     else:
         made = message.get("tool_calls")
         calls = made if isinstance(made, list) else []
-        if content not in ("", None) or not calls:
+        if content not in ("", None) or not (calls or acts):
             draft.message(_ACTORS.get(role, role[:100]), content, **more)
         for call in calls:
             if isinstance(call, dict):
                 add_call(draft, call)
+    for act in acts:
+        if act.kind == "call":
+            draft.call(act.name, act.value, act.id)
+        else:
+            draft.result(act.value, act.id, act.name or None, act.status)
+
+
+def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
+    """What a message says, and the calls and results among its blocks, whichever provider's."""
+    if not isinstance(content, list):
+        return content, []
+    parts = parts_of(content, Account()) or []
+    acts = [part for part in parts if part.kind in ("call", "result")]
+    held = {id(part.holder) for part in acts}
+    return [block for block in content if id(block) not in held], acts
 
 
 def add_call(draft: Draft, call: dict[str, Any]) -> None:

@@ -132,6 +132,7 @@ def _conversation(draft: Draft, row: dict[str, Any], question: str) -> None:
         draft.message("user", first_text(row, "augmented_question") or question)
     if not steps and "reasoning_trace" not in row:
         draft.note("no steps in the file: only the question and the answer")
+        draft.unread("intermediate_steps")
     add_steps(draft, steps)
     reasons = row.get("reasoning_trace")
     if reasons:

@@ -12,6 +12,7 @@ from typing import Any
 from reviewer.ingest.draft import Draft, amount, measured, tokens
 from reviewer.ingest.head import Head
 from reviewer.ingest.reader import Broken, Foreign
+from reviewer.ingest.readers._hal_calls import HARMLESS as CALLS_HARMLESS
 from reviewer.ingest.readers._hal_calls import Calls
 from reviewer.ingest.readers._hal_run import Run, Task, run_of
 from reviewer.ingest.readers._places import slug
@@ -65,6 +66,8 @@ class HalReader:
         draft.source["run"] = run.summary
         usage = _conversation(source, draft, task)
         tell_rest(task.result, draft, "", HARMLESS)
+        if task.compact is not None:
+            tell_rest(task.compact, draft, "raw_logging_results", CALLS_HARMLESS)
         steps = amount(task.steps)
         if steps is not None:
             draft.source["step_count"] = steps
@@ -117,6 +120,8 @@ def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | 
             draft.call(act.get("name"), act.get("kwargs", act.get("arguments")))
     draft.settle()
     draft.note("no conversation in the file" if not acts else "actions without what came of them")
+    if not isinstance(acts, list):
+        draft.unread("raw_logging_results")
     return None
 
 

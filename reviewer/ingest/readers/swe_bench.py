@@ -105,6 +105,8 @@ class SweBenchReader:
         draft = Draft("swe-bench")
         draft.replaces = joined.stored
         draft.note(NO_TRAJECTORY)
+        if joined.termination is None:  # what infrastructure ended may not have begun
+            draft.absent("trajectory")
         for note in joined.notes:
             # That others say otherwise changes nothing of the attempt.
             source.notes.add(note) if note == STANDS else draft.note(note)

@@ -189,3 +189,55 @@ def test_odd_runs_never_raise(
     except Unreadable:
         return
     assert all(isinstance(one, (Foreign, Broken)) for one in found)
+
+
+USED = {"role": "assistant", "content": [
+    {"type": "text", "text": "Looking."},
+    {"type": "tool_use", "id": "u1", "name": "look", "input": {"at": "lamp"}},
+    {"type": "tool_use", "id": "u2", "name": "look", "input": {"at": "desk"}},
+]}  # fmt: skip
+BACK = {"role": "user", "content": [
+    {"type": "tool_result", "tool_use_id": "u1", "content": "5 kg"},
+    {"type": "tool_result", "tool_use_id": "u2", "content": "9 kg"},
+]}  # fmt: skip
+
+
+def with_calls(*calls: dict[str, Any]) -> dict[str, Any]:
+    return {**run_file(), "raw_logging_results": list(calls)}
+
+
+def test_calls_in_blocks_of_content_are_calls(tmp_path: Path) -> None:
+    """As the Anthropic client is traced: what it sends, and what it answers, are blocks."""
+    answer = logged(1, [USER], None)
+    answer["output"] = {**USED, "usage": {"input_tokens": 3, "output_tokens": 2}}
+    found, _ = traces(tmp_path, with_calls(logged(2, [USER, USED, BACK], DONE), answer))
+    record = next(record for record, _ in found if record["episode_id"] == "t-1")
+    made = [event for event in record["events"] if event["kind"] == "tool_call"]
+    assert [(one["tool"], one["arguments"]) for one in made] == [
+        ("look", {"at": "lamp"}),
+        ("look", {"at": "desk"}),
+    ]
+    seen = [event for event in record["events"] if event["kind"] == "tool_result"]
+    assert [one["observation"] for one in seen] == ["5 kg", "9 kg"]
+    assert "unread" not in record
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"output": {"choices": [{"message": DONE}, {"message": CALL}], "usage": {}}},
+        {"output": {"choices": [{"message": DONE}], "pending": {"tool_calls": CALL["tool_calls"]}}},
+        {"inputs": {"model": "m", "history": [CALL]}},
+    ],
+)
+def test_calls_that_stand_elsewhere_in_a_logged_one_are_unread(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    found, _ = traces(tmp_path, with_calls(logged(1, [USER], DONE, **change)))
+    record = next(record for record, _ in found if record["episode_id"] == "t-1")
+    assert record["unread"]
+
+
+def test_a_task_of_which_nothing_was_kept_is_not_measured(tmp_path: Path) -> None:
+    found, _ = traces(tmp_path, with_calls())
+    assert all(record["unread"] for record, _ in found)
