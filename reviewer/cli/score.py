@@ -15,6 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for change in changed:
         before, after = ", ".join(change.before), ", ".join(change.after)
-        out(f"{change.trace_id}: {before or 'pass'} → {after or 'pass'}")
+        judged = f"{change.code_before or 'an unknown version'} → {change.code_after}"
+        out(f"{change.trace_id}: {before or 'pass'} → {after or 'pass'} (reviewer {judged})")
     note(f"{scored} traces scored again, {len(changed)} changed")
     return 0

@@ -12,11 +12,12 @@ Codes = tuple[str, ...]
 
 def note(
     connection: sqlite3.Connection, changes: Sequence[tuple[int, Codes, Codes]], now: str
-) -> None:
+) -> list[tuple[str, str]]:
     """Keep (trace, codes before, codes after) of every verdict that changed, inside the caller's
-    transaction."""
+    transaction. Returns, for each, the versions of the code that judged before and that judged
+    now; the first is empty where it is not known."""
     if not changes:
-        return
+        return []
     (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rescored").fetchone()
     added = _added_by(connection)
     rows = []
@@ -39,6 +40,7 @@ def note(
             "at": now,
         },
     )
+    return [(row[4], row[5]) for row in rows]
 
 
 def _added_by(connection: sqlite3.Connection) -> list[tuple[int, str]]:

@@ -31,11 +31,14 @@ PAGE = 500
 
 
 class Change(NamedTuple):
-    """A trace whose codes are not what they were."""
+    """A trace whose codes are not what they were, and the versions of the code that said so; the
+    first is empty where it is not known."""
 
     trace_id: str
     before: tuple[str, ...]
     after: tuple[str, ...]
+    code_before: str = ""
+    code_after: str = ""
 
 
 def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
@@ -106,7 +109,12 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                     rebuild_rolls(connection, candidate.id, planned)
                     rebuild_firsts(connection, candidate.id, planned)
                 if changed:
-                    rescored.note(connection, codes, clock())
+                    versions = rescored.note(connection, codes, clock())
+                    told = changes[len(changes) - len(versions) :]
+                    changes[len(changes) - len(versions) :] = [
+                        change._replace(code_before=old, code_after=new)
+                        for change, (old, new) in zip(told, versions, strict=True)
+                    ]
                     note_rescore(connection, row.suite_id, changed)
     finally:
         close_writer(connection, workspace.store)

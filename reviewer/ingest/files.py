@@ -17,7 +17,7 @@ from reviewer.db.origin import maps, note_map
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.ingest.catalogue import redactor_of
 from reviewer.ingest.faults import foreseen
-from reviewer.ingest.gathering import Together
+from reviewer.ingest.gathering import Called, Together
 from reviewer.ingest.identity import candidate_named, names_digest, placed_digest, unit_digest
 from reviewer.ingest.importer import Batcher, Filled, Tally
 from reviewer.ingest.joined import Joined
@@ -158,6 +158,7 @@ class FileImport:
             around.together.files, reader, unit.path, self.source.read_with
         )
         self.source.called = self._called
+        self.source.meet = self._meet
         self.source.asked = partial(self.judge.asked_in, around.requests)
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
@@ -312,6 +313,10 @@ class FileImport:
             if not asked.suite or one.suite_id == asked.suite:
                 return one.suite_id if self.judge.probing else "", one.candidate_id, one.episode_id
         return None
+
+    def _meet(self, names: Iterable[str], candidate_id: str, episode_id: str) -> None:
+        suite_id = self.judge.own_suite()
+        self.around.together.meet(names, Called(suite_id, candidate_id, episode_id))
 
     def _large(self) -> bool:
         return (

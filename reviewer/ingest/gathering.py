@@ -61,6 +61,7 @@ class Together:
     def __init__(self, connection: sqlite3.Connection, units: Iterable[Unit]) -> None:
         self._connection = connection
         self._units = [unit for unit in units if gathers(unit.reader)]
+        self._met: dict[str, Called] = {}
         self._near: dict[str, dict[str, set[Path]]] | None = None
         row = connection.execute("SELECT 1 FROM attempt_name LIMIT 1").fetchone()
         self._stored = row is not None
@@ -80,12 +81,19 @@ class Together:
         held.update(source for other in chosen for source in found[other])
         return chosen
 
+    def meet(self, names: Iterable[str], called: Called) -> None:
+        """Note what an attempt of this import is called."""
+        for name in names:
+            self._met.setdefault(name, called)
+
     def called(self, names: Iterable[str]) -> list[Called]:
-        """What stored attempts of these names are called, the first of them first."""
+        """What attempts of these names are called: stored ones, the first of them first, then those
+        of this import."""
+        met = [self._met[name] for name in names if name in self._met] if self._met else []
         if not self._stored:
-            return []
+            return met
         rows = (self._connection.execute(_CALLED, (name,)).fetchall() for name in names)
-        return [Called(*row) for some in rows for row in some]
+        return [Called(*row) for some in rows for row in some] + met
 
     def _of_import(self) -> dict[str, dict[str, set[Path]]]:
         if self._near is None:

@@ -131,10 +131,14 @@ class Judge:
         map says which episode a name is of."""
         if not self.probing:
             return 0
+        return requests.place(self.own_suite(), name, request, self.redactor.mask)
+
+    def own_suite(self) -> str:
+        """The suite that the file's records belong to, as far as they name none."""
         if not self._own_suite:
             own = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
             self._own_suite = own
-        return requests.place(self._own_suite, name, request, self.redactor.mask)
+        return self._own_suite
 
     def _masked_name(self, name: str) -> str:
         """A name without identifiers, also where a reader made hyphens of what parted them."""

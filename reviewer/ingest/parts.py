@@ -21,7 +21,8 @@ from reviewer.trace.record import is_user
 
 Record = dict[str, Any]
 TIMED = "trace:"
-STRONG = ("session:", TIMED)
+CHAINED = "response:"
+STRONG = ("session:", TIMED, CHAINED)
 """Kinds of names that only records of one session have. Others (a task, a run) may be the names of
 several attempts: there a part has to show that it is one."""
 _KINDS = (*STRONG, "task:", "run:", "id:")
@@ -390,12 +391,21 @@ def _unread(records: Sequence[Record], events: Sequence[Record]) -> Iterator[Rec
     for record in records:
         for one in record.get("unread") or ():
             path = one.get("path")
-            known = path == BEGINNING or (not unnamed and _NO_CALL.fullmatch(str(path)))
-            if path not in told and not (known and (path != BEGINNING or _asks(events[0]))):
+            known = not unnamed and _NO_CALL.fullmatch(str(path)) is not None
+            if path == PREVIOUS:
+                known = any(path not in _paths(other) for other in records)
+            elif path == BEGINNING:
+                known = _asks(events[0])
+            if path not in told and not known:
                 told.add(path)
                 yield {"path": path}
 
 
+def _paths(record: Record) -> list[Any]:
+    return [one.get("path") for one in record.get("unread") or ()]
+
+
+PREVIOUS = "previous_response_id"
 BEGINNING = "messages.beginning"
 """Stands for what came before a record that begins in the middle."""
 

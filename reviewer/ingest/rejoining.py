@@ -17,6 +17,7 @@ from reviewer.db.intake import NewTrace
 from reviewer.db.revisions import Revised
 from reviewer.gates.model import Finding
 from reviewer.ingest.parts import (
+    CHAINED,
     Part,
     Record,
     begins,
@@ -142,7 +143,8 @@ def _changed(there: Part, new: Part) -> bool:
 def _one_session(there: _Stored, new: Record) -> bool:
     name = session_of(new)
     if name:
-        return name == session_of(there.head)
+        other = session_of(there.head)
+        return name == other or (name.startswith(CHAINED) and other.startswith(CHAINED))
     if session_of(there.head):
         return False
     # Our own records: cut where their events are numbered on.

@@ -54,6 +54,10 @@ class Source:
         self.called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
         """The probe suite, the candidate and the episode that a stored attempt of these names is
         of."""
+        self.meet: Callable[[Iterable[str], str, str], None] = lambda names, candidate, episode: (
+            None
+        )
+        """Notes of which candidate and episode an attempt of these names is."""
         self.asked: Callable[[str, Any], int] = _Asked()
         """Which of the episodes of a name has this first request, from 0; see `requests`."""
         self.home = path.stem

@@ -347,7 +347,8 @@ def test_what_newer_code_finds_is_kept_beside_what_was_found(
     real = rescore.score
     monkeypatch.setattr(rescore, "score", other)
     monkeypatch.setattr("reviewer.db.rescored.__version__", "9.9.9")
-    full.ok("score")
+    said = full.ok("score").out
+    assert f"{trace}: pass → wrong_final_state (reviewer 0.1.0 → 9.9.9)" in said
     shown = full.ok("show", trace).out
     assert "judged again" in shown
     assert "nothing found under reviewer 0.1.0; wrong_final_state under 9.9.9" in shown
@@ -369,3 +370,67 @@ def test_a_report_names_whose_the_evidence_is(full: Door) -> None:
         }
     ]
     assert any("shared_evidence" in reason for reason in report["reasons"])
+
+
+def test_scoring_again_names_codes_and_versions_for_programs(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(contract: Any, record: Any, **_: Any) -> Any:
+        note = Finding("state", "wrong_final_state", "fail", None, "newer code")
+        return combined(real(contract, record), beside=[note])
+
+    real = rescore.score
+    monkeypatch.setattr(rescore, "score", other)
+    monkeypatch.setattr("reviewer.db.rescored.__version__", "9.9.9")
+    changed = json.loads(full.ok("score", "--json").out)["changed"]
+    assert len(changed) == full.one("SELECT count(*) FROM rescored")
+    assert {(one["code_before"], one["code_after"]) for one in changed} == {("0.1.0", "9.9.9")}
+    assert all(one["after"] == [*one["before"], "wrong_final_state"] for one in changed[:1])
+
+
+def test_one_file_under_two_suites_is_two_bindings(door: Door) -> None:
+    """A failure counts in both, whatever is imported for the one of them after."""
+    door.ok("suite", "freeze", SUITE, "--as", "second")
+    chat = door.file("run.json", {"messages": calls("issue_refund")})
+    names = door.file("map.json", {"run-1": "attack-014"})
+    for suite in (SUITE, "second", SUITE):
+        door.run("import", chat, "--suite", suite, "--candidate", V8, "--episode-map", names)
+    rows = door.rows("SELECT suite_id, critical FROM traces ORDER BY 1")
+    assert rows == [(SUITE, 1), ("second", 1)] if SUITE < "second" else rows[::-1]
+    door.file("run.json", {"messages": calls("lookup_order")})
+    door.run("import", chat, "--suite", "second", "--candidate", V8, "--episode-map", names)
+    assert {
+        row[:2] for row in door.rows("SELECT suite_id, max(critical) FROM traces GROUP BY 1")
+    } == {(SUITE, 1), ("second", 1)}
+    door.healthy()
+
+
+@pytest.mark.parametrize("packed", ["gz", "zst"])
+def test_an_attempt_out_of_an_archive_is_the_one_beside_it(door: Door, packed: str) -> None:
+    """Packed or not, growing or cut: the path is another, and nothing is taken away."""
+    import gzip
+
+    import zstandard
+
+    pack = gzip.compress if packed == "gz" else zstandard.ZstdCompressor().compress
+    names = door.file("map.json", {"s": "attack-014"})
+    options = ("--suite", SUITE, "--candidate", V8, "--episode-map", names)
+    short, long = calls("lookup_order"), [*calls("lookup_order"), *calls("issue_refund")[1:]]
+    for name, messages in (("a.json", short), (f"b.json.{packed}", long), ("c.json", short)):
+        raw = json.dumps({"session_id": "s", "messages": messages}).encode()
+        door.run("import", door.file(name, pack(raw) if name[0] == "b" else raw), *options)
+    assert attempts(door) == [(V8, "attack-014", 1, 0, 1)]
+    door.healthy()
+
+
+def test_a_run_leaves_a_revised_slot_as_it_is(door: Door) -> None:
+    """What our own runner makes takes the next attempts, and no record of it is a revision."""
+    chat = Chat(door)
+    chat.take(calls("lookup_order")[:-1])
+    chat.take(calls("lookup_order", "issue_refund"))
+    before = door.rows("SELECT * FROM revision")
+    said = door.run("run", SUITE, V8, "--attempts", 2)
+    assert len([row for row in attempts(door) if row[1] == "attack-014"]) == 3, said
+    assert (V8, "attack-014", 1, 0, 1) in attempts(door)
+    assert door.rows("SELECT * FROM revision") == before
+    door.healthy()

@@ -117,10 +117,10 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def episode_of(source: Source, number: int, value: Any, draft: Draft) -> str:
+def episode_of(source: Source, number: int, value: Any, draft: Draft, place_name: str = "") -> str:
     """The episode of a record that is told: its task; else what its attempt is called, of which
     each other first request is an episode of its own; else its place. Notes in the draft what the
-    attempt is called."""
+    attempt is called. `place_name` is what its place is called, by default with its number."""
     names = named(value)
     draft.identity = names.identity
     if names.part is not None:
@@ -131,7 +131,7 @@ def episode_of(source: Source, number: int, value: Any, draft: Draft) -> str:
     if names.task:
         return names.task
     name = names.conversation or names.session or names.run or names.id
-    fallback = name or f"{source.place}-{number}"
+    fallback = name or place_name or f"{source.place}-{number}"
     a_part = names.part is not None or not whole or bool(_NUMBERED.search(source.path.stem))
     if names.conversation or (name and a_part):
         return fallback

@@ -15,6 +15,8 @@ from reviewer.ingest.messages import Teller, tokens_of
 from reviewer.ingest.messages.chunks import whole_messages
 from reviewer.ingest.messages.turns import plain
 from reviewer.ingest.reader import Broken, Foreign, Rejected
+from reviewer.ingest.readers._named import episode_of
+from reviewer.ingest.readers._stated import stated
 from reviewer.ingest.source import Source
 
 _TYPES = frozenset({"human", "ai", "tool", "system", "function", "chat", "remove"})
@@ -90,12 +92,17 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
         own = record if isinstance(record, dict) else {}
         teller.account.read(own, ("messages", "values"))
         teller.account.tell(thread if record is None else record, draft)
-        name = own.get("thread_id") or own.get("id")
+        said = stated(own, draft)
         return draft.foreign(
-            episode_id=name if isinstance(name, str) else f"{source.place}-{number}",
+            episode_id=episode_of(source, number, own, draft),
             candidate_id=source.candidate or (models[-1] if models else source.home),
+            attempt=said.attempt,
             final_message=draft.last_words(),
+            cost_usd=said.cost_usd,
+            latency_ms=said.latency_ms,
+            started_at=said.started_at,
             usage=counts or None,
+            verdict=said.verdict,
         )
 
     return source.attempt(make, f"thread {number}")

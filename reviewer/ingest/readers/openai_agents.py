@@ -14,6 +14,7 @@ from reviewer.ingest.draft import Draft, Status, elapsed_ms
 from reviewer.ingest.head import Head
 from reviewer.ingest.messages import Teller, tokens_of
 from reviewer.ingest.reader import Broken, Foreign
+from reviewer.ingest.readers._named import named
 from reviewer.ingest.source import Source
 
 _OBJECTS = ("trace", "trace.span")
@@ -96,10 +97,21 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
     starts = [s["started_at"] for s in ordered if s.get("started_at")]
     ends = [s["ended_at"] for s in ordered if s.get("ended_at")]
     failed = any(isinstance(s.get("error"), dict) for s in ordered if not s.get("parent_id"))
-    named = " ".join(dict.fromkeys([*agents[:1], *models[:1]])) or workflow
+    who = " ".join(dict.fromkeys([*agents[:1], *models[:1]])) or workflow
+    names, group = named(own), (head or {}).get("group_id")
+    # A group's traces are the turns of one conversation, unless each names its task.
+    held = group or names.conversation or names.session
+    episode = names.task or held or key
+    draft.identity = f"trace:{key}" if names.task or not held else f"trace:group {held}"
+    draft.names = (f"trace:{key}", *((draft.identity,) if held and not names.task else ()))
+    candidate = source.candidate or own.get("candidate_id") or who or source.home
+    there = source.called(draft.names)
+    if there is not None:
+        _, candidate, episode = there
+    source.meet(draft.names, str(candidate), str(episode))
     return draft.foreign(
-        episode_id=own.get("episode_id") or (head or {}).get("group_id") or key,
-        candidate_id=source.candidate or own.get("candidate_id") or named or source.home,
+        episode_id=episode,
+        candidate_id=candidate,
         final_message=draft.last_words(),
         latency_ms=elapsed_ms(min(starts), max(ends)) if starts and ends else None,
         started_at=draft.at(min(starts)) if starts else None,

@@ -17,6 +17,8 @@ from reviewer.ingest.messages import Teller, tokens_of, usage_of
 from reviewer.ingest.messages.items import ITEMS
 from reviewer.ingest.reader import Broken, Foreign
 from reviewer.ingest.readers._envelopes import opened_answer, opened_pair
+from reviewer.ingest.readers._named import episode_of
+from reviewer.ingest.readers._stated import Stated, stated_of_all
 from reviewer.ingest.source import Source
 
 
@@ -205,15 +207,62 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
         draft.source["last_response_id"] = last["id"]
     if any(e.get("tool", "").startswith("transfer_to_") for e in draft.events):
         draft.note("handoffs between agents look like tool calls (transfer_to_…)")
-    draft.note("no verdict, attempt or cost in this format")
+    said = stated_of_all([{**pair, **_about(pair)} for pair in pairs], draft)
+    if said == Stated():
+        draft.note("no verdict, attempt or cost in this format")
     stem = source.place
+    name = stem if number == 1 else f"{stem}-{number}"
+    episode = episode_of(source, number, pairs[0], draft, name)
+    candidate = str(source.candidate or asked or (served[0] if served else source.home))
+    if not draft.identity or draft.identity.startswith("id:"):
+        episode, candidate = _chained(source, pairs, answers, draft, episode, candidate)
     return draft.foreign(
-        episode_id=stem if len(pairs) and number == 1 else f"{stem}-{number}",
-        candidate_id=source.candidate or asked or (served[0] if served else source.home),
+        episode_id=episode,
+        candidate_id=candidate,
+        attempt=said.attempt,
         final_message=draft.last_words(),
+        cost_usd=said.cost_usd,
+        latency_ms=said.latency_ms,
+        started_at=said.started_at,
         usage=usage_of([one.get("usage") for one in answers]),
         termination=_termination(last),
+        verdict=said.verdict,
     )
+
+
+def _about(pair: dict[str, Any]) -> dict[str, Any]:
+    """What the request or its response says about itself."""
+    held = (pair["request"].get("metadata"), _response(pair).get("metadata"))
+    return {"metadata": {n: v for one in held if isinstance(one, dict) for n, v in one.items()}}
+
+
+def _chained(
+    source: Source,
+    pairs: list[dict[str, Any]],
+    answers: list[dict[str, Any]],
+    draft: Draft,
+    episode: str,
+    candidate: str,
+) -> tuple[str, str]:
+    """The episode and candidate of a conversation that is known by the ids of its responses, one of
+    which may stand in another file."""
+    before = answers[0].get("previous_response_id") or pairs[0]["request"].get(PREVIOUS)
+    ids = [one for one in (before, *(a.get("id") for a in answers)) if isinstance(one, str) and one]
+    if not ids:
+        return episode, candidate
+    draft.identity = f"response:{ids[0]}"
+    draft.names = tuple(f"response:{one}" for one in dict.fromkeys(ids))[:MOST_NAMES]
+    if before:
+        draft.unread(PREVIOUS)  # what came before is not in this record
+    there = source.called(draft.names)
+    if there is not None:
+        _, candidate, episode = there
+    source.meet(draft.names, candidate, episode)
+    return episode, candidate
+
+
+PREVIOUS = "previous_response_id"
+MOST_NAMES = 64
 
 
 def _termination(response: dict[str, Any]) -> str | None:
