@@ -175,7 +175,7 @@ def test_records_for_the_same_slots_at_once(door: Door) -> None:
     """Two files that declare the same attempts with other evidence: one of each, all said."""
     count = 1500
     paths = [
-        door.file(f"{n}.jsonl", lines({**r, "cost_usd": 0.01 * n} for r in many(count)))
+        door.file(f"{n}.jsonl", lines({**r, "final_message": f"Told {n}."} for r in many(count)))
         for n in (1, 2)
     ]
     processes = [door.start("import", path, "--json") for path in paths]
