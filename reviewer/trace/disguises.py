@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from reviewer.trace.fold import INVISIBLE
 
-ESC = r"(?:[\x1b\x9b]|\\+(?:x1[bB]|u001[bB]|033|e)|\^\[)"
+ESC = r"(?:[\x1b\x9b]|\\+(?:x1[bB]|u001[bB]|033|e))"
 _ANSI = rf"(?:\x9b|{ESC}\[)[0-9;:?]*[A-Za-z]"
 _PERCENT = r"%(?:25)*[2-7][0-9A-Fa-f]"
 _ENTITY = r"&(?:amp;|\\+u0026)*(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,24});"
