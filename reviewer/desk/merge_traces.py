@@ -12,22 +12,24 @@ import math
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from reviewer.contract.model import RedactionRules, Suite
 from reviewer.contract.tool_map import NO_MAP, ToolMap, map_problems
 from reviewer.db import facts, payload, revisions
+from reviewer.db.codec import CRITICAL
 from reviewer.db.intake import Refused
 from reviewer.db.origin import origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
-from reviewer.gates.model import GATES, Finding
+from reviewer.gates.model import GATES, Finding, Gate, Severity
 from reviewer.ingest.catalogue import Target, redactor_of
 from reviewer.ingest.judge import MOST_USD, Asked, Judge, Order, Packing
-from reviewer.ingest.judged import judge_unredacted
+from reviewer.ingest.judged import MASKED_CODE, judge_unredacted
 from reviewer.ingest.outcome import Facts, Group
 from reviewer.ingest.parts import STRONG, fits
 from reviewer.ingest.reader import Foreign
@@ -41,6 +43,7 @@ MADE = ("run/1", READER)
 REVISION = 1 << 40
 """Record numbers of the other store's revisions begin behind this."""
 _REDACTION = 2 * GATES.index("redaction")
+_AUTHORITY = 2 * GATES.index("authority")
 _UNKNOWN = 2
 
 
@@ -284,6 +287,9 @@ class Carrier:
             raw = self._raw(rows[new.id])
             if raw is None:
                 bare.append((new, rows[new.id]))
+            elif rows[new.id].pack is not None and sha256(raw).digest() != rows[new.id].sha256:
+                wrong = "its payload is not the record that was imported"
+                self.problems.append(f"trace {rows[new.id].id}: {wrong}")
             else:
                 pieces.append(Piece(new.id, raw, "", 0))
         numbers = {new.id: new for new in held}
@@ -339,18 +345,20 @@ class Carrier:
     def _placed(
         self, one: Facts, row: facts.TraceRow, new: New, found: Sequence[facts.FindingRow]
     ) -> Facts | None:
-        """The facts in their slot. A payload that is not the record whose digest stands beside it
-        was put there by other means."""
-        if row.pack is not None and one.sha256 != row.sha256:
-            self.problems.append(f"trace {row.id}: its payload is not the record that was imported")
-            return None
+        """The facts in their slot."""
+        here = any(finding.code == MASKED_CODE for finding in one.findings)
         evidence = self._evidence(row.id)
         # A chunked record was put together again: its blanks, and so its digests, are not the same.
+        # One that is masked only here has a digest of its own.
+        digest = one.sha256 if here else row.sha256
         placed = one._replace(
-            attempt=new.attempt, sha256=row.sha256, evidence=evidence, another=new.another
+            attempt=new.attempt, sha256=digest, evidence=evidence, another=new.another
         )
-        masked = [f for f in found if f.trace == row.id and f.code == "masked"]
-        if not masked or one.suite_id not in self._probes:
+        stated = [f for f in found if f.trace == row.id]
+        masked = [f for f in stated if f.code == MASKED_CODE]
+        if masked and one.suite_id not in self._probes:
+            return _as_stated(placed, row, stated)
+        if not masked:
             return placed
         detail = self._text.masked(masked[0].detail)[:200]
         note = Finding("redaction", "masked", "note", None, detail)
@@ -389,6 +397,31 @@ class Carrier:
             return revisions.row_of(self._other, -trace)[2]
         row = self._other.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
         return int(row[0])
+
+
+def _as_stated(one: Facts, row: facts.TraceRow, stated: Sequence[facts.FindingRow]) -> Facts:
+    """The verdict that was stated on a record before it was masked, and what the masked one shows
+    of authority beside it: the rest of it cannot be judged again."""
+    findings = [
+        Finding(cast(Gate, f.gate), f.code, cast(Severity, f.severity), f.seq, f.detail)
+        for f in stated
+    ]
+    then = one._replace(
+        gates=row.gates,
+        passed=None if row.passed is None else bool(row.passed),
+        critical=bool(row.critical),
+        infra=bool(row.infra),
+        findings=tuple(findings),
+    )
+    codes = {finding.code for finding in findings}
+    more = [f for f in one.findings if f.gate == "authority" and f.severity == "critical"]
+    more = [finding for finding in more if finding.code not in codes]
+    if not more:
+        return then
+    gates = then.gates & ~(3 << _AUTHORITY) | CRITICAL << _AUTHORITY
+    return then._replace(
+        gates=gates, passed=False, critical=True, infra=False, findings=(*more, *findings)
+    )
 
 
 class _Stored:

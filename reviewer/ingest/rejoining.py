@@ -16,6 +16,7 @@ from reviewer.db import revisions
 from reviewer.db.intake import NewTrace
 from reviewer.db.revisions import Revised
 from reviewer.gates.model import Finding
+from reviewer.ingest.judged import MASKED_CODE
 from reviewer.ingest.parts import (
     CHAINED,
     Part,
@@ -51,7 +52,7 @@ def rejoin(
 ) -> list[Revised] | None:
     """What becomes of an attempt when a part of its session comes, in order; empty when it is
     there already, None where the record is no such part. `path` is where it comes from."""
-    there = _stored(connection, key)
+    there = _stored(connection, key, new)
     if there is None:
         return None
     part = Part(json.loads(raw), path, new.record)
@@ -106,10 +107,13 @@ def superseded(
     return [Revised(key, new, True, True, READ_TOGETHER, answered=answered)]
 
 
-def _stored(connection: sqlite3.Connection, key: int) -> _Stored | None:
+def _stored(connection: sqlite3.Connection, key: int, new: NewTrace) -> _Stored | None:
     head = revisions.head(connection, key)
     kept = revisions.kept(connection, key)
     if head is None or any(one.raw is None for one in kept):
+        return None
+    stated = [*new.findings, *(finding for one in kept for finding in one.findings)]
+    if _judged_before_masking(connection, key, stated):
         return None
     if any(one.stands == "beside" and not one.settled for one in kept):
         return None
@@ -125,6 +129,20 @@ def _stored(connection: sqlite3.Connection, key: int) -> _Stored | None:
         if not is_joined(one)
     ]
     return _Stored(record, head, parts)
+
+
+def _judged_before_masking(
+    connection: sqlite3.Connection, key: int, stated: Sequence[Finding]
+) -> bool:
+    """Whether a record of the attempt was masked after its contract judged it: what is put together
+    of masked ones shows less. (A probe has no contract.)"""
+    probe, masked = connection.execute(
+        "SELECT s.probe, EXISTS (SELECT 1 FROM finding f WHERE f.trace=t.id AND f.code=?)"
+        " FROM trace t JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
+        " WHERE t.id=?",
+        (MASKED_CODE, key),
+    ).fetchone()
+    return not probe and (bool(masked) or any(one.code == MASKED_CODE for one in stated))
 
 
 def _path(connection: sqlite3.Connection, source: int) -> str:

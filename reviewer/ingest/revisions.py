@@ -14,10 +14,13 @@ for this but give the same events for the same acts.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from reviewer.ingest.draft import ABSENT
 from reviewer.trace.record import is_user
+from reviewer.trace.redaction import Redactor
+from reviewer.trace.rules import SENSITIVE_KEYS, Rules
 
 Kind = Literal["same", "holds", "contradicts", "other"]
 _MEANT = ("kind", "actor", "tool", "arguments", "observation", "message", "approval", "state",
@@ -35,8 +38,26 @@ class Relation(NamedTuple):
 
 
 def compare(earlier: bytes, later: bytes) -> Relation:
-    """Both are JSON of native records."""
-    old, new = json.loads(earlier), json.loads(later)
+    """Both are JSON of native records. The earlier one may be from before something of it would be
+    masked that is masked in the later one."""
+    found = _compared(json.loads(earlier), json.loads(later))
+    if found.kind in ("same", "holds") or _MASK not in later:
+        return found
+    old = json.loads(earlier)
+    masked = _added().mask(old)
+    return found if masked == old else _compared(masked, json.loads(later))
+
+
+_MASK = b"[REDACTED:"
+
+
+@lru_cache(maxsize=1)
+def _added() -> Redactor:
+    """Masks by the added detectors alone."""
+    return Redactor(Rules(keys=(), allow_keys=SENSITIVE_KEYS, detectors=()))
+
+
+def _compared(old: dict[str, Any], new: dict[str, Any]) -> Relation:
     if _evidence(old) == _evidence(new):
         return Relation("same")
     why = _lost(old, new)
