@@ -7,6 +7,7 @@ timestamp. `prefilter` holds a looser byte pattern for each: widen it whenever o
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from reviewer.trace.addresses import addresses
@@ -205,7 +206,8 @@ def _ssns(text: str) -> Iterator[tuple[int, int]]:
         yield found.span()
 
 
-_FINDERS: dict[str, Callable[[str], Iterator[tuple[int, int]]]] = {
+Finder = Callable[[str], Iterator[tuple[int, int]]]
+_FINDERS: dict[str, Finder] = {
     "email": _emails,
     "card": _cards,
     "iban": _ibans,
@@ -232,11 +234,12 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
     found = [
         Span(*folded.span(start, end), kind)
         for kind in detectors
-        if kind != "disguised" and may_hold(kind, text)
-        for start, end in _FINDERS[kind](folded.text)
+        if kind != "disguised"
+        for start, end in _found(kind, folded.text, _FINDERS[kind])
     ]
-    if "disguised" in detectors and may_hold("disguised", text):
-        found += _disguised(text, detectors)
+    if "disguised" in detectors:
+        finder = partial(_disguised, detectors=detectors)
+        found += (Span(*place, "disguised") for place in _found("disguised", text, finder))
     found.sort(key=lambda span: (span.start, _RANK.get(span.kind, 0), span.end, span.kind))
     merged: list[Span] = []
     for span in found:
@@ -247,7 +250,39 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
     return merged
 
 
-def _disguised(text: str, detectors: tuple[str, ...]) -> Iterator[Span]:
+def _found(kind: str, text: str, finder: Finder) -> Iterator[tuple[int, int]]:
+    """What a detector finds. A long text is looked at where the detector's byte pattern matches,
+    with so much around it that nothing found touches an edge."""
+    if len(text) <= 2 * _PART:
+        if may_hold(kind, text):
+            yield from finder(text)
+        return
+    done = 0
+    for start in range(0, len(text), _PART):
+        around = max(0, start - _AROUND), min(len(text), start + _PART + _AROUND)
+        if around[1] <= done or not may_hold(kind, text[slice(*around)]):
+            continue
+        margin = _AROUND
+        while True:
+            first, last = max(0, start - margin), min(len(text), start + _PART + margin)
+            places = [
+                (first + a, first + b)
+                for a, b in finder(text[first:last])
+                if first + b > start and first + a < start + _PART
+            ]
+            cut = any((a == first and first) or (b == last < len(text)) for a, b in places)
+            if not cut:
+                break
+            margin *= 8
+        yield from places
+        done = last if margin > _AROUND else done
+
+
+_PART, _AROUND = 8192, 1024
+"""Characters of a long text that are looked at together, and of those beside them."""
+
+
+def _disguised(text: str, detectors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     """What the other detectors find once the text is opened; all of them where no other is on."""
     kinds = [kind for kind in detectors if kind != "disguised"] or list(_FINDERS)
     for numbers in (False, True):
@@ -256,5 +291,5 @@ def _disguised(text: str, detectors: tuple[str, ...]) -> Iterator[Span]:
             continue
         for kind in kinds:
             if (kind in _NUMBERS) is numbers or kind == "email":
-                for start, end in _FINDERS[kind](whole.text):
-                    yield Span(*whole.span(start, end), "disguised")
+                for start, end in _found(kind, whole.text, _FINDERS[kind]):
+                    yield whole.span(start, end)

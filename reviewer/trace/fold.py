@@ -23,6 +23,8 @@ _SEPARATORS = {
     **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " "),
     **dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-"),
 }
+_ANY_WIDE = re.compile(f"[{''.join(map(chr, _WIDE))}]")
+_ANY_SEPARATOR = re.compile(f"[{''.join(map(chr, _SEPARATORS))}]")
 _KEY_NOISE = re.compile(r"[_\-\s]")
 
 
@@ -43,16 +45,24 @@ def fold(text: str) -> Folded:
     """Invisible characters dropped, full-width forms spelled in ASCII."""
     if text.isascii():
         return Folded(text, None)
-    wide = text.translate(_WIDE)
-    if _DROPPED.search(wide) is None:
+    # Character by character only where there is something to do: a long text takes its time.
+    wide = text if _ANY_WIDE.search(text) is None else text.translate(_WIDE)
+    kept: list[int] = []
+    done = 0
+    for unseen in _DROPPED.finditer(wide):
+        kept += range(done, unseen.start())
+        done = unseen.end()
+    if not done:
         return Folded(wide, None)
-    kept = [i for i, character in enumerate(wide) if _DROPPED.match(character) is None]
-    return Folded("".join(wide[i] for i in kept), kept)
+    kept += range(done, len(wide))
+    return Folded(_DROPPED.sub("", wide), kept)
 
 
 def plain_separators(text: str) -> str:
     """Every kind of space as a space and of dash as a hyphen; the length does not change."""
-    return text if text.isascii() else text.translate(_SEPARATORS)
+    if text.isascii() or _ANY_SEPARATOR.search(text) is None:
+        return text
+    return text.translate(_SEPARATORS)
 
 
 def fold_key(key: str) -> str:

@@ -87,8 +87,10 @@ def _shown_otherwise() -> str:
     return "|".join(
         (
             letters,
-            rf"{digits}{few}{either}{few}{either}",
-            rf"[0-9]{few}[0-9]{few}[0-9]{few}{digits}",
+            # of eight digits or more the first such one; and an address
+            rf"{digits}(?:{few}{either}){{5}}|(?:[0-9]{few}){{3}}{digits}",
+            rf"{digits}{either}{{0,2}}(?:\.{either}{{1,3}}){{2}}",
+            rf"(?:[0-9]{{1,3}}\.){{2}}{either}{{0,2}}{digits}",
         )
     )
 
@@ -307,7 +309,7 @@ def disguised(raw: bytes) -> bool:
 
 @lru_cache(maxsize=16)
 def _search(detector: str) -> Any:
-    return compiled(f"{VALUES[detector]}|{DISGUISED_ASCII}").search
+    return compiled(VALUES[detector]).search
 
 
 def may_hold(detector: str, text: str) -> bool:
