@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from reviewer.ingest.bynames import ByNames
-from reviewer.ingest.draft import Draft
+from reviewer.ingest.draft import CallIndex, Draft, plain_id
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.trace.markup import marked
 from reviewer.trace.paths import item, member
@@ -424,8 +424,7 @@ class _Known:
     def __init__(self, draft: Draft, also: list[tuple[str | None, str, Any]]) -> None:
         self._draft = draft
         self._also = also
-        self._calls: dict[str, list[tuple[str | None, Any]]] | None = None
-        self._answered: set[str] = set()
+        self._index: CallIndex | None = None
 
     @cached_property
     def silent(self) -> bool:
@@ -439,43 +438,38 @@ class _Known:
             return bool(part) and all(isinstance(one, dict) and self.holds(one) for one in part)
         if not isinstance(part, dict) or isinstance(part, Repeated):
             return False
-        if self._calls is None:
-            self._calls = self._indexed()
+        index = self._index
+        if index is None:
+            index = self._index = self._draft.index()
         function = part.get("function")
         inner = function if isinstance(function, dict) else part
         own = [part[name] for name in _IDS if isinstance(part.get(name), str)]
         tool = next((inner[n] for n in _NAMES if isinstance(inner.get(n), str)), None)
         given = next((inner[name] for name in _ARGUMENTS if name in inner), None)
         if given is None and part.keys() & _SEEN:
-            return not self._answered.isdisjoint(own)
+            return not index.answered.isdisjoint(own)
         if tool is None or (given is None and _given_otherwise(inner, inner is function)):
             return False
         text = given
         if isinstance(given, str):
             given = parse_text(given) if given else {}
+        wanted = given or {}
+        for event in index.calls.get(tool, ()):
+            arguments = event["arguments"]
+            if wanted == arguments or arguments == {"input": text}:
+                call_id = plain_id(event)
+                if not own or call_id is None or call_id in own:
+                    return True
         return any(
-            (not own or call_id is None or call_id in own)
-            and ((given or {}) == arguments or arguments == {"input": text})
-            for call_id, arguments in self._calls.get(tool, ())
+            name == tool
+            and (not own or call_id is None or call_id in own)
+            and (wanted == arguments or arguments == {"input": text})
+            for call_id, name, arguments in self._also
         )
-
-    def _indexed(self) -> dict[str, list[tuple[str | None, Any]]]:
-        found: dict[str, list[tuple[str | None, Any]]] = {}
-        for event in self._draft.events:
-            own = _REPEATED_ID.sub("", event.get("call_id") or "") or None
-            if event["kind"] == "tool_call":
-                found.setdefault(event["tool"], []).append((own, event["arguments"]))
-            elif event["kind"] == "tool_result" and own:
-                self._answered.add(own)
-        for own, tool, arguments in self._also:
-            found.setdefault(tool, []).append((own, arguments))
-        return found
 
 
 _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
 _HOLD = frozenset((dict, list, Repeated))
-_REPEATED_ID = late(r"~\d+\Z")
-"""What a draft adds to an id that the source has twice."""
 _NAMES = tuple(sorted(NAMES))
 _ARGUMENTS = tuple(sorted(ARGUMENTS))
 

@@ -9,12 +9,14 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
 
 from reviewer.ingest.foreign_json import parse_text
 from reviewer.ingest.reader import Foreign, Rejected
+from reviewer.trace.patterns import late
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.strictjson import has_repeats
 
@@ -35,6 +37,36 @@ UNREAD = (
 _encode = msgspec.json.Encoder().encode
 
 
+_REPEATED_ID = late(r"~\d+\Z")
+"""What a draft adds to an id that the source has twice."""
+
+
+def plain_id(event: dict[str, Any]) -> str | None:
+    """The id of a call or result as its source has it; None where it has none."""
+    own = event.get("call_id")
+    if not own:
+        return None
+    return _REPEATED_ID.sub("", own) if "~" in own else str(own)
+
+
+class CallIndex:
+    """The calls of a draft by tool, and the ids that were answered, of its first `upto` events."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, list[dict[str, Any]]] = {}
+        self.answered: set[str] = set()
+        self.upto = 0
+
+    def take(self, events: list[dict[str, Any]]) -> None:
+        """What came since."""
+        for event in islice(events, self.upto, None):
+            if event["kind"] == "tool_call":
+                self.calls.setdefault(event["tool"], []).append(event)
+            elif event["kind"] == "tool_result" and (own := plain_id(event)):
+                self.answered.add(own)
+        self.upto = len(events)
+
+
 class Draft:
     """Events of one attempt, in order, and notes of what was missing or doubtful.
 
@@ -53,6 +85,7 @@ class Draft:
         self.names: tuple[str, ...] = ()
         """As `Foreign` has them."""
         self._asides: list[str] = []
+        self._index = CallIndex()
         self._answers = answers
         self._open: list[tuple[str | None, dict[str, Any]]] = []
         self._ids: dict[str, int] = {}
@@ -191,6 +224,12 @@ class Draft:
     def waiting(self) -> bool:
         """Whether a call has no result yet."""
         return bool(self._open)
+
+    def index(self) -> CallIndex:
+        """Its calls by tool as they are now. Events are only ever added, and keep their kind and
+        their tool."""
+        self._index.take(self.events)
+        return self._index
 
     def calls(self) -> int:
         """How many tool calls there are by now."""
