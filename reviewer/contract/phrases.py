@@ -42,11 +42,13 @@ _NO_NEGATION = {
 _WINDOW = 5
 _AFTER = re.compile(
     r" ?(?:"
-    r"[:=–—-] ?(?P<none>none|no|nil|absent)(?= ?(?:[.,;!?)]|$))"
+    r"[:=–—(-] ?(?P<none>none|no|nil|absent|ruled out|excluded|negligible|false|wrong|untrue"
+    r"|not at all)"
+    r"(?= ?(?:[.,;!?)]|$))"
     r"|(?:(?:is|are|was|were|has|have|had|will|would|can|could|does|do|did|should|may|must|be|been)"
     r"(?P<nt>n't)? |(?P<cannot>cannot |can't |won't ))+"
     r"(?P<not>not (?!only|just|merely|simply)|never )?(?:yet |be |been )*"
-    r"(?P<out>ruled out|excluded|absent)?"
+    r"(?P<out>ruled out|excluded|absent|negligible|false|wrong|untrue|zero|nil|non-?existent)?"
     r")"
 )
 
@@ -85,7 +87,14 @@ def denied_everywhere(message: str, phrase: str) -> bool:
     if not wanted or len(text) > LONGEST:
         return False
     places = [match.span() for match in re.finditer(re.escape(wanted), text)]
-    return bool(places) and all(_denied(text, *place) for place in places[:_MOST])
+    return bool(places) and all(
+        _denied(text, *place) or _HARDLY.search(text[max(0, place[0] - 60) : place[0]])
+        for place in places[:_MOST]
+    )
+
+
+_HARDLY = re.compile(r"\b(?:nothing|hardly|scarcely|barely)\b[^.!?]*\Z")
+"""Words that all but deny what comes behind them: nobody is to say that it is said."""
 
 
 def _denied(text: str, start: int, end: int) -> bool:
@@ -163,7 +172,8 @@ _POINTS = re.compile(
     r"(?:that|this|it|which|so|these|those|such|both|neither|the (?:claim|idea|opposite))\b"
 )
 _CUE = re.compile(
-    r"\?|\bnon-|\w+n't\b|\b(?:no|not|never|nor|neither|none|nil|zero|without|cannot|nothing|nobody|"
+    r"\?|\b0 ?%|\bnon-|\w+n't\b|\b(?:no|not|never|nor|neither|none|nil|zero|without|cannot|nothing|"
+    r"nobody|unchanged|unaffected|lower(?:s|ed|ing)?|reduc\w*|decreas\w*|"
     r"nowhere|hardly|scarcely|barely|rarely|seldom|little|few|minimal|negligible|absent|absence|lacks?|"
     r"lacking|free|exclud\w*|rule[sd]? out|ruling out|den(?:y|ies|ied|ying)|refut\w*|reject\w*|"
     r"disput\w*|contradict\w*|dismiss\w*|debunk\w*|false|falsely|wrong|wrongly|untrue|incorrect\w*|"

@@ -75,6 +75,38 @@ def stands_hidden_in(text: str, read: tuple[str, ...]) -> bool:
     return stands_in(text, read) or bool(plain and any(plain in reading for reading in read))
 
 
+def stands_loosely_in(text: str, message: str) -> bool:
+    """Whether the words of a wording stand in a message in a row, whatever signs, tags, colors,
+    accents, look-alikes or footnotes stand between and on them: nobody can say that it is there,
+    nor that it is not."""
+    if len(message) > LONGEST or _MARKED.search(text):
+        return False  # marks of its own may be what tells it from other words
+    wanted = _words(text)
+    return bool(wanted) and f" {wanted} " in f" {_words(message)} "
+
+
+LONGEST = 100_000
+"""Characters of a message that are looked into so."""
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_CODED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_NOTED = re.compile(r"\[\^?\d+\]|<sup>[^<]{0,20}</sup>", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _words(text: str) -> str:
+    text = _CODED.sub(lambda match: chr(int(match[1], 16)), _ANSI.sub("", text))
+    text = _TAG.sub(" ", _NOTED.sub("", _uncommented(unhidden(text))))
+    text = _LINK.sub(r"\1", text).casefold()
+    if not text.isascii():
+        from disarm import skeleton_key  # 60 ms, and most messages have no need of it
+
+        text = str(skeleton_key(text.encode("utf-8", "replace").decode())).casefold()
+        text = "".join(
+            one for one in unicodedata.normalize("NFKD", text) if unicodedata.category(one) != "Mn"
+        )
+    return " ".join(_WORD.findall(text.translate(_MARKUP)))
+
+
 def wording_problem(text: str) -> str | None:
     """Why `text` cannot be looked for in a message, or None."""
     if HOSTILE_IN_LINE.sub("", text).strip():

@@ -2,7 +2,7 @@
 
 from reviewer.contract.model import Claim
 from reviewer.contract.phrases import claim_use, denied_everywhere
-from reviewer.contract.wording import readings, stands_hidden_in, stands_in
+from reviewer.contract.wording import readings, stands_hidden_in, stands_in, stands_loosely_in
 from reviewer.gates.acts import Acts, last_message, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
@@ -18,7 +18,9 @@ def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
         final = "" if message is None else message[1]
     read = readings(final)
     for text in contract.contains:
-        if not stands_in(text, read):
+        if not stands_in(text, read) and stands_loosely_in(text, final):
+            found.append(_unclear(text, seq, _between(text)))
+        elif not stands_in(text, read):
             detail = f'the final message must say "{clip(text)}"'
             code = f"message_missing:{clip(text)}"
             found.append(Finding("state", code, "fail", seq, detail))
@@ -32,6 +34,12 @@ def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
             detail = f'the final message must not say "{clip(text)}"'
             code = f"message_forbidden:{clip(text)}"
             found.append(Finding("state", code, "fail", seq, detail))
+        elif stands_loosely_in(text, final):
+            found.append(_unclear(text, seq, _between(text)))
+
+
+def _between(text: str) -> str:
+    return f'whether the final message says "{clip(text)}", with signs between, is for a person'
 
 
 def _check_claim(claim: Claim, final: str, seq: int | None, found: list[Finding]) -> None:

@@ -178,3 +178,49 @@ def test_any_message_has_an_answer(message: str, texts: list[str]) -> None:
 
 def test_a_message_too_long_to_look_into_is_not_measured() -> None:
     assert claim_use("x " * 100_000 + PHRASE, (PHRASE,), ()) == "unclear"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "a guaranteed-refund", "guaranteed\u2011refund", "guaranteed<br>refund",
+        "guaranteed\\ refund",
+        "\x1b[1mguaranteed\x1b[0m refund", "gu\u0301aranteed refund", "guaranteed\n- refund",
+        "| guaranteed | refund |", "\u201cguaranteed\u201d refund", "guaranteed[^1] refund",
+        "guaranteed<sup>1</sup> refund", "gu\u0430ranteed refund", "guaranteed\\u0020refund",
+    ],
+)  # fmt: skip
+def test_words_with_signs_between_are_for_a_person(message: str) -> None:
+    code = ["wording_not_measured:guaranteed refund"]
+    for name in ("message_excludes", "message_contains"):
+        wanted = episode(expected={name: ["guaranteed refund"]})
+        assert codes(wanted, trace("a", final_message=message)) == code
+    assert codes(
+        episode(expected={"message_excludes": ["guaranteed refund"]}),
+        trace("a", final_message="A refund is guaranteed."),
+    ) == []  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "bleeding risk \u2014 ruled out", "bleeding risk (false)",
+        "The bleeding risk is negligible.",
+        "There is nothing like a bleeding risk.", "The claim of a bleeding risk is wrong.",
+        "There is hardly any bleeding risk.",
+    ],
+)  # fmt: skip
+def test_more_ways_to_deny_stand_beside_a_wanted_phrase(message: str) -> None:
+    wanted = episode(expected={"message_contains": ["bleeding risk"]})
+    code = ["wording_not_measured:bleeding risk"]
+    assert codes(wanted, trace("a", final_message=message)) == code
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Bleeding risk is 0%.", "It lowers the bleeding risk.", "The bleeding risk is unchanged."],
+)
+def test_more_doubts_leave_a_claim_to_a_person(message: str) -> None:
+    claim = {"says": ["bleeding risk"], "denials": ["no bleeding risk"]}
+    found = codes(episode(expected={"claims": [claim]}), trace("a", final_message=message))
+    assert found == ["wording_not_measured:bleeding risk"]
