@@ -11,6 +11,7 @@ import msgspec
 from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.db import journal
 from reviewer.db.connection import StoreError
+from reviewer.db.facts import scanned
 
 Spans = Sequence[tuple[int, int]]
 """First and last of each unbroken run of numbers, in order."""
@@ -101,6 +102,21 @@ def maps(connection: sqlite3.Connection) -> dict[int, ToolMap]:
     ).fetchall()
     entries = [_decode(body) for (body,) in rows]
     return {e.source: _map(e.map, e.tools) for e in entries if e.type == "tools.mapped"}
+
+
+def maps_behind(connection: sqlite3.Connection, candidate: int) -> list[ToolMap]:
+    """The maps that the records of a candidate were imported under, by digest: those that name
+    tools with their names, those that name episodes alone without any."""
+    mine = f"SELECT DISTINCT t.source FROM trace t WHERE {scanned(connection, candidate)}"
+    told = connection.execute(
+        f"SELECT map FROM source_file WHERE map <> '' AND source IN ({mine})", (candidate,)
+    ).fetchall()
+    found = {digest: ToolMap(digest, ()) for (digest,) in told}
+    journaled = origins(connection).maps
+    sources = connection.execute(mine, (candidate,)).fetchall() if journaled else ()
+    for (source,) in sources:
+        found.update({one.digest: one for _, one in journaled.get(source, ())})
+    return [found[digest] for digest in sorted(found)]
 
 
 def _map(digest: str, tools: dict[str, str]) -> ToolMap:

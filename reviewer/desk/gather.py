@@ -12,6 +12,7 @@ from reviewer.db import contracts, facts, peeking, registry
 from reviewer.db.attempt_rows import AttemptRow
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.headlines import said_elsewhere
+from reviewer.db.origin import maps_behind
 from reviewer.db.others_spent import others_spent
 from reviewer.desk.baseline import against
 from reviewer.desk.counts import counted, failures
@@ -32,6 +33,7 @@ from reviewer.release.evidence import (
     SaidElsewhere,
 )
 from reviewer.release.headline import BY_EPISODE
+from reviewer.release.import_maps import ImportMap
 from reviewer.release.others_spent import OtherCost
 
 
@@ -90,6 +92,10 @@ def evidence(
         lineage=met_suites(connection, row, stored.id),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
+        import_maps=tuple(
+            ImportMap(sha256=one.digest, tools=one.names)
+            for one in (maps_behind(connection, stored.id) if whole else ())
+        ),
         source_files=sources,
         rubric_criteria=criteria,
         baseline_id=than.baseline_id,

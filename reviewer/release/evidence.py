@@ -11,6 +11,7 @@ from msgspec import Struct
 from reviewer.contract.model import Candidate, Suite
 from reviewer.gates.model import GATES, Result
 from reviewer.release.broken_glass import BrokenGlass
+from reviewer.release.import_maps import ImportMap
 from reviewer.release.journal_losses import JournalLost
 from reviewer.release.judged import JudgeEvidence
 from reviewer.release.lineage import MetSuite
@@ -225,6 +226,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """`unknown_codes` kind by kind."""
     break_glass: tuple[BrokenGlass, ...] = ()
     journal_losses: tuple[JournalLost, ...] = ()
+    import_maps: tuple[ImportMap, ...] = ()
     lacking: tuple[Lacking, ...] = ()
     """Failures of this candidate that are known from signed decisions alone."""
     notes: tuple[dict[str, Any], ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 
 from reviewer.release.block import Block
 from reviewer.release.broken_glass import broken_glass_rows
+from reviewer.release.import_maps import import_maps_rows
 from reviewer.release.journal_losses import journal_losses_rows
 from reviewer.release.judged_words import judge_lines
 from reviewer.release.lineage import lineage_rows
@@ -40,6 +41,7 @@ def outline(report: dict[str, Any]) -> list[Block]:
         _verdict(report),
         _broken_glass(report),
         *_journal_losses(report),
+        *_import_maps(report),
         _identity(report),
         _lineage(report),
         _gates(report),
@@ -197,6 +199,13 @@ def _journal_losses(report: dict[str, Any]) -> list[Block]:
         rows=[[at, Name(who), which, count, why] for at, who, which, count, why in rows],
     )
     return [block] if rows else []
+
+
+def _import_maps(report: dict[str, Any]) -> list[Block]:
+    """Nothing where nothing was imported under a map."""
+    rows = [[Name(digest), names or "episodes only"] for digest, names in import_maps_rows(report)]
+    head = ["sha256 of the map", "tools"]
+    return [Block("Maps that imports were made under", head=head, rows=rows)] if rows else []
 
 
 def _lineage(report: dict[str, Any]) -> Block:

@@ -12,6 +12,7 @@ from reviewer.release.caveats import not_measured, what_this_does_not_show
 from reviewer.release.decision_set import decision_section
 from reviewer.release.evidence import Evidence
 from reviewer.release.headline import headlines
+from reviewer.release.import_maps import import_maps_section
 from reviewer.release.journal_losses import journal_losses_section
 from reviewer.release.judged import judge_section
 from reviewer.release.peeking import peeking_section
@@ -86,6 +87,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> dict[str
         "regression": regression_section(judged.regression),
         "break_glass": broken_glass_section(evidence.break_glass),
         **journal_losses_section(evidence.journal_losses),
+        **import_maps_section(evidence.import_maps),
         "split_integrity": split_section(evidence.split),
         # Only where there are any: reports made before there were revisions have none.
         **({"records": [dict(one) for one in evidence.records]} if evidence.records else {}),

@@ -14,6 +14,26 @@ _WORDS = {
     "cost_not_measured": ("cost", "cost_usd in each record"),
     "latency_not_measured": ("latency", "latency_ms in each record"),
     "final_state_not_measured": ("final state", "final_state in each record"),
+    "unread": (
+        "what no reader takes",
+        "reviewer show {trace} names the place; export it in a form of docs/formats.md",
+    ),
+    "contradiction": (
+        "a record that agrees with itself",
+        "reviewer show {trace} says what against what; mend the harness, then import anew",
+    ),
+    "approval_unproven": (
+        "an approval by a listed approver",
+        "list who approves in tools.approvers of the episode, or make attempts with reviewer run",
+    ),
+    "unknown_tool": (
+        "which tool a name means",
+        "list the name in the episode's tools, or name it in --episode-map",
+    ),
+    "wording_not_measured": (
+        "wording",
+        "state the claim and its denials in expected.claims, or read it: reviewer show {trace}",
+    ),
 }
 """Per code what is missing, and where it comes from."""
 _SHOWN = "reviewer show {trace} says where"

@@ -245,3 +245,10 @@ def test_nobody_says_whether_a_call_keeps_the_bounds_of_its_approval(bound: dict
 )
 def test_an_approval_that_says_two_things_grants_nothing(word: dict[str, Any]) -> None:
     assert codes(WANTED, trace(word, call("pay", call_id="c1"))) == MISSING
+
+
+@pytest.mark.parametrize("who", ["client of the model", "person confirming"])
+def test_a_person_whom_a_file_cannot_name_is_no_agent_and_no_approver(who: str) -> None:
+    said = {"decision": "approve", "approver": who}
+    wanted = episode(tools={"approvals": ["pay"]})
+    assert codes(wanted, trace(grant(said, None), call("pay"))) == UNPROVEN

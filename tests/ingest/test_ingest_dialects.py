@@ -98,6 +98,18 @@ def test_an_act_in_any_other_markup_is_unread(tmp_path: Path, name: str) -> None
     assert read(tmp_path, json.dumps(wire_cases.HIDDEN[name])).unread
 
 
+@pytest.mark.parametrize("name", ["responses mcp approve", "vercel approved"])
+def test_who_answers_for_a_provider_is_the_model_s_client(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(MORE.get(name) or wire_cases.APPROVED))
+    reader = next(one for one in foreign_readers() if one.sniff(Head(path)))
+    assert by_document(reader)
+    [one] = reader.traces(Source(path))
+    assert not isinstance(one, Broken)
+    said = [event["approval"] for event in json.loads(one.raw)["events"] if "approval" in event]
+    assert said[-1] == {"decision": "approve", "approver": "client of the model"}
+
+
 @pytest.mark.parametrize("name", wire_cases.QUIET)
 def test_an_answer_of_words_is_no_call(tmp_path: Path, name: str) -> None:
     found = read(tmp_path, json.dumps(wire_cases.QUIET[name]))

@@ -133,6 +133,11 @@ def test_a_map_says_which_spellings_are_tools_of_the_suite(door: Door) -> None:
         assert all(digest in detail for _, detail in details)
         door.run("score")
         assert door.codes(second) == []
+    out = door.root / "report"
+    door.run("--export-report", out, "--suite", SUITE, "--candidate", V8)
+    report = json.loads((out / "report.json").read_text())
+    assert report["import_maps"] == [{"sha256": digest, "tools": THEIRS}]
+    assert digest in (out / "report.md").read_text()
     door.healthy()
 
 

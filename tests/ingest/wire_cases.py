@@ -361,3 +361,19 @@ NAMED: list[tuple[Any, str]] = [
     ({"query": "x", "answers": "[]", "tools": "[]"}, "xLAM"),
 ]
 """Records of tools that no reader takes, and how each is named."""
+
+APPROVED = [
+    ASK,
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool-call", "toolCallId": "c1", "toolName": "issue_refund", "input": ARGS},
+            {"type": "tool-approval-request", "approvalId": "a1", "toolCallId": "c1"},
+        ],
+    },
+    {
+        "role": "tool",
+        "content": [{"type": "tool-approval-response", "approvalId": "a1", "approved": True}],
+    },
+]
+"""A call that somebody approved, as the Vercel AI SDK writes it."""

@@ -18,7 +18,7 @@ from reviewer.release.rates import exact_pass_hat, possible_pass_hat
 from reviewer.release.render_lines import summary_lines
 from reviewer.release.render_text import banner, summary_text
 from reviewer.release.report import report, report_bytes
-from reviewer.release.unmeasured import causes
+from reviewer.release.unmeasured import causes, way_of
 
 
 def unscored(attempts: int, passes: int, unknown: int) -> Evidence:
@@ -191,8 +191,23 @@ def test_other_causes_are_named_by_their_kind_with_a_place_to_look() -> None:
     texts = [r for r in report(subject)["reasons"] if "unread" in r]
     assert texts == [
         "4 attempts not measured: unread (unread:events.3.block, unread:metadata.calls); "
-        "reviewer show refund-eval-v5/refund-agent-v8/attack-014/1 says where"
+        "reviewer show refund-eval-v5/refund-agent-v8/attack-014/1 names the place; "
+        "export it in a form of docs/formats.md"
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("unread", "docs/formats.md"),
+        ("contradiction", "mend the harness"),
+        ("approval_unproven", "tools.approvers"),
+        ("unknown_tool", "--episode-map"),
+        ("wording_not_measured", "expected.claims"),
+    ],
+)
+def test_each_cause_says_what_to_do(kind: str, way: str) -> None:
+    assert way in way_of(kind, "refund-eval-v5", "refund-eval-v5/v8/e/1")
 
 
 def test_evidence_with_codes_alone_has_causes_all_the_same() -> None:

@@ -16,6 +16,12 @@ _ACTORS = {"agent": "agent", "system": "system", "tool": "tool"}
 _MAKES_NO_CALLS = ("user", "system", "tool")
 
 
+CLIENT = "client of the model"
+"""Who answers a provider's question for an approval: the program that called the model, for a
+person or by a rule of its own. Nobody can say which: a contract that lists this name takes its
+word."""
+
+
 class _Told:
     """A turn, where it came from, and what is known of it beside what it says."""
 
@@ -246,7 +252,10 @@ class Teller:
         if part.name and own and own != part.name:
             self._approvals[part.name] = own
         own = own or self._approvals.get(part.name, part.name)
-        self.draft.approval(part.value, own)
+        said = part.value
+        if isinstance(said, dict) and said.get("decision") == "approve" and "approver" not in said:
+            said = {**said, "approver": CLIENT}
+        self.draft.approval(said, own)
         if part.value.get("decision") == "reject" and own in self._asked:
             asked = self._asked.pop(own)
             self._call(asked._replace(kind="call", status="denied"), "agent")

@@ -229,7 +229,7 @@ class Story:
         word = {"awaiting_confirmation": "pending"}.get(state, state)
         approval: dict[str, Any] = {"decision": word}
         if self._person and state == "confirmed":
-            approval = {"decision": "approved", "approver": "user"}
+            approval = {"decision": "approved", "approver": "person confirming"}
         elif state == "confirmed":
             self.draft.note(DEFAULT)
         risk = args.get("security_risk", args.get("action_risk"))

@@ -143,7 +143,7 @@ def test_an_approval_is_a_persons_only_where_the_stream_shows_one(door: Door) ->
     path = door.file("shown.json", json.dumps([*events[:place], shown, *events[place:]]))
     [(record, _)] = read(path)
     [one] = kinds(record, "approval")
-    assert one["approval"] == {"decision": "approved", "approver": "user"}
+    assert one["approval"] == {"decision": "approved", "approver": "person confirming"}
     call = next(c for c in kinds(record, "tool_call") if c["tool"] == "execute_bash")
     assert one["call_id"] == call["call_id"]
 
