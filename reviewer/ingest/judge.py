@@ -20,6 +20,7 @@ from reviewer.db.intake import Chunk, Pack, Refused
 from reviewer.db.late import canonical
 from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.ingest.catalogue import Catalogue, Target, redactor_of
+from reviewer.ingest.draft import ZEROS
 from reviewer.ingest.judged import (
     Judged,
     final_state_text,
@@ -34,7 +35,7 @@ from reviewer.ingest.reader import Broken, Foreign, RecordReader, Rejected, by_r
 from reviewer.ingest.readers import named
 from reviewer.ingest.requests import Requests
 from reviewer.ingest.split import Piece
-from reviewer.trace.record import SourceVerdict, TraceRecord
+from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
 from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
 
 FILTERED = 8
@@ -287,6 +288,8 @@ class Judge:
                 record = decode(foreign.raw)
             except DecodeError:
                 return self._judge_slowly(number, foreign, notes)
+            if record.cost_usd is None and record.usage != ABSENT and counts_nothing(record.usage):
+                notes[ZEROS] = notes.get(ZEROS, 0) + 1
             return self._place(number, foreign, record)
         if self.probing and self.reader.probe:
             return self._judge_masked(number, foreign, notes)

@@ -104,7 +104,8 @@ def test_a_cost_of_0_beside_tokens_that_nobody_counted_is_not_measured(
         record["usage"] = usage
     path = tmp_path / "run.jsonl"
     path.write_bytes(lines([record]))
-    door.ok("import", path)
+    told = door.ok("import", path)
+    assert ("they were not measured" in told.err) is (cost is None)
     assert door.one("SELECT cost_usd FROM traces") == cost
     door.ok("score")
     assert door.one("SELECT cost_usd FROM traces") == cost
