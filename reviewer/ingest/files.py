@@ -155,7 +155,7 @@ class FileImport:
         self.source.reader = reader.name
         self.source.place, self.source.home = place, home
         self.source.gather = partial(
-            around.together.files, reader, unit.path, self.source.read_with
+            around.together.files, reader, unit.path, asked.candidate, self.source.read_with
         )
         self.source.called = self._called
         self.source.meet = self._meet

@@ -23,7 +23,7 @@ _LINKS = (
     "SELECT DISTINCT o.path, o.reader, f.sha256, o.id FROM attempt_name n"
     " JOIN source o ON o.id = CAST(substr(n.name, ?) AS INTEGER)"
     " JOIN source_file f ON f.source = o.id"
-    " WHERE n.name >= ? AND n.name < ?"
+    " WHERE n.name >= ? AND n.name < ? AND o.candidate=?"
 )
 _CALLED = (
     "SELECT s.suite_id, c.candidate_id, e.episode_id FROM attempt_name n"
@@ -66,15 +66,18 @@ class Together:
         row = connection.execute("SELECT 1 FROM attempt_name LIMIT 1").fetchone()
         self._stored = row is not None
 
-    def files(self, reader: Reader, path: Path, held: set[int], names: Iterable[str]) -> list[Path]:
-        """The other files that hold parts of what has these names, by path. Adds to `held` the
-        imports of those that were imported before."""
+    def files(
+        self, reader: Reader, path: Path, candidate: str, held: set[int], names: Iterable[str]
+    ) -> list[Path]:
+        """The other files that hold parts of what has these names, by path; of those that were
+        imported before, those that were imported for the same `candidate`, if for any. Adds their
+        imports to `held`."""
         near = self._of_import().get(reader.name, {})
         wanted = list(names)
         found: dict[Path, set[int]] = {}
         for other in (one for name in wanted for one in near.get(name, ())) if near else ():
             found.setdefault(other.resolve(), set())
-        for other, source in self._before(reader, wanted) if self._stored else ():
+        for other, source in self._before(reader, candidate, wanted) if self._stored else ():
             found.setdefault(other.resolve(), set()).add(source)
         found.pop(path.resolve(), None)
         chosen = sorted(found, key=str)[:MOST_FILES]
@@ -109,12 +112,15 @@ class Together:
                     held[name].add(unit.path)
         return self._near
 
-    def _before(self, reader: Reader, names: Iterable[str]) -> Iterator[tuple[Path, int]]:
+    def _before(
+        self, reader: Reader, candidate: str, names: Iterable[str]
+    ) -> Iterator[tuple[Path, int]]:
         """Files of earlier imports that are still what they were, with those imports."""
         still: dict[tuple[str, str], bool] = {}
         for name in names:
             start = f"{name}{_FILE}"
-            rows = self._connection.execute(_LINKS, (len(start) + 1, start, f"{start[:-1]};"))
+            bound = len(start) + 1, start, f"{start[:-1]};", candidate
+            rows = self._connection.execute(_LINKS, bound)
             for path, read_by, sha256, source in rows.fetchall():
                 if read_by.partition("/")[0] != reader.name:
                     continue

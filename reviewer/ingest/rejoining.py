@@ -19,6 +19,7 @@ from reviewer.gates.model import Finding
 from reviewer.ingest.judged import MASKED_CODE
 from reviewer.ingest.parts import (
     CHAINED,
+    UNNAMED,
     Part,
     Record,
     begins,
@@ -33,6 +34,7 @@ from reviewer.ingest.revisions import compare
 
 TOGETHER = "parts of one session, put together"
 READ_TOGETHER = "read out of all files that hold parts of it"
+_NOBODYS = f":{UNNAMED}"
 A_PART = "a part of the session that is judged"
 
 Again = Callable[[NewTrace, bytes], NewTrace | None]
@@ -75,7 +77,7 @@ def rejoin(
         return [a_part]
     own = again(new, there.raw)
     findings = own.findings if own is not None else ()
-    answered = _answered(findings, there.head, part.record)
+    answered = _answered(findings, there.head, json.loads(body))
     if body is raw:
         return [Revised(key, new, True, True, TOGETHER, part=True, answered=answered)]
     return [Revised(key, judged, True, True, TOGETHER, answered=answered), a_part]
@@ -97,14 +99,20 @@ def superseded(
     head = revisions.head(connection, key)
     if head is None or not {source, *(one.source for one in kept)} <= read_with:
         return None
-    if any(
-        _alike(json.loads(one), json.loads(raw)) for one in (head, *(k.raw for k in kept)) if one
-    ):
+    whole = json.loads(raw)
+    known = [json.loads(one) for one in (head, *(other.raw for other in kept)) if one is not None]
+    if any(_alike(one, whole) for one in known):
         return []
+    if any(_tools(one) - _tools(whole) for one in known):
+        return None  # what a part showed is no act of the agent any more: both count
     own = again(new, head)
-    findings = own.findings if own is not None else ()
-    answered = _answered(findings, json.loads(head), json.loads(raw))
+    findings = [one for one in own.findings if one.severity != "critical"] if own else []
+    answered = _answered(findings, json.loads(head), whole)
     return [Revised(key, new, True, True, READ_TOGETHER, answered=answered)]
+
+
+def _tools(record: Record) -> set[str]:
+    return {event["tool"] for event in record["events"] if event.get("kind") == "tool_call"}
 
 
 def _stored(connection: sqlite3.Connection, key: int, new: NewTrace) -> _Stored | None:
@@ -197,13 +205,19 @@ def _verdict(one: NewTrace) -> object:
     return one.gates, one.passed, one.critical, one.infra, codes
 
 
-def _answered(findings: Sequence[Finding], head: Record, new: Record) -> frozenset[tuple[str, str]]:
+def _answered(
+    findings: Sequence[Finding], head: Record, whole: Record
+) -> frozenset[tuple[str, str]]:
     """What the record judged so far showed for want of the part that comes now. What was critical
-    in a record that lacked no beginning stays."""
+    in a record that lacked no beginning stays, and so does what was wrong with an end that it
+    told, where another end is told now. A result whose call was not there yet was nobody's."""
+    ended = head.get("final_state")
+    other_end = ended is not None and ended != whole.get("final_state")
     return frozenset(
         (one.gate, one.code)
         for one in findings
-        if not (one.severity == "critical" and begins(head) and not is_joined(head))
+        if not (one.severity == "critical" and begins(head) and not one.code.endswith(_NOBODYS))
+        and not (one.gate in ("state", "redaction") and other_end)
     )
 
 

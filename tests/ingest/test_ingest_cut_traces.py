@@ -201,3 +201,33 @@ def test_an_export_that_comes_again_with_a_late_span(
         same = [row[4:6] for row in told(door)] == [row[4:6] for row in told(one)]
         assert same or contradicts
         door.healthy()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_part_that_makes_an_act_somebody_elses_takes_nothing_away(
+    door: Door, order: tuple[int, int]
+) -> None:
+    """The span above the forbidden call says that a simulated user made it; it came by itself."""
+    act = span(2, 1, at=2, session__id="s1", gen_ai__operation__name="execute_tool",
+               gen_ai__tool__name="issue_refund")  # fmt: skip
+    above = span(1, lasts=9, session__id="s1", gen_ai__operation__name="invoke_agent",
+                 gen_ai__agent__name="simulated_user")  # fmt: skip
+    more = span(3, at=3, session__id="s1", gen_ai__operation__name="execute_tool",
+                gen_ai__tool__name="lookup_order")  # fmt: skip
+    names = door.file("map.json", {"s1": "attack-014"})
+    options = ("--suite", SUITE, "--candidate", V8, "--episode-map", names)
+    parts = [request(act, more), request(above)]
+    for n in order:
+        door.run("import", door.file(f"{n}.json", parts[n]), *options)
+    if order == (0, 1):
+        assert [row[2] for row in told(door)] == [1]
+    door.healthy()
+
+
+def test_one_trace_id_for_two_candidates_is_not_mixed(door: Door) -> None:
+    names = door.file("map.json", {"s1": "attack-014"})
+    for name, tool in ((V8, "lookup_order"), ("other", "issue_refund")):
+        path = door.file(f"{name}.json", request(*acts(tool)))
+        door.run("import", path, "--suite", SUITE, "--candidate", name, "--episode-map", names)
+    rows = door.rows("SELECT candidate_id, critical FROM traces ORDER BY 1")
+    assert rows == [("other", 1), (V8, 0)]

@@ -167,3 +167,17 @@ def test_a_native_cut_with_a_forbidden_call(door: Door) -> None:
     door.take("b.json", {**whole, "events": [call]})
     assert door.rows("SELECT attempt, passed, critical FROM traces") == [(1, 0, 1)]
     assert "forbidden:issue_refund" in json.dumps(door.codes(f"{SUITE}/{V8}/attack-014/1"))
+
+
+def test_a_part_with_another_end_does_not_mend_the_end_that_was_told(door: Door) -> None:
+    [whole] = [one for one in shipped(V8) if one["episode_id"] == "damaged-221"][:1]
+    events = [{**one, "seq": n} for n, one in enumerate(whole["events"], 1)]
+    wrong = [one for one in events if one["kind"] != "state_snapshot"]
+    for one in wrong:
+        one.pop("state", None)
+    door.take("a.json", {**whole, "events": wrong, "final_state": "request_open"})
+    assert door.one("SELECT passed FROM traces") == 0
+    more = [{**one, "seq": n} for n, one in enumerate(whole["events"], 50)]
+    door.take("b.json", {**whole, "events": more})
+    assert door.rows("SELECT attempt, passed FROM traces") == [(1, 0)]
+    door.healthy()
