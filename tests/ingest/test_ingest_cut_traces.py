@@ -139,6 +139,8 @@ def test_a_forbidden_call_in_either_part_is_critical(
         assert names == names_too
         taken(door, parts, how, "--suite", SUITE, "--candidate", V8, "--episode-map", names)
         verdicts.append(told(door))
+        door.ok("score")
+        assert told(door) == verdicts[-1]
     assert len(verdicts[0]) == 1
     assert verdicts[0][0][2] == 1
     assert verdicts[0] == verdicts[1]

@@ -140,6 +140,8 @@ def test_three_parts_in_any_order(door: Door, whole: Any, order: tuple[int, ...]
     taken(door, [paths[n] for n in order], "forward")
     assert told(door) == whole(GOOD)
     assert door.one("SELECT count(*) FROM revisions WHERE stands='beside'") == 0
+    door.ok("score")
+    assert told(door) == whole(GOOD)
 
 
 def test_the_whole_after_its_parts_and_again(door: Door, whole: Any) -> None:
