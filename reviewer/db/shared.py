@@ -14,6 +14,8 @@ from reviewer.gates.model import Finding
 from reviewer.gates.revised import SHARED, without
 
 WHY = "the same record is evidence of another candidate"
+ELSEWHERE = "the same record is evidence of {}: a pass counts there alone"
+GOES_ON = "its run goes on in {}, under another contract: import that file for this suite too"
 _MADE = ("run/1",)
 """Readers of what was really made: two of theirs may be alike."""
 _BINDINGS = (
@@ -65,15 +67,17 @@ def settle(
     return lose(connection, lost, now)
 
 
-def lose(connection: sqlite3.Connection, lost: dict[int, str], now: str) -> int:
-    """Note that the passes of these traces count under another trace id alone."""
+def lose(
+    connection: sqlite3.Connection, lost: dict[int, str], now: str, text: str = ELSEWHERE
+) -> int:
+    """Note that the passes of these traces do not count here: by default, under another trace id
+    alone. `text` says why, with `{}` for that id."""
     noted: list[int] = []
     for trace, other in lost.items():
         stands = revisions.verdict(connection, trace)
         if any(one.code == SHARED for one in stands.findings):
             continue
-        text = f"the same record is evidence of {other}: a pass counts there alone"
-        finding = Finding("completeness", SHARED, "not_measured", None, text)
+        finding = Finding("completeness", SHARED, "not_measured", None, text.format(other))
         revisions.put_verdict(connection, trace, without(stands, finding))
         noted.append(trace)
     if noted:

@@ -39,6 +39,7 @@ WHOLE = "attempts of which an earlier import had a part: this one goes on and is
 BESIDE = "records that contradict the attempt they are of: kept beside it, and both count"
 TOGETHER = "parts of sessions that came in several records: put together and judged as a whole"
 A_PART = "parts of sessions that are judged already: every act of them counts there"
+UNJUDGED = "attempts of another suite go on here: not measured there before it is imported there"
 REACHED = "attempts of which this record is evidence too, elsewhere: what it shows counts there"
 TWICE = "the same evidence stands under another candidate: a pass counts there alone"
 MOST_ALIKE = 8
@@ -495,12 +496,25 @@ class Batcher:
                 revisions.revise(self.connection, self.source, [reached], first_pack, self._now())
                 self._note(REACHED)
                 pairs.setdefault(mine, []).append(one.trace)
+            elif one.grows:
+                self._unjudged(one.trace, mine, facts)
         if pairs:
             lost = shared.settle(
                 self.connection, list(pairs), (), self._own_names, self._now(), pairs
             )
             if lost:
                 self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
+
+    def _unjudged(self, trace: int, mine: int, facts: Facts) -> None:
+        """An attempt of another suite whose run goes on here: its contract is not at hand, so it is
+        not measured there."""
+        (suite_id,) = self.connection.execute(_SUITE_OF, (trace,)).fetchone()
+        if suite_id != facts.suite_id:
+            (name,) = self.connection.execute(
+                "SELECT trace_id FROM traces WHERE trace=?", (mine,)
+            ).fetchone()
+            shared.lose(self.connection, {trace: name}, self._now(), shared.GOES_ON)
+            self._note(UNJUDGED)
 
     def _reached(self, trace: int, raw: bytes, facts: Facts) -> Revised | None:
         """A record as one more of another attempt than its own."""
@@ -648,6 +662,10 @@ class Batcher:
         )
 
 
+_SUITE_OF = (
+    "SELECT s.suite_id FROM trace t JOIN candidate c ON c.id = t.candidate"
+    " JOIN suite s ON s.id = c.suite WHERE t.id=?"
+)
 _NAME = "INSERT OR IGNORE INTO attempt_name VALUES (?, ?)"
 _OF_SLOT = "SELECT id FROM trace WHERE candidate=? AND episode=? AND attempt=?"
 _OF_RECORD = "SELECT id FROM trace WHERE source=? AND record=? ORDER BY id DESC LIMIT 1"

@@ -97,3 +97,18 @@ def test_other_evidence_of_the_same_shape_is_its_own(door: Door) -> None:
     other = passing(candidate_id="two", started_at="2026-11-22T08:00:00Z")
     door.take("b.json", other)
     assert dict(door.rows("SELECT candidate_id, passed FROM traces")) == {"one": 1, "two": 1}
+
+
+def test_what_grows_in_another_suite_is_no_pass_here(door: Door) -> None:
+    door.ok("suite", "freeze", SUITE, "--as", "second")
+    door.take("run.json", attempt(), "--suite", SUITE)
+    assert door.one("SELECT passed FROM traces") == 1
+    said = door.take("run.json", grown(), "--suite", "second")
+    assert "not measured there" in said.err
+    assert door.rows("SELECT passed FROM traces WHERE suite_id=?", SUITE) == [(None,)]
+    door.ok("score")
+    assert door.rows("SELECT passed FROM traces WHERE suite_id=?", SUITE) == [(None,)]
+    door.healthy()
+    door.run("import", door.root / "run.json", "--suite", SUITE)
+    assert door.rows("SELECT passed, critical FROM traces WHERE suite_id=?", SUITE) == [(0, 1)]
+    door.healthy()
