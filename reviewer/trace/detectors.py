@@ -231,15 +231,12 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
     if len(text) < SHORTEST:
         return []
     folded = fold(text)
-    found = [
-        Span(*folded.span(start, end), kind)
-        for kind in detectors
-        if kind != "disguised"
-        for start, end in _found(kind, folded.text, _FINDERS[kind])
-    ]
+    finders = {kind: _FINDERS[kind] for kind in detectors if kind != "disguised"}
     if "disguised" in detectors:
-        finder = partial(_disguised, detectors=detectors)
-        found += (Span(*place, "disguised") for place in _found("disguised", text, finder))
+        finders["disguised"] = partial(_disguised, finders=dict(finders) or _FINDERS)
+    found = [
+        Span(*folded.span(start, end), kind) for kind, start, end in _found(folded.text, finders)
+    ]
     found.sort(key=lambda span: (span.start, _RANK.get(span.kind, 0), span.end, span.kind))
     merged: list[Span] = []
     for span in found:
@@ -250,46 +247,51 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
     return merged
 
 
-def _found(kind: str, text: str, finder: Finder) -> Iterator[tuple[int, int]]:
-    """What a detector finds. A long text is looked at where the detector's byte pattern matches,
-    with so much around it that nothing found touches an edge."""
+def _found(text: str, finders: dict[str, Finder]) -> Iterator[tuple[str, int, int]]:
+    """(kind, start, end) of what the detectors find. A long text is looked at where the byte
+    pattern of one matches, with so much around it that nothing found touches an edge."""
     if len(text) <= 2 * _PART:
-        if may_hold(kind, text):
-            yield from finder(text)
+        may = may_hold(text)
+        for kind, finder in finders.items():
+            if kind in may:
+                yield from ((kind, start, end) for start, end in finder(text))
         return
-    done = 0
     for start in range(0, len(text), _PART):
-        around = max(0, start - _AROUND), min(len(text), start + _PART + _AROUND)
-        if around[1] <= done or not may_hold(kind, text[slice(*around)]):
-            continue
-        margin = _AROUND
-        while True:
-            first, last = max(0, start - margin), min(len(text), start + _PART + margin)
-            places = [
-                (first + a, first + b)
-                for a, b in finder(text[first:last])
-                if first + b > start and first + a < start + _PART
-            ]
-            cut = any((a == first and first) or (b == last < len(text)) for a, b in places)
-            if not cut:
-                break
-            margin *= 8
-        yield from places
-        done = last if margin > _AROUND else done
+        may = may_hold(text[max(0, start - _AROUND) : start + _PART + _AROUND])
+        for kind, finder in finders.items():
+            if kind in may:
+                yield from ((kind, *place) for place in _around(text, start, finder))
+
+
+def _around(text: str, start: int, finder: Finder) -> list[tuple[int, int]]:
+    """What is found in one part of a long text."""
+    margin = _AROUND
+    while True:
+        first, last = max(0, start - margin), min(len(text), start + _PART + margin)
+        places = [
+            (first + a, first + b)
+            for a, b in finder(text[first:last])
+            if first + b > start and first + a < start + _PART
+        ]
+        if not any((a == first and first) or (b == last < len(text)) for a, b in places):
+            return places
+        margin *= 8
 
 
 _PART, _AROUND = 8192, 1024
 """Characters of a long text that are looked at together, and of those beside them."""
 
 
-def _disguised(text: str, detectors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+def _disguised(text: str, finders: dict[str, Finder]) -> Iterator[tuple[int, int]]:
     """What the other detectors find once the text is opened; all of them where no other is on."""
-    kinds = [kind for kind in detectors if kind != "disguised"] or list(_FINDERS)
     for numbers in (False, True):
         whole = opened(text, numbers)
         if whole is None:
             continue
-        for kind in kinds:
-            if (kind in _NUMBERS) is numbers or kind == "email":
-                for start, end in _found(kind, whole.text, _FINDERS[kind]):
-                    yield whole.span(start, end)
+        wanted = {
+            kind: finder
+            for kind, finder in finders.items()
+            if (kind in _NUMBERS) is numbers or kind == "email"
+        }
+        for _, start, end in _found(whole.text, wanted):
+            yield whole.span(start, end)

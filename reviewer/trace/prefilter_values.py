@@ -307,21 +307,29 @@ def disguised(raw: bytes) -> bool:
     return signs and _disguised()(raw) is not None
 
 
-@lru_cache(maxsize=16)
-def _search(detector: str) -> Any:
-    return compiled(VALUES[detector]).search
+@lru_cache(maxsize=1)
+def _patterns() -> Any:
+    together = re2.Set.SearchSet(options())
+    for pattern in VALUES.values():
+        together.Add(pattern.encode("latin-1"))
+    together.Compile()
+    return together.Match
 
 
-def may_hold(detector: str, text: str) -> bool:
-    """Whether the text may hold something that this detector finds."""
+_ALL = frozenset(VALUES)
+_NAMED = tuple(VALUES)
+
+
+def may_hold(text: str) -> frozenset[str]:
+    """The detectors that may find something in a folded text."""
     try:
         raw = msgspec.json.encode(text)
     except (UnicodeEncodeError, ValueError):  # half of a surrogate pair
-        return True
-    if _search(detector)(raw) is not None:
-        return True
-    if detector != "disguised":
-        return False
+        return _ALL
+    may = frozenset(_NAMED[place] for place in _patterns()(raw) or ())
+    if "disguised" in may:
+        return may
     # Behind a code stands what the others would take for the end of a word.
-    coded = (b"[" in raw and b"m" in raw) or b"%" in raw
-    return disguised(raw) or (coded and any(_search(other)(raw) is not None for other in VALUES))
+    if disguised(raw) or (may and (b"%" in raw or (b"[" in raw and _escaped()(raw) is not None))):
+        return may | {"disguised"}
+    return may
