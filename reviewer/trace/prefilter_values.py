@@ -125,8 +125,9 @@ def _disguise() -> str:
 
 UNDERSCORES = "|".join(
     (
-        rf"_\+?\(?[0-9](?:[_*`~]?(?:{_SEPARATOR}|[.()_]){{0,2}}[0-9]){{6}}",
-        rf"(?:[0-9](?:{_SEPARATOR}|[.()_]){{0,2}}){{6}}[0-9]_",
+        rf"_\(?[0-9](?:[_*`~]?(?:{_SEPARATOR}|[.()_]){{0,2}}[0-9]){{8}}",
+        rf"(?:[0-9](?:{_SEPARATOR}|[.()_]){{0,2}}){{7}}[0-9]_",
+        r"_\+\(?[0-9]|_[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|\.[0-9]{1,3}\.[0-9]{1,3}_",
         rf"_[A-Z]{{2}}[0-9]{{2}}(?:{_SEPARATOR}?[0-9A-Z]){{11}}",
     )
 )
@@ -291,6 +292,11 @@ def _escaped() -> Any:
     return compiled(r"\\(?:u|x1|033|e)").search
 
 
+@lru_cache(maxsize=1)
+def _behind_code() -> Any:
+    return compiled(rf"(?:{_ANSI}|%[2-7][0-9A-Fa-f])[0-9A-Za-z$+(]").search
+
+
 def disguised(raw: bytes) -> bool:
     """Whether anything but an underscore may disguise an identifier in these bytes. Most have none
     of the signs by which that is done, and to look for those takes no time."""
@@ -330,6 +336,6 @@ def may_hold(text: str) -> frozenset[str]:
     if "disguised" in may:
         return may
     # Behind a code stands what the others would take for the end of a word.
-    if disguised(raw) or (may and (b"%" in raw or (b"[" in raw and _escaped()(raw) is not None))):
+    if disguised(raw) or (may and _behind_code()(raw) is not None):
         return may | {"disguised"}
     return may
