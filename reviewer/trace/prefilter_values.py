@@ -112,7 +112,7 @@ def _disguise() -> str:
             rf"{_DIGITS}{{4}}{_SEPARATOR}?{_MARKS}*[*`~]{_MARKS}*{_SEPARATOR}?[0-9]",
             rf"\+{_MARKS}*[*`~]{_MARKS}*[0-9(]",
             # a code right in front of a number
-            rf"(?:{_CODE_END})[+(]?[0-9A-Z]",
+            rf"(?:{_ANSI}|%[2-7][0-9A-Fa-f])[+(]?[0-9A-Z]",
             # something between letters
             rf"[0-9A-Za-z@._-](?:{_ANSI})+[0-9A-Za-z@_-]",
             rf"(?:[0-9A-Za-z][*`~]+|[0-9A-Za-z]{_TAG}|{_ANSI}|;)(?:@|%40)(?:[*`~]|{_TAG}|{_LABEL})",
