@@ -8,6 +8,7 @@ the same sets; a property test keeps it a superset.
 
 import re
 import unicodedata
+from bisect import bisect_right
 from typing import NamedTuple
 
 INVISIBLE = (
@@ -29,16 +30,17 @@ _KEY_NOISE = re.compile(r"[_\-\s]")
 
 
 class Folded(NamedTuple):
-    """Folded text, and for each of its characters the place in the original (None: the same)."""
+    """Folded text, and before which of its characters one was dropped, in order (None: none)."""
 
     text: str
-    origin: list[int] | None
+    dropped: list[int] | None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The half-open span of the original text behind folded[start:end] (not empty)."""
-        if self.origin is None:
+        if self.dropped is None:
             return start, end
-        return self.origin[start], self.origin[end - 1] + 1
+        last = end - 1
+        return start + bisect_right(self.dropped, start), end + bisect_right(self.dropped, last)
 
 
 def fold(text: str) -> Folded:
@@ -47,15 +49,8 @@ def fold(text: str) -> Folded:
         return Folded(text, None)
     # Character by character only where there is something to do: a long text takes its time.
     wide = text if _ANY_WIDE.search(text) is None else text.translate(_WIDE)
-    kept: list[int] = []
-    done = 0
-    for unseen in _DROPPED.finditer(wide):
-        kept += range(done, unseen.start())
-        done = unseen.end()
-    if not done:
-        return Folded(wide, None)
-    kept += range(done, len(wide))
-    return Folded(_DROPPED.sub("", wide), kept)
+    dropped = [unseen.start() - n for n, unseen in enumerate(_DROPPED.finditer(wide))]
+    return Folded(_DROPPED.sub("", wide), dropped) if dropped else Folded(wide, None)
 
 
 def plain_separators(text: str) -> str:
