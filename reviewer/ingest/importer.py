@@ -23,7 +23,16 @@ from reviewer.db.slots import Placed, Slots
 from reviewer.ingest.gathering import linked
 from reviewer.ingest.keys import Begin, FindManifest, Keys, Manifest
 from reviewer.ingest.outcome import Facts, Group
-from reviewer.ingest.revising import Binding, Named, Target, Targets, came, record_of, stored
+from reviewer.ingest.revising import (
+    Binding,
+    Named,
+    Target,
+    Targets,
+    came,
+    came_together,
+    record_of,
+    stored,
+)
 from reviewer.ingest.revisions import compare
 from reviewer.ingest.rewritten import rewritten
 from reviewer.trace.record import SourceVerdict
@@ -440,8 +449,9 @@ class Batcher:
             revisions.revise(self.connection, self.source, taken, first_pack, self._now())
             waiting.clear()
 
+        together = self._put_together(first_pack)
         for pending in self._pending:
-            if pending.target is None:
+            if pending.target is None or pending.trace[:3] in together:
                 continue
             facts, trace = pending.facts, pending.trace
             if trace[:3] in waiting:
@@ -480,6 +490,38 @@ class Batcher:
         enter()
         added, known = self.tally.added - before.added, self.tally.known - before.known
         registry.came(self.connection, self.source, added, known, self.note_lines())
+
+    def _put_together(self, first_pack: int) -> set[tuple[int, int, int]]:
+        """Take in parts of one session that this batch holds several of, each session at once.
+        Returns the slots that are dealt with."""
+        held: dict[tuple[int, int, int], list[_Pending]] = {}
+        for one in self._pending:
+            if one.target is not None:
+                held.setdefault(one.trace[:3], []).append(one)
+        dealt: set[tuple[int, int, int]] = set()
+        for slot, some in held.items():
+            whole = all(one.target and one.target.session for one in some)
+            if len(some) < 2 or not whole or self._again_by is None:
+                continue
+            news = [(one.trace, record_of(one.trace, self._packs)) for one in some]
+            again = partial(self._judged_again, some[0].facts)
+            taken = came_together(self.connection, news, self._path, again)
+            if taken is None:
+                continue
+            dealt.add(slot)
+            revisions.revise(self.connection, self.source, taken, first_pack, self._now())
+            (trace,) = self.connection.execute(_OF_SLOT, slot).fetchone()
+            self._targets.revised.add(trace)
+            for one in some:
+                self.connection.executemany(_NAME, self._links(one.facts, trace))
+                if one is some[0] and taken and taken[0].holds:
+                    self._count(added=1)
+                    self._note(TOGETHER)
+                    self._sum(one.facts)
+                else:
+                    self._known(slot[:2], slot[2], one.facts)
+                    self._note(A_PART)
+        return dealt
 
     def _reach(self, first_pack: int) -> None:
         """Bring what was written to the other bindings of it, or what they hold to its own: what

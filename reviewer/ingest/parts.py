@@ -106,7 +106,13 @@ def fits(name: str, there: Sequence[Record], new: Record) -> bool:
         return any(within(one.record, new) or within(new, one.record) for one in parts) and (
             not name.startswith("task:")
         )
-    return bool(joined([*parts, Part(new)]))
+    mine = _Run(new["events"], [Part(new)])
+    return not any(
+        _fork(_Run(one.record["events"], [one]), mine)
+        and not within(one.record, new)
+        and not within(new, one.record)
+        for one in parts
+    )
 
 
 def joined(parts: Sequence[Part]) -> list[Record]:

@@ -50,37 +50,59 @@ class _Stored(NamedTuple):
 
 
 def rejoin(
-    connection: sqlite3.Connection, key: int, new: NewTrace, raw: bytes, path: str, again: Again
+    connection: sqlite3.Connection,
+    key: int,
+    news: Sequence[tuple[NewTrace, bytes]],
+    path: str,
+    again: Again,
 ) -> list[Revised] | None:
-    """What becomes of an attempt when a part of its session comes, in order; empty when it is
-    there already, None where the record is no such part. `path` is where it comes from."""
-    there = _stored(connection, key, new)
+    """What becomes of an attempt when parts of its session come, in order; empty when they are
+    there already, None where one is no such part. `path` is where they come from."""
+    stated = [finding for new, _ in news for finding in new.findings]
+    there = _stored(connection, key, news[0][0]._replace(findings=stated))
     if there is None:
         return None
-    part = Part(json.loads(raw), path, new.record)
-    if any(_changed(one, part) for one in there.parts) or not _one_session(there, part.record):
-        return None
-    if any(_alike(one.record, part.record) for one in there.parts):
+    fresh: list[tuple[NewTrace, bytes, Part]] = []
+    seen = [_acts(one.record) for one in there.parts]
+    for new, raw in news:
+        part = Part(json.loads(raw), path, new.record)
+        if not _one_session(there, part.record) or any(_changed(p, part) for p in there.parts):
+            return None
+        if (acts := _acts(part.record)) not in seen:
+            seen.append(acts)
+            fresh.append((new, raw, part))
+    if not fresh:
         return []
-    found = joined([*there.parts, part])
+    found = joined([*there.parts, *(part for _, _, part in fresh)])
     if not found:
         return None
-    a_part = Revised(key, new, False, False, A_PART, contained=True, part=True)
-    for one in found:
-        if _alike(one, there.head):
-            return [a_part]
-    whole = _judged(found, part.record, new, raw, again)
-    if whole is None:
+    parts = [
+        Revised(key, new, False, False, A_PART, contained=True, part=True) for new, _, _ in fresh
+    ]
+    if any(_alike(one, there.head) for one in found):
+        return parts
+    whole = next(
+        (n for n, (_, _, part) in enumerate(fresh) if len(found) == 1
+         and _alike(found[0], part.record)),
+        None,
+    )  # fmt: skip
+    word = min((new for new, _, _ in fresh), key=_said)
+    judged = fresh[whole][:2] if whole is not None else _judged(found, word, again)
+    if judged is None:
         return None
-    judged, body = whole
-    if _alike(json.loads(body), there.head):
-        return [a_part]
-    own = again(new, there.raw)
+    if _alike(json.loads(judged[1]), there.head):
+        return parts
+    own = again(word, there.raw)
     findings = own.findings if own is not None else ()
-    answered = _answered(findings, there.head, json.loads(body))
-    if body is raw:
-        return [Revised(key, new, True, True, TOGETHER, part=True, answered=answered)]
-    return [Revised(key, judged, True, True, TOGETHER, answered=answered), a_part]
+    answered = _answered(findings, there.head, json.loads(judged[1]))
+    head = Revised(key, judged[0], True, True, TOGETHER, answered=answered)
+    return [head, *(part for n, part in enumerate(parts) if n != whole)]
+
+
+def _said(new: NewTrace) -> int:
+    """A failure comes first, then a pass, then no word of the source."""
+    word = None if new.verdict is None else new.verdict[0]
+    return 2 if word is None else int(word)
 
 
 def superseded(
@@ -179,12 +201,8 @@ def _one_session(there: _Stored, new: Record) -> bool:
     return len(known) == len(spans) and all(a[1] < b[0] for a, b in pairwise(known))
 
 
-def _judged(
-    found: Sequence[Record], part: Record, new: NewTrace, raw: bytes, again: Again
-) -> tuple[NewTrace, bytes] | None:
-    """The whole, judged, and its bytes: `raw` itself where the new part is the whole."""
-    if len(found) == 1 and _acts(found[0]) == _acts(part):
-        return new, raw
+def _judged(found: Sequence[Record], new: NewTrace, again: Again) -> tuple[NewTrace, bytes] | None:
+    """The whole, judged, and its bytes."""
     judged: list[tuple[NewTrace, bytes]] = []
     for one in found:
         body = _bytes(one)
@@ -193,7 +211,7 @@ def _judged(
             return None
         judged.append((verdict, body))
     first = judged[0][0]
-    if len(judged) > 1 and any(_verdict(one) != _verdict(first) for one, _ in judged):
+    if any(_verdict(one) != _verdict(first) for one, _ in judged):
         body = _bytes(doubtful(found[0]))
         verdict = again(new, body)
         return None if verdict is None else (verdict, body)

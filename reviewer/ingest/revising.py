@@ -107,6 +107,7 @@ class Targets:
         self._held: dict[tuple[int, int], list[_There]] = {}
         self._taken: set[int] = set()
         self._waiting: dict[tuple[int, int, str], list[tuple[int, Facts, Sequence[Pack]]]] = {}
+        self._read: dict[int, bytes | None] = {}
         self.revised: set[int] = set()
         """Attempts of which a record was taken in."""
 
@@ -135,6 +136,7 @@ class Targets:
         """What waited is written."""
         self._names = self._names or bool(self._waiting)
         self._waiting.clear()
+        self._read.clear()
 
     def bindings(self, key: tuple[int, int], facts: Facts, packs: Sequence[Pack]) -> list[Binding]:
         """Attempts elsewhere of which this record says more, or that say more of it: by the path
@@ -184,7 +186,9 @@ class Targets:
             found[attempt] = [head, *(one.raw for one in kept)]
             traces[attempt] = trace
         for attempt, other, theirs in self._waiting.get((*key, facts.identity), ()):
-            found.setdefault(attempt, []).append(_of_facts(other, theirs))
+            if other.number not in self._read:
+                self._read[other.number] = _of_facts(other, theirs)
+            found.setdefault(attempt, []).append(self._read[other.number])
         raw = _of_facts(facts, packs) if found else None
         for attempt, records in found.items():
             if facts.attempt not in (None, attempt) and not facts.identity.startswith(TIMED):
@@ -285,8 +289,23 @@ def came(
         return [] if found is None else [found]
     if found.contained:
         return [found]
-    parts = rejoin(connection, found.trace, new, raw, path, again)
+    parts = rejoin(connection, found.trace, [(new, raw)], path, again)
     return [found] if parts is None else parts
+
+
+def came_together(
+    connection: sqlite3.Connection,
+    news: Sequence[tuple[NewTrace, bytes | None]],
+    path: str,
+    again: Again,
+) -> list[Revised] | None:
+    """As `came`, of several parts of one session that come at once; None where they are no such
+    parts, or one of them may not be stored."""
+    (key,) = connection.execute(
+        "SELECT id FROM trace WHERE candidate=? AND episode=? AND attempt=?", news[0][0][:3]
+    ).fetchone()
+    known = [(new, raw) for new, raw in news if raw is not None]
+    return rejoin(connection, key, known, path, again) if len(known) == len(news) else None
 
 
 def _came(

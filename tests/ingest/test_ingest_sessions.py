@@ -261,3 +261,18 @@ def test_a_probe_has_one_attempt_too(door: Door, cut: str, how: str) -> None:
     rows = door.rows("SELECT candidate_id, episode_id, attempt, passed, events, steps FROM traces")
     assert rows == [("m", "s1", 1, 1, 10, 3)]
     door.healthy()
+
+
+def test_a_line_for_each_message_of_two_sessions_in_turn(door: Door) -> None:
+    """One log that two conversations share: each is an attempt, with all of its acts."""
+    rows = [
+        {"conversation_id": name, "model": "m", "messages": [message]}
+        for pair in zip(GOOD[:8], BAD, strict=True)
+        for name, message in zip("xy", pair, strict=True)
+    ]
+    assert door.take("log.jsonl", rows).code == 0
+    assert door.rows("SELECT episode_id, attempt, events FROM traces ORDER BY 1") == [
+        ("x", 1, 8), ("y", 1, 8),
+    ]  # fmt: skip
+    assert door.one("SELECT count(*) FROM findings WHERE code LIKE 'unread:%'") == 0
+    door.healthy()
