@@ -13,10 +13,11 @@ _V4 = re.compile(
     rf"(?<![0-9A-Za-z_.])(?<![A-Za-z0-9][/-])(?:{_OCTET}\.){{3}}{_OCTET}"
     r"(?![0-9A-Za-z_])(?![.-][0-9])"
 )
+_FOUR = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
 _V6 = re.compile(r"(?<![0-9A-Za-z_:.])[23][0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,35}(?![0-9A-Za-z_])")
 _VERSION = re.compile(
     r"(?i:\bv|\bver|version|release|revision|firmware|driver|build|sdk|upgrade[sd]?(?: from| to)?)"
-    r"[\"']?[ :=]{0,3}[\"']?\Z|[=<>~^]=? ?\Z"
+    r"[\"']?[ :=]{0,3}[\"']?\Z|[=<>~^]= ?\Z|[<>~^] ?\Z"
 )
 _ADDRESS = re.compile(
     r"(?i:(?<![a-z])(?:ip|ipv4|addr|address|host|remote|client|peer|src|dst|nameserver|resolver|dns"
@@ -30,7 +31,7 @@ SMALL = 32
 
 def addresses(text: str) -> Iterator[tuple[int, int]]:
     """Half-open spans of every public address in the text."""
-    for found in _V4.finditer(text):
+    for found in _dotted(text):
         if not _public(IPv4Address(found.group())):
             continue
         before = text[max(0, found.start() - 24) : found.start()]
@@ -46,6 +47,16 @@ def addresses(text: str) -> Iterator[tuple[int, int]]:
             yield found.start(), found.start() + len(shown)
 
 
+def _dotted(text: str) -> Iterator[re.Match[str]]:
+    """Every match of `_V4`, which is slow to look for at each character, where it may be one."""
+    begin = _FOUR.search(text)
+    while begin is not None:
+        found = _V4.match(text, begin.start())
+        if found is not None:
+            yield found
+        begin = _FOUR.search(text, begin.start() + 1 if found is None else found.end())
+
+
 def _public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast and not address.is_reserved
 
@@ -54,6 +65,8 @@ def _version(found: re.Match[str], before: str) -> bool:
     numbers = [int(number) for number in found.group().split(".")]
     if _VERSION.search(before):
         return True
+    if found.group() == "8.8.4.4":
+        return False  # a name server that everybody knows, of numbers as small as a version's
     small = max(numbers) < SMALL and len(set(numbers)) > 1
     padded = numbers[0] < SMALL and 0 in numbers[1:3]
     if not small and not padded:

@@ -10,7 +10,10 @@ import html
 import re
 import sys
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from reviewer.trace.fold import INVISIBLE
@@ -42,50 +45,79 @@ def characters() -> dict[int, str]:
 
 
 class Opened(NamedTuple):
-    """Text without its disguises, and for each of its characters the half-open span of the
-    original that it stands for."""
+    """Text without its disguises. `marks` holds, for each thing that was undone, in order: where
+    what it shows begins and ends in `text`, and where it begins and ends in the original."""
 
     text: str
-    start: list[int]
-    end: list[int]
+    marks: list[tuple[int, int, int, int]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        return self.start[start], self.end[end - 1]
+        """The half-open span of the original that a span of `text`, not empty, stands for."""
+        return self._at(start)[0], self._at(end - 1)[1]
 
+    def _at(self, place: int) -> tuple[int, int]:
+        """The half-open span of the original of the character at this place."""
+        last = bisect_right(self.marks, place, key=_begins) - 1
+        while last >= 0 and self.marks[last][0] == self.marks[last][1] > place:
+            last -= 1
+        if last < 0:
+            return place, place + 1
+        _, shown, begin, end = self.marks[last]
+        if place < shown:
+            return begin, end
+        return place - shown + end, place - shown + end + 1
+
+
+_begins = itemgetter(0)
 
 _CODED = re.compile(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]")
 _MARKED = re.compile(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]|[*`~]+|_+")
-_SEPARATOR = {"_": "-"}
+_BEFORE_CODED = re.compile("[\x1b\\\\<%&\x80-\U0010ffff]")
+_BEFORE_MARKED = re.compile("[\x1b\\\\<%&*`~_\x80-\U0010ffff]")
+"""How what `_CODED` and `_MARKED` match begins."""
 
 
 def opened(text: str, numbers: bool) -> Opened | None:
     """The text as it was before it was disguised; None where nothing disguises it. For `numbers`,
     marks of markdown are dropped, too, and an underscore is a separator."""
     out: list[str] = []
-    start: list[int] = []
-    end: list[int] = []
-    done = 0
-    changed = False
+    marks: list[tuple[int, int, int, int]] = []
+    done = length = 0
     known = characters()
-    for found in (_MARKED if numbers else _CODED).finditer(text):
+    for found in _found(text, numbers):
         shown = _shown(found, known)
         if shown is None:
             continue
-        changed = True
-        a, b = found.span()
-        out.append(text[done:a])
-        start += range(done, a)
-        end += range(done + 1, a + 1)
+        begin, end = found.span()
+        out.append(text[done:begin])
         out.append(shown)
-        start += [a] * len(shown)
-        end += [b] * len(shown)
-        done = b
-    if not changed:
+        length += begin - done
+        marks.append((length, length + len(shown), begin, end))
+        length += len(shown)
+        done = end
+    if not marks:
         return None
     out.append(text[done:])
-    start += range(done, len(text))
-    end += range(done + 1, len(text) + 1)
-    return Opened("".join(out), start, end)
+    return Opened("".join(out), marks)
+
+
+def _found(text: str, numbers: bool) -> Iterator[re.Match[str]]:
+    """Every place where something may be undone. The first characters are searched for alone: that
+    is many times faster than the alternatives at every character."""
+    search, match = (
+        (_BEFORE_MARKED.search, _MARKED.match)
+        if numbers
+        else (
+            _BEFORE_CODED.search,
+            _CODED.match,
+        )
+    )
+    begin = search(text)
+    while begin is not None:
+        found = match(text, begin.start())
+        if found is not None:
+            yield found
+        begin = search(text, begin.end() if found is None else found.end())
 
 
 def _shown(found: re.Match[str], known: dict[int, str]) -> str | None:

@@ -183,3 +183,21 @@ def test_every_detector_has_a_name_and_the_six_stay_as_they_were() -> None:
     assert BASIC == ("email", "card", "iban", "phone", "secret", "ssn")
     assert DETECTORS == BASIC + ADDED
     assert Rules(detectors=("secret",)).masking == ("secret", *ADDED)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("src=93.184.216.34 dst=10.0.0.1", "93.184.216.34"),
+        ("from 8.8.4.4 port 22", "8.8.4.4"),
+        ("1.2.3.4.5 then 93.184.216.35", "93.184.216.35"),
+        ("pkg==99.2.3.4", None),
+        ("pkg=1.2.3.4", None),
+        ("version=93.184.216.34", None),
+        ("12345.1.2.3", None),
+    ],
+)
+def test_an_address_is_told_from_a_version(text: str, address: str | None) -> None:
+    shown = text if address is None else text.replace(address, "[REDACTED:ip]")
+    assert REDACTOR.mask(text) == shown
+    assert address is None or REDACTOR.suspect(json.dumps(text).encode())
