@@ -110,7 +110,7 @@ _BLOCKS = re.compile(
     rb'"type"\s*:\s*"(?:\w+_)?(?:tool_use|tool-call|function_call|tool_call|toolCall)"'
     rb'|"(?:toolUse|functionCall|function_call)"\s*:\s*\{|"(?:tool_calls|toolCalls)"\s*:\s*\[\s*\{'
 )
-_OPENS = re.compile(rb"[<\[{(]|&lt;|&#|Action|\\u00|[\x80-\xff]", re.IGNORECASE)
+_OPENS = re.compile(rb"[<\[{(]|&lt;|&#|Action|Tool|Function|API|\\u00|[\x80-\xff]", re.IGNORECASE)
 
 
 def _other_call(

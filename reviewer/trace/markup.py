@@ -33,6 +33,7 @@ _FORMS = (
     r"<[A-Za-z]\w*_\w+>\s*<(?P<child>[A-Za-z]\w*)>[^<]*</(?P=child)>",
     r"Thought:[\s\S]{0,4000}?<code>",
     r"<end_(?:code|action)>",
+    r"<\s*(?:tool|function|action|call|use_tool|tool_name|function_name|api_call)\b[^<>\n]{0,200}>",
     # special tokens
     r"<[|\uff5c](?![^|\uff5c<>\n]{0,40}(?:list|response|result|output))[^|\uff5c<>\n]{0,40}"
     r"(?:tool|func|call|plugin|recipient|python_tag|action|dsml)[^|\uff5c<>\n]{0,40}[|\uff5c]",
@@ -47,6 +48,14 @@ _FORMS = (
     r"```(?:tool_code|tool_call|action)\b",
     r"Calling tools:\s*\[",
     r"\bmulti_tool_use\.parallel\b",
+    r"\bfunctions\.[A-Za-z_]\w*\s*[({]",
+    r"\b(?:calling|invoking|executing|running|call|invoke|execute|run)\s+[`'\"]?[A-Za-z]\w*_\w+[`'\"]?"
+    r"\s*(?:\(|(?:with\s*)?:?\s*\{)",
+    _LINE
+    + r"(?:using )?(?:tool|function|api)(?:[ _]?name)?[ \t*_]*:[ \t*_]*"
+    + _NAME
+    + r"[ \t*_]*\n+"
+    r"[ \t>*_`#-]*(?:tool[ _])?(?:inputs?|arguments|args|param(?:eter)?s)[ \t*_]*:",
     _LINE + r"Action(?: ?\d+)?[*_]*\s*:.*"
     r"(?:\n[ \t>*_]*Action[ _]?Input(?: ?\d+)?[*_]*\s*:|\[.*\][ \t]*$)",
     _LINE + r"Action(?: ?\d+)?[*_]*\s*:\s*```(?:json)?\s*[\[{]",
@@ -58,7 +67,7 @@ _FORMS = (
     r"\A\s*[A-Za-z_][\w.-]*[ \t]*\n[ \t]*\{[^\n]*\"[^\n]*:.*\}\s*\Z",
 )
 MARKS = late("|".join(_FORMS), re.MULTILINE | re.IGNORECASE)
-_QUICK = late(r"[<\[{(]|Action|&lt;|&#", re.IGNORECASE)
+_QUICK = late(r"[<\[{(]|Action|Tool|Function|API|&lt;|&#", re.IGNORECASE)
 MOST = 1 << 18
 """Characters of a text that are looked through."""
 

@@ -267,6 +267,14 @@ _TEXTS = {
     "command": f'{{"thoughts": "x", "command": {{"name": "issue_refund", "args": {TEXT}}}}}',
     "behind words": f'I refund it. {{"name": "issue_refund", "arguments": {TEXT}}}',
     "printed by python": str([USE]),
+    "functions": f"functions.issue_refund({TEXT})",
+    "a call in words": "Calling issue_refund(order='o-7') now.",
+    "a call with its arguments": f"I am invoking `issue_refund` with {TEXT}",
+    "a tool and its input": "Tool: issue_refund\nInput: o-7",
+    "a tag with a name": "<tool name='issue_refund'>o-7</tool>",
+    "a tag around the name": "<tool_name>issue_refund</tool_name>",
+    "flat json": '{"tool": "issue_refund", "order": "o-7"}',
+    "json twice": json.dumps(json.dumps([USE])),
     "dspy": "[[ ## next_tool_name ## ]]\nissue_refund\n[[ ## next_tool_args ## ]]\n{}",
 }
 
@@ -289,6 +297,13 @@ HIDDEN: dict[str, Any] = {
     "text in spans that nobody reads": spans(flat(f"<|recipient|>issue_refund\n{TEXT}")),
     "text in spans, half read": spans(flat(TAGGED), flat("<tool_call>issue")),
     "text in a sample of inspect": inspect(TAGGED),
+    "markup in two blocks": [
+        ASK,
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "<tool_"}, {"type": "text", "text": "call>{}"}],
+        },
+    ],
     "an observation of nothing": [
         ASK,
         {"role": "assistant", "content": "I refund it: issue_refund o-7"},
@@ -319,6 +334,10 @@ QUIET: dict[str, Any] = {
     "a stream of words": pair([chunk(role="assistant", content="It is"), chunk(content=" done.")]),
     "tags of a page": [ASK, {**DONE, "content": "<p>Your <b>order</b> is <i>here</i>.</p>"}],
     "code": [ASK, {**DONE, "content": "Use `print(x)`:\n```python\nprint(x)\n```"}],
+    "words of calls": [
+        ASK,
+        {**DONE, "content": "I will call you (or run a check) and execute the order. Tool: none."},
+    ],
     "figures": [ASK, {**DONE, "content": "Paid (40 USD) [see below].\n1. Call us\n2. Wait: a day"}],
     "an answer repeated beside": {"messages": [ASK, DONE], "response": DONE, "answer": "It is."},
     "a thought": [ASK, {**DONE, "reasoning_content": "The tool issue_refund is not mine."}],

@@ -98,6 +98,10 @@ _BLOCKS = late(
     r"""|(["'])(?:toolUse|toolCall|functionCall|function_call|tool_calls|tool_use|executableCode)\3\s*:"""
     r"""|(["'])function\4\s*:\s*\{"""
 )
+_TOOL_NAMED = late(
+    r"""(["'])(?:tool|tool_name|toolName|function|function_name|functionName|api_name)\1\s*:"""
+    r"""\s*(["'])[A-Za-z_][\w.:/-]*\2"""
+)
 _GIVEN = late(
     r"""(["'])(?:arguments|args|parameters|params|action_input|tool_input|input|kwargs|command|tool_calls"""
     r"""|function_call|functionCall|toolUse|tool_use|tool|tool_name|function|action|type)\1\s*:"""
@@ -127,6 +131,8 @@ def written(text: str) -> Written | None:
 
 def _spoken(spoken: str) -> Written | None:
     text = spoken
+    if spoken[:1] == '"' and isinstance(told := parse_text(spoken), str) and told != spoken:
+        return Written([], text, False) if written(told) is not None else None
     if len(spoken) > _TEXT:
         return Written([], text, False) if marked(spoken) else None
     if not marked(spoken):
@@ -166,6 +172,8 @@ def _shaped(text: str) -> bool:
     """Whether an object in a text, as JSON or as Python prints it, has the shape of a call."""
     if _GIVEN.search(text) is None:
         return False
+    if _TOOL_NAMED.search(text):
+        return True
     values = list(_objects(text)) or [_literal(text)]
     return any(Account().left(value, Draft("text")) for value in values)
 
