@@ -265,9 +265,11 @@ def test_a_probe_has_one_attempt_too(door: Door, cut: str, how: str) -> None:
 
 def test_a_line_for_each_message_of_two_sessions_in_turn(door: Door) -> None:
     """One log that two conversations share: each is an attempt, with all of its acts."""
+    other = [*turn("Refund me.", "lookup_order", say="Wait."),
+             *turn("To the new card.", "issue_refund", first=2)]  # fmt: skip
     rows = [
         {"conversation_id": name, "model": "m", "messages": [message]}
-        for pair in zip(GOOD[:8], BAD, strict=True)
+        for pair in zip(GOOD[:8], other, strict=True)
         for name, message in zip("xy", pair, strict=True)
     ]
     assert door.take("log.jsonl", rows).code == 0
