@@ -36,7 +36,7 @@ _OWNERS = (
 """Whose key it may be; the second part are services whose keys have no form of their own."""
 _NAME = (
     r"(?i:token|secret|passw(?:or)?d|passphrase|passcode|pwd|credentials?|contrase(?:ñ|n)a|jwt"
-    r"|(?<=[A-Za-z_. -])keys?[0-9]?|(?<![0-9A-Za-z])pass|(?<![0-9A-Za-z])pw|_auth|sessid"
+    r"|(?<=[A-Za-z_. -])key(?:s|_base)?[0-9]?|(?<![0-9A-Za-z])pass|(?<![0-9A-Za-z])pw|_auth|sessid"
     r"|jsessionid)"
 )
 _SIGN = r"[ \t]{0,8}(?:=>|:=|==?|:)[ \t]{0,8}(?:\r?\n[ \t]{0,40})?"
@@ -50,6 +50,10 @@ _ASSIGNED = late(
 _SAID = late(
     rf"(?:{_NAME}|(?<![A-Za-z])(?i:key))(?: (?:is|was|will be|set to|equals))"
     rf"[:=]? {{0,2}}[*_]{{0,2}}(?P<open>[\"'`])?(?P<value>{_BARE}{{6,}})"
+)
+_PHRASE = late(
+    rf"(?i:passphrase)(?:\\*[\"'])?{_SIGN}(?P<open>\\*[\"'])(?P<value>[^\"'\r\n\\<>{{}}]{{8,120}})"
+    r"(?=\\*[\"'])"
 )
 _OPTION = late(
     rf"(?<![0-9A-Za-z-])--?(?P<name>[A-Za-z0-9-]*?{_NAME})(?:=|[ \t]+){_QUOTES}"
@@ -147,6 +151,9 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
         for found in pattern.finditer(text):
             if _secret(found["value"]):
                 yield _trimmed(found, "value")
+    for found in _PHRASE.finditer(text):
+        if " " in found["value"] and not _harmless(found["value"]):
+            yield found.span("value")
     for found in _ELEMENT.finditer(text):
         group = "value" if found["value"] is not None else "held"
         if _secret(found[group]):
@@ -266,13 +273,17 @@ def _secret(value: str) -> bool:
         return False
     head = value[:HEAD]
     if not re.search("[0-9]", head):
-        return len(value) >= LETTERS and re.fullmatch("[A-Za-z+/=]+", value) is not None
+        if len(value) < LETTERS or re.fullmatch("[A-Za-z+/=]+", value) is None:
+            return False
+        return len(value) >= 2 * LETTERS or len(_CASE_CHANGES.findall(value)) >= 6
     if not re.search("[A-Za-z]", value):
-        return False
+        return len(value) >= LETTERS and value.isdigit()
     return _CODE.fullmatch(value) is None and _PLAIN.fullmatch(value) is None
 
 
 HEAD = 40
 """A secret with a digit has one among this many characters."""
-LETTERS = 32
-"""Letters alone are a secret from this length on."""
+LETTERS = 16
+"""Letters alone are a secret from this length on where their case changes often, and from twice
+this length on in any case; digits alone from this length on."""
+_CASE_CHANGES = late("[a-z](?=[A-Z])|[A-Z](?=[a-z])")

@@ -135,12 +135,13 @@ UNDERSCORES = "|".join(
 
 # secrets -----------------------------------------------------------------------------------------
 _VALUE = r"[^\x00- \"'`,<>(){}\[\]|\\]"
-_TO_DIGIT = rf"(?:{_VALUE}|\\+/){{0,100}}[0-9]|[A-Za-z+/=\\]{{32}}"
+_TO_DIGIT = rf"(?:{_VALUE}|\\+/){{0,100}}[0-9]|[A-Za-z+/=\\]{{16}}"
 # Of all names the one that traces are full of, `order_token`, is left out at once.
 _NAMES = (
     r"(?i:(?:^|[^_]|[^r]_|[^e]r_|[^d]er_)token|secret|passw(?:or)?d|passphrase|passcode|pwd"
     r"|credentials?|contrase(?:..?|\\+u00[fF]1)a|jwt"
-    r"|[A-Za-z_. -]keys?[0-9]?|[^A-Za-z]pass|npass|[^A-Za-z]pw|npw|_auth|sessid|jsessionid)"
+    r"|[A-Za-z_. -]key(?:s|_base)?[0-9]?|[^A-Za-z]pass|npass|[^A-Za-z]pw|npw|_auth|sessid"
+    r"|jsessionid)"
 )
 _Q = r"\\*[\"'`]"
 _COLON = rf"(?:{_Q})?[ \t]{{0,2}}[:=][ \t]{{0,4}}(?:{_Q})?"
@@ -220,12 +221,13 @@ VALUES = {
             rf"-(?:[A-Za-z0-9-]{{1,24}})?{_NAMES}[ \t]+(?:{_Q})?(?:{_TO_DIGIT})",
             rf"{_NAMES}(?:>|\\+u003[eE]){_SPACE}(?:{_TO_DIGIT})",
             rf"{_NAMES}{_Q}{_SPACES}(?i:value)=",
+            rf"(?i:passphrase)(?:{_Q})?{_SPACE}(?:=>|:=|==?|:){_SPACE}{_Q}",
             r"(?:[?&;]|u0026)(?i:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature"
             r"|key|code|hmac|auth|authkey|st|sas)=[A-Za-z0-9%+/\\=_.~-]{16}",
             r":\\*/\\*/[A-Za-z0-9_%.~-]{16,}:?@[A-Za-z0-9]",
             rf"(?i:cookie2?){_COLON}[^\x00-\x1f\"'\\<>{{}}=]+=",
             rf"{_SECRET_HEADERS}{_COLON}[^\x00-\x1f\"'\\<>{{}}]*"
-            r"(?:[0-9]|[A-Za-z+/=\\]{32})",
+            r"(?:[0-9]|[A-Za-z+/=\\]{16})",
             r" (?:-u|-U|--user|--proxy-user|--auth|-a)(?:=|[ \t]*)\\*[\"']?[^\x00- \"'\\|;:%]+[:%]",
             rf"{_COMMANDS}(?:[ ](?:[^\x00-\x1f|;\\]|\\+[^nr\\])*)?[ ]"
             r"(?:-[pawPkb]|-pass|-storepass|-keypass)",

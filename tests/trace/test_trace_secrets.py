@@ -139,6 +139,38 @@ def test_numbers_of_every_region_are_masked(style: str) -> None:
     assert left == []
 
 
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ("curl -ualice:S3cr3tpass https://x", "S3cr3tpass"),
+        ("curl https://x \\\n  -u alice:S3cr3tpass", "S3cr3tpass"),
+        ("secret access key is wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"),
+        ("secret_key_base: 0123456789abcdef0123456789abcdef", "0123456789abcdef"),
+        ("passphrase='correct horse battery staple'", "battery staple"),
+        ("TOKEN=AbCdEfGhIjKlMnOpQrSt", "AbCdEfGhIjKlMnOpQrSt"),
+        ("token=12345678901234567890", "12345678901234567890"),
+        ("client 1.2.3.4 connected", "1.2.3.4"),
+        ("ssh root@5.9.12.7", "5.9.12.7"),
+        ("ip=81.2.69.142", "81.2.69.142"),
+        ("::ffff:81.2.69.142", "81.2.69.142"),
+        ("X-Forwarded-For: 81.2.69.142, 10.0.0.1", "81.2.69.142"),
+        ("_81.2.69.142_", "81.2.69.142"),
+        ("x_415-555-0132_y", "415-555-0132"),
+        ("iban_DE89370400440532013000_x", "DE89370400440532013000"),
+        ("&#x2B;14155550132", "4155550132"),
+        ("tel:%2B1-415-555-0132", "555-0132"),
+        ("\x1b[31mbob@example.com\x1b[0m", "bob@example.com"),
+        ("*123*-*45*-*6789*", "6789"),
+        ("𝐛𝐨𝐛@example.com", "example.com"),
+    ],
+)
+def test_further_ways_to_write_one(text: str, raw: str) -> None:
+    for whole in (text, json.dumps({"o": text}), json.dumps({"b": json.dumps({"o": text})})):
+        assert REDACTOR.suspect(json.dumps(whole).encode())
+        assert raw not in masked(whole)
+        assert json.dumps(raw)[1:-1] not in masked(whole)
+
+
 @pytest.mark.parametrize("kind", ADDED)
 def test_an_added_detector_masks_but_does_not_judge_where_it_is_not_named(kind: str) -> None:
     text = {
