@@ -275,7 +275,8 @@ def _secret(value: str) -> bool:
     if not re.search("[0-9]", head):
         if len(value) < LETTERS or re.fullmatch("[A-Za-z+/=]+", value) is None:
             return False
-        return len(value) >= 2 * LETTERS or len(_CASE_CHANGES.findall(value)) >= 6
+        changes = len(_CASE_CHANGES.findall(value))
+        return (len(value) >= 2 * LETTERS and changes < 2) or len(value) <= 2.4 * changes
     if not re.search("[A-Za-z]", value):
         return len(value) >= LETTERS and value.isdigit()
     return _CODE.fullmatch(value) is None and _PLAIN.fullmatch(value) is None
@@ -284,6 +285,7 @@ def _secret(value: str) -> bool:
 HEAD = 40
 """A secret with a digit has one among this many characters."""
 LETTERS = 16
-"""Letters alone are a secret from this length on where their case changes often, and from twice
-this length on in any case; digits alone from this length on."""
+"""Letters alone are a secret from this length on where their case changes more often than in names
+of code (`ReadOnlyPasswordHashField`), and from twice this length on where it never does; digits
+alone from this length on."""
 _CASE_CHANGES = late("[a-z](?=[A-Z])|[A-Z](?=[a-z])")

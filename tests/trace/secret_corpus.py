@@ -380,6 +380,7 @@ HARMLESS = (
     "Authorization: required",
     "Authorization: Bearer <token>",
     "password=self.password",
+    "password = ReadOnlyPasswordHashField",
     "token = get_token()",
     'os.environ["TOKEN"]',
     'token = os.getenv("API_TOKEN")',
