@@ -265,12 +265,16 @@ class Judge:
     def refusal(
         self, number: int, reasons: tuple[str, ...], value: Any = None, suite: str | None = None
     ) -> Refused:
-        """A refusal that names the record as far as it names itself, without raw values."""
+        """A refusal that names the record as far as it names itself, without raw values. What names
+        nobody is of the candidate that the import is asked for: its report counts it."""
         named = value if isinstance(value, dict) else {}
         attempt = named.get("attempt")
+        whose = self._name(named.get("candidate_id"))
+        if whose is None and self.asked.candidate and self.asked.suite:
+            whose, suite = self._name(self.asked.candidate), suite or self.asked.suite
         return Refused(
             number,
-            self._name(named.get("candidate_id")),
+            whose,
             self._name(named.get("episode_id")),
             suite,
             attempt if type(attempt) is int and 0 < attempt < 1 << 62 else None,

@@ -184,3 +184,19 @@ def test_a_map_of_tools_of_another_form_is_refused(door: Door, tools: Any) -> No
     said = door.run("import", record, "--suite", SUITE, "--episode-map", tool_map(door, tools))
     assert said.code == 20
     assert "map.json" in said.err
+
+
+def test_a_refused_record_is_of_the_candidate_that_was_asked_for(door: Door) -> None:
+    told = [
+        {"role": "user", "content": "My lamp came broken."},
+        {"role": "assistant", "content": "x"},
+    ]
+    lines = [{"messages": told}, {"tool": "issue_refund", "input": {}, "output": "refunded"}]
+    names = {"schema": "reviewer/episode-map@1", "episodes": {"log-1": "damaged-221"}}
+    asked = ("--suite", SUITE, "--candidate", V8, "--episode-map", door.file("map.json", names))
+    door.run("import", door.file("log.jsonl", lines), *asked)
+    [row] = door.rows("SELECT candidate_id, suite_id FROM quarantine")
+    assert row == (V8, SUITE)
+    out = door.root / "report"
+    door.run("--export-report", out, "--suite", SUITE, "--candidate", V8)
+    assert json.loads((out / "report.json").read_text())["slots"]["quarantined_unplaced"] == 1
