@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from reviewer.trace.fold import INVISIBLE
+from reviewer.trace.patterns import late
 
 ESC = r"(?:[\x1b\x9b]|\\+(?:x1[bB]|u001[bB]|033|e))"
 _ANSI = rf"(?:\x9b|{ESC}\[)[0-9;:?]*[A-Za-z]"
@@ -70,10 +71,16 @@ class Opened(NamedTuple):
 
 _begins = itemgetter(0)
 
-_CODED = re.compile(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]")
-_MARKED = re.compile(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]|[*`~]+|_+")
-_BEFORE_CODED = re.compile("[\x1b\\\\<%&\x80-\U0010ffff]")
-_BEFORE_MARKED = re.compile("[\x1b\\\\<%&*`~_\x80-\U0010ffff]")
+def _any_of(signs: str) -> str:
+    """A class of these characters and of all outside ASCII, said by what is not in it: a class that
+    reaches up to the last character takes milliseconds to compile."""
+    return "[^" + re.escape("".join(one for one in map(chr, range(128)) if one not in signs)) + "]"
+
+
+_CODED = late(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]")
+_MARKED = late(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]|[*`~]+|_+")
+_BEFORE_CODED = late(_any_of("\x1b\\<%&"))
+_BEFORE_MARKED = late(_any_of("\x1b\\<%&*`~_"))
 """How what `_CODED` and `_MARKED` match begins."""
 
 
