@@ -20,6 +20,8 @@ from reviewer.trace.paths import item, member
 from reviewer.trace.rules import carries_value
 from reviewer.trace.strictjson import MAX_DEPTH, has_repeats, members
 
+_KEPT_CLEAN, _KEPT_TEXT = 128, 8192
+"""Characters of the longest texts of which it is kept that they are clean, or how they are masked."""
 NESTED = 3
 DEEPEST = 2 * MAX_DEPTH
 
@@ -61,13 +63,16 @@ class Walker:
         self.clean = clean
         self._exact = self if exact is None else exact
         self._cached_name = lru_cache(maxsize=2048)(self._read_name)
+        # Records of one run say the same again and again: a prompt, a name, a status.
+        self._cached_clean = lru_cache(maxsize=4096)(clean)
+        self._cached_mask = lru_cache(maxsize=256)(self._mask_text)
 
     def findings(
         self, value: object, path: str = "", depth: int = 0, nested: int = NESTED
     ) -> Iterator[Hit]:
         """Hits of a value that stands at `path`."""
         if isinstance(value, str):
-            if len(value) >= SHORTEST and not self.clean(value):
+            if len(value) >= SHORTEST and not self._clean_text(value):
                 yield from self._text_findings(value, path, depth, nested)
         elif isinstance(value, (dict, list, tuple)):
             if self.clean(value):
@@ -102,10 +107,13 @@ class Walker:
         """The value without its hits; parts without any are shared with the original."""
         if not isinstance(value, (str, dict, list, tuple)):
             return "[REDACTED:card]" if self._is_card_number(value) else value
+        if isinstance(value, str):
+            if self._clean_text(value):
+                return value
+            mask = self._cached_mask if len(value) <= _KEPT_TEXT else self._mask_text
+            return mask(value, depth, nested)
         if self.clean(value):
             return value
-        if isinstance(value, str):
-            return self._mask_text(value, depth, nested)
         if depth > DEEPEST and nested == NESTED:
             return "[REDACTED:too_deep]"
         if isinstance(value, dict):
@@ -115,6 +123,9 @@ class Walker:
     def shown(self, name: str) -> str:
         """A member name without identifiers."""
         return self._name(name).shown
+
+    def _clean_text(self, text: str) -> bool:
+        return self._cached_clean(text) if len(text) <= _KEPT_CLEAN else self.clean(text)
 
     def _spans(self, text: str) -> list[Span]:
         return spans(text, self._detectors)
