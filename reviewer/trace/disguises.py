@@ -71,6 +71,7 @@ class Opened(NamedTuple):
 
 _begins = itemgetter(0)
 
+
 def _any_of(signs: str) -> str:
     """A class of these characters and of all outside ASCII, said by what is not in it: a class that
     reaches up to the last character takes milliseconds to compile."""

@@ -21,7 +21,7 @@ from reviewer.trace.rules import carries_value
 from reviewer.trace.strictjson import MAX_DEPTH, has_repeats, members
 
 _KEPT_CLEAN, _KEPT_TEXT = 128, 8192
-"""Characters of the longest texts of which it is kept that they are clean, or how they are masked."""
+"""How long a text may be, in characters, of which is kept that it is clean, or how it is masked."""
 NESTED = 3
 DEEPEST = 2 * MAX_DEPTH
 

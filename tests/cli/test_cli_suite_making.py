@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from doors import Door, compact
 
+from reviewer.trace.rules import DETECTORS
+
 DATA = Path(__file__).resolve().parents[1] / "data"
 AIRLINE, MOCK = DATA / "tau2/airline_5_tasks.json", DATA / "tau2/mock_tasks.json"
 RESULTS = DATA / "tau2/airline_4_tasks.json"
@@ -104,7 +106,7 @@ def test_trajectories_become_contracts_of_their_calls(door: Door) -> None:
         "trajectory_match": "unordered",
         "message_reference": "The weather in SF is 80˚ and sunny.",
     }
-    assert "redaction" not in files["suite.json"]
+    assert files["suite.json"]["redaction"]["detectors"] == list(DETECTORS)
 
 
 GOLDENS = [
