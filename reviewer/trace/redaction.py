@@ -6,6 +6,7 @@ the raw bytes first: a record that is not suspect has no hit and may be decoded 
 back. The walk of a suspect record uses the same filter to step over its clean parts.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,11 +15,24 @@ import msgspec
 from reviewer.trace import prefilter
 from reviewer.trace.detectors import spans
 from reviewer.trace.paths import item
-from reviewer.trace.rules import Rules, sensitive_names
+from reviewer.trace.rules import SENSITIVE_KEYS, Rules, sensitive_names
 from reviewer.trace.strictjson import has_repeats, members
 from reviewer.trace.walk import Hit, Walker
 
 __all__ = ["Hit", "Redactor", "Rules", "event_seq"]
+
+_BUILT_IN = frozenset(SENSITIVE_KEYS)
+
+
+def _looks_long(name: str) -> bool:
+    """Return whether a name could hold an identifier: none is shorter than 16 letters without a
+    digit, and the built-in names hold none. To look into all of them takes as long as starting."""
+    return name not in _BUILT_IN and (
+        len(name) >= 16 or not name.isascii() or _DIGIT(name) is not None
+    )
+
+
+_DIGIT = re.compile("[0-9@]").search
 
 
 class Redactor:
@@ -27,7 +41,7 @@ class Redactor:
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = Rules() if rules is None else rules
         names = {
-            folded: "key" if spans(shown, self.rules.masking) else shown
+            folded: "key" if _looks_long(shown) and spans(shown, self.rules.masking) else shown
             for folded, shown in sensitive_names(self.rules).items()
         }
         self._suspicious = prefilter.suspicious(self.rules)

@@ -32,8 +32,9 @@ from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
+from reviewer.trace.detectors import spans
 from reviewer.trace.redaction import Redactor, Rules
-from reviewer.trace.rules import ADDED, BASIC, DETECTORS
+from reviewer.trace.rules import ADDED, BASIC, DETECTORS, SENSITIVE_KEYS
 
 REDACTOR = Redactor()
 A64 = "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
@@ -233,3 +234,7 @@ def test_an_address_is_told_from_a_version(text: str, address: str | None) -> No
     shown = text if address is None else text.replace(address, "[REDACTED:ip]")
     assert REDACTOR.mask(text) == shown
     assert address is None or REDACTOR.suspect(json.dumps(text).encode())
+
+
+def test_no_built_in_name_holds_an_identifier() -> None:
+    assert [name for name in SENSITIVE_KEYS if spans(name, DETECTORS)] == []
