@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,7 +37,7 @@ def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
     """The lines about this journal, read without checking that they follow each other: reports do
     with that. Nothing where no witness is kept. Raises DeskError for a file that is none."""
     try:
-        data = workspace.witness.read_bytes()
+        data = _bytes(workspace.witness)
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -49,12 +50,22 @@ def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
             body = json.loads(raw)
             if body["journal"] == uri:
                 found.append(Seen(int(body["seq"]), body["head"], body["kind"], body["signed"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DeskError(
                 f"{workspace.witness}: line {number} is no line of a witness",
                 BRING_BACK,
             ) from error
     return found
+
+
+def _bytes(place: Path) -> bytes:
+    """The file's bytes. Raises OSError, and DeskError for what is no file: a pipe is refused, not
+    waited for."""
+    handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise DeskError(f"{place}: not a file, so no witness", BRING_BACK)
+        return file.read()
 
 
 def gone(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
@@ -126,10 +137,10 @@ def order_faults(workspace: Workspace) -> list[str]:
     from reviewer.release.attest.witness import read_witness
 
     try:
-        read_witness(workspace.witness.read_bytes())
+        read_witness(_bytes(workspace.witness))
     except FileNotFoundError:
         return []
-    except (AttestError, OSError) as error:
+    except (AttestError, DeskError, OSError) as error:
         return [f"{workspace.witness}: {error}"]
     return []
 
@@ -166,7 +177,7 @@ def _write(workspace: Workspace, connection: sqlite3.Connection, new: list[Seen]
     uri, place = journal.uri(connection), workspace.witness
     try:
         with write_lock(workspace.store):
-            data = place.read_bytes() if place.exists() else b""
+            data = _bytes(place) if place.exists() else b""
             lines = of_journal(read_witness(data), uri)
             prev, last = (lines[-1].digest, lines[-1].line.seq) if lines else (NOTHING, 0)
             added, kept = b"" if data.endswith(b"\n") or not data else b"\n", []

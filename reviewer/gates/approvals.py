@@ -95,7 +95,8 @@ def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Un
 
     An approval event serves one call: the call it names by id (until that call has its result), or
     else, naming no call, the next call of the tool it names, with the arguments it names. A refusal
-    takes back what was granted before it and not yet used.
+    takes back what was granted before it and not yet used: of the call and the tool it names, in
+    any spelling; one by a listed approver that names neither, whatever was granted.
     """
     ids: dict[int, str | None] = {}
     words: dict[_Key, list[_Word]] = {}
@@ -118,7 +119,9 @@ def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Un
                 named = list(_arguments(event, value))
                 words.setdefault(_names(event, value), []).append(_Word(seq, standing, named))
         elif refused(value) or event.status == "denied":
-            refusals.setdefault(_names(event, value), []).append(seq)
+            call_id, tool = _names(event, value)
+            if call_id or tool or _standing(contract, _actors(event.actor, value), agents):
+                refusals.setdefault((call_id, tool and bare(tool)), []).append(seq)
 
     found = []
     for call in acts.attempted:
@@ -177,9 +180,11 @@ def _serve(
     if call_id is not None:
         keys = [((call_id, call.tool), late), ((call_id, None), late), *keys]
     arguments = parse(call.arguments)
+    named = bare(call.tool)
+    taken: set[_Key] = {(None, None), (None, named), (call_id, None), (call_id, named)}
     for proven in (True, False):
         for key, until in keys:
-            since = max((_latest(refusals, other, until) for other, _ in keys), default=0)
+            since = max(_latest(refusals, other, until) for other in taken)
             word = _take(words.get(key), proven, since, until, arguments)
             if word is not None:
                 return proven and not _bounded(word.named, arguments)

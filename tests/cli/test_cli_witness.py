@@ -1,6 +1,7 @@
 """The witness: heads in version control, which know of what a store put back no longer has."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -130,6 +131,7 @@ def test_a_loss_is_witnessed_and_explains_what_was_seen_before_it(witnessed: Doo
         (lambda data: b"".join(data.splitlines(True)[1:]), "follow"),
         (lambda data: data + b"{}\n", "line 4 is no line of a witness"),
         (lambda data: data + b"\xff\n", "line 4 is no line of a witness"),
+        (lambda data: data + b"[" * 100_000 + b"\n", "line 4 is no line of a witness"),
         (lambda data: data.replace(b'"seq":', b'"seq":9', 1), "witness"),
     ],
 )
@@ -153,6 +155,18 @@ def test_a_linked_witness_is_refused(witnessed: Door, tmp_path: Path) -> None:
     witness(witnessed).symlink_to(tmp_path / "aside")
     assert witnessed.run("doctor").code == 20
     assert report(witnessed).code == 20
+
+
+def test_a_witness_that_is_no_file_is_refused_and_not_waited_for(witnessed: Door) -> None:
+    witness(witnessed).unlink()
+    for make in (os.mkfifo, os.mkdir):
+        make(witness(witnessed))
+        for said in (witnessed.run("doctor"), witnessed.run("witness"), report(witnessed)):
+            assert said.code == 20, said
+            assert "witness" in said.out + said.err
+            assert "internal error" not in said.err
+        if make is os.mkfifo:
+            witness(witnessed).unlink()
 
 
 def test_two_people_on_copies_of_one_store_share_a_witness(door: Door, tmp_path: Path) -> None:

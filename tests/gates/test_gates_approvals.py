@@ -252,3 +252,15 @@ def test_a_person_whom_a_file_cannot_name_is_no_agent_and_no_approver(who: str) 
     said = {"decision": "approve", "approver": who}
     wanted = episode(tools={"approvals": ["pay"]})
     assert codes(wanted, trace(grant(said, None), call("pay"))) == UNPROVEN
+
+
+@pytest.mark.parametrize("named", [{}, {"tool": "Pay"}, {"tool": "PAY\u200b"}, {"call_id": "c9"}])
+def test_a_refusal_of_no_tool_and_of_a_tool_in_another_spelling_takes_back(
+    named: dict[str, Any],
+) -> None:
+    """Whoever takes back a word does not always say whose: nothing of it may be left to use."""
+    no = {"kind": "approval", "actor": "ada", "approval": {"granted": False}, **named}
+    paid = {"kind": "tool_call", "tool": "pay", "arguments": {}, "call_id": "c9"}
+    assert codes(WANTED, trace(grant(), paid)) == []
+    assert codes(WANTED, trace(grant(), no, paid)) == MISSING
+    assert codes(WANTED, trace(no, grant(), paid)) == []

@@ -268,3 +268,38 @@ def test_a_changed_call_is_the_same_call_or_not_measured(tmp_path: Path, name: s
 @pytest.mark.parametrize("path", sorted((DATA / "messages").glob("*.json")), ids=lambda p: p.stem)
 def test_a_changed_sample_shows_its_calls_or_is_not_measured(tmp_path: Path, path: Path) -> None:
     assert hidden(tmp_path, json.loads(path.read_text())) == []
+
+
+def sent(member: str, to: str, said: str) -> dict[str, Any]:
+    """A conversation of one read call, and of a message that names whom it is sent to."""
+    function = {"name": "look", "arguments": "{}"}
+    return {
+        "messages": [
+            {"role": "user", "content": "Where is my order?"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "sent"},
+            {"role": "assistant", "content": said, member: to},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    "member",
+    ["recipient", "recipient_name", "to", "tool", "tool_name", "toolName", "function", "action"],
+)
+@pytest.mark.parametrize("said", ['{"amount": 5}', "go on", ""])
+def test_a_message_that_is_sent_to_a_tool_is_no_mere_message(
+    tmp_path: Path, member: str, said: str
+) -> None:
+    found = read(tmp_path, json.dumps(sent(member, "functions.refund", said)))
+    assert found.unread == ["messages[3]"]
+    assert found.calls == {("look", "{}"): 1}
+
+
+@pytest.mark.parametrize("to", ["all", "user", "User ", ""])
+def test_a_message_that_is_sent_to_people_is_read(tmp_path: Path, to: str) -> None:
+    assert read(tmp_path, json.dumps(sent("recipient", to, "It is on its way."))).unread == []

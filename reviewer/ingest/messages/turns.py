@@ -62,6 +62,15 @@ _ANSWER = _BOOKKEEPING | {"artifact"}
 _LISTS = ("tool_calls", "toolCalls")
 _SAID = ("content", "parts", "value", "blocks", "refusal", "text", *_CALL_MEMBERS)
 """Members of which a message has one, or what it says is somewhere else."""
+_CALLED = frozenset(
+    (
+        *("tool", "tool_name", "toolName", "function", "function_name", "functionName"),
+        *("recipient", "recipient_name", "to", "action", "action_name"),
+    )
+)
+"""Members by which a message itself is sent to a tool, so that what it says is what that is given."""
+_EVERYBODY = frozenset(("", "all", "everyone", "user", "human", "customer", "assistant", "agent"))
+"""Recipients that are no tools."""
 
 
 def plain(message: Any, account: Account) -> tuple[str, dict[str, Any]] | None:
@@ -155,7 +164,11 @@ def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
 def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
     said = held.get("content")
     plain_text = isinstance(said, str) and held.keys() <= _BOOKKEEPING
-    if plain_text and name not in CALL_ROLES and not (held.get("refusal") or held.get("parts")):
+    if (
+        plain_text
+        and name not in CALL_ROLES
+        and not (held.get("refusal") or held.get("parts") or held.get("toolName"))
+    ):
         account.read(held, _BOOKKEEPING)
         return [*thoughts(held), *([Part("text", said)] if said else ())]
     names = set(_BOOKKEEPING)
@@ -173,7 +186,20 @@ def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
         for other in held.keys() - names - ASIDE:
             if value := held[other]:
                 account.apart(value)
+        if not held.keys().isdisjoint(_CALLED) and _sent(held, parts):
+            account.refuse(held)
     return parts
+
+
+def _sent(held: dict[str, Any], parts: list[Part]) -> bool:
+    """Whether a message names a tool beside what it says, and no call in it is of that tool."""
+    made = {part.name for part in parts if part.kind == "call"}
+    return any(
+        isinstance(value := held[name], str)
+        and value not in made
+        and value.strip().casefold() not in _EVERYBODY
+        for name in held.keys() & _CALLED
+    )
 
 
 def _content(held: dict[str, Any], names: set[str], account: Account) -> tuple[list[Part], Any]:
