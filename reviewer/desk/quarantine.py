@@ -9,7 +9,10 @@ _WAYS_OUT = (
     ("missing:candidate_id", "import with --candidate"),
     ("missing:", "add the field, or null when it is unknown"),
     ("unredacted:", "redact at the source"),
-    ("unknown_episode", "name the suite with --suite, or check episode_id"),
+    (
+        "unknown_episode",
+        "name the suite with --suite, and what the source calls its episodes with --episode-map",
+    ),
     ("ambiguous_suite", "name the suite with --suite"),
     ("duplicate_evidence", "each attempt needs a run of its own"),
     ("slot_filled", "the slot holds other evidence: number the attempts apart"),
@@ -26,7 +29,10 @@ _WAYS_OUT = (
 
 
 def way_out(reasons: tuple[str, ...]) -> str:
-    """What to do about a record, by its first reason."""
+    """What to do about a record, by its first reason; one without events, and with members that no
+    trace has, is something else."""
+    if "missing:events" in reasons and any(one.startswith("unknown:") for one in reasons):
+        return "this is no trace record: docs/formats.md says which files are read, and how"
     for start, advice in _WAYS_OUT:
         if reasons and reasons[0].startswith(start):
             return advice

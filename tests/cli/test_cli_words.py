@@ -192,3 +192,24 @@ def test_demo_prints_both_reports_and_keeps_nothing(
     assert "BLOCK  refund-agent-v7" in said.out
     assert "PROMOTE  refund-agent-v8" in said.out
     assert [p for p in tmp_path.iterdir() if p.name.startswith("reviewer-demo-")] == []
+
+
+def test_what_is_no_trace_record_is_not_sent_to_candidate(full: Door) -> None:
+    """An episode's contract, say, does not become a trace by naming a candidate."""
+    contract = {"episode_id": "damaged-221", "title": "a lamp", "tools": {"forbidden": ["x"]}}
+    said = full.take("contract.json", [contract])
+    assert said.code == 20
+    assert "this is no trace record: docs/formats.md says which files are read" in said.err
+    assert "--candidate" not in said.err
+    nameless = {"episode_id": "damaged-221", "events": [], "final_state": "x", "cost_usd": None}
+    assert "import with --candidate" in full.take("nameless.json", [nameless]).err
+
+
+def test_an_episode_that_no_suite_has_can_be_named_by_a_map(full: Door) -> None:
+    record = {
+        "episode_id": "their-7", "candidate_id": "c", "events": [], "final_state": None,
+        "cost_usd": None, "latency_ms": None,
+    }  # fmt: skip
+    said = full.take("theirs.json", [record], "--suite", "refund-eval-v5")
+    assert said.code == 20
+    assert "--episode-map" in said.err

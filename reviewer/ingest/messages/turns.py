@@ -68,7 +68,7 @@ _CALLED = frozenset(
         *("recipient", "recipient_name", "to", "action", "action_name"),
     )
 )
-"""Members by which a message itself is sent to a tool, so that what it says is what that is given."""
+"""Members by which a message is sent to a tool: what it says is then what the tool is given."""
 _EVERYBODY = frozenset(("", "all", "everyone", "user", "human", "customer", "assistant", "agent"))
 """Recipients that are no tools."""
 
