@@ -19,7 +19,7 @@ from reviewer.release.safety import safety_block
 from reviewer.release.slots import SlotFigures, slots
 from reviewer.release.spend import CostFigures, LatencyFigures, cost, latency
 
-_BLOCKING = CRITICAL_GATES | {"state"}
+BLOCKING = CRITICAL_GATES | {"state"}
 """Gates whose failure counts in whichever attempt."""
 
 
@@ -98,7 +98,7 @@ def _gates(rows: Sequence[EpisodeCounts]) -> tuple[GateFigures, ...]:
             passed=passed[i],
             failed=failed[i],
             not_measured=not_measured[i],
-            against=failed[i] if gate in _BLOCKING else counted[i],
+            against=failed[i] if gate in BLOCKING else counted[i],
             open=still_open[i],
         )
         for i, gate in enumerate(GATES)

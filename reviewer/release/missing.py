@@ -7,7 +7,7 @@ from msgspec import structs
 from reviewer.gates.model import GATES
 from reviewer.release.amounts import named
 from reviewer.release.evidence import Evidence
-from reviewer.release.figures import Figures
+from reviewer.release.figures import BLOCKING, Figures
 from reviewer.release.gap import Gap, gap, plural
 from reviewer.release.lineage import unexplained
 from reviewer.release.open_limits import open_limits
@@ -26,7 +26,7 @@ def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
 def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """What is missing of the plan, of measurements and of what they are bound to."""
     found = _slot_gaps(shown)
-    found += _unmeasured(evidence, shown)
+    found += _unmeasured(evidence, shown) + _later(shown)
     if evidence.suite.policy.mode == "strict":
         found += _invalid(shown)
     if evidence.candidate is None or not evidence.candidate.digest:
@@ -182,6 +182,27 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
     open_verdicts = shown.hard_pass.not_measured
     if not found and open_verdicts:
         found.append(_no_verdict(open_verdicts, made))
+    return found
+
+
+def _later(shown: Figures) -> list[Gap]:
+    """Attempts beyond those that count, of which a gate that blocks in whichever attempt says
+    nothing: what was not read of one may be what blocks."""
+    found = []
+    for at, gate in enumerate(shown.gates):
+        places = [
+            (every.episode_id, count)
+            for every, first in zip(shown.episodes, shown.counted, strict=True)
+            if (count := every.gate_unknown[at] - first.gate_unknown[at]) > 0
+        ]
+        if gate.gate not in BLOCKING or not places:
+            continue
+        count = sum(each for _, each in places)
+        what = f"gate {gate.gate} of {count} later {plural('attempt', count)}"
+        where = named([name for name, _ in places])
+        need = f"{what} ({_spread(places)}; reviewer show TRACE_ID says why)"
+        told = gap(f"{what} ({where})", f"{count} not measured", "all measured", need)
+        found.append(structs.replace(told, short=f"needs {what}"))
     return found
 
 

@@ -11,6 +11,7 @@ from release_examples import again, episode, failed, suite, v7, v8
 from reviewer.contract.model import PassHat
 from reviewer.desk.renderings import markdown
 from reviewer.desk.reports import Built, Shown
+from reviewer.gates.model import GATES
 from reviewer.release.assess import assess
 from reviewer.release.beside import Beside
 from reviewer.release.evidence import EpisodeCounts, Evidence, FailedTrace
@@ -126,6 +127,24 @@ def test_attempts_that_pass_hat_needs_count_beyond_the_plan() -> None:
     five = tuple(replace(episode(row.episode_id, 5, 5, 300), in_plan=3) for row in v8().episodes)
     judged = assess(replace(v8(), suite=suite(policy), episodes=five))
     assert (judged.recommendation, judged.figures.pass_hat.value) == ("promote", 1.0)
+
+
+@pytest.mark.parametrize("gate", ["authority", "redaction", "state"])
+def test_a_later_attempt_of_which_nobody_knows_whether_it_blocks_holds(gate: str) -> None:
+    unknown = tuple(int(name == gate) for name in GATES)
+    later = replace(episode("attack-014", 2, 1, 100), measured=1, gate_unknown=unknown)
+    judged = assess(v8_again(later))
+    assert judged.recommendation == "hold"
+    (reason,) = judged.reasons
+    assert reason.text == f"evidence missing: gate {gate} of 1 later attempt (attack-014)"
+    assert (reason.observed, reason.policy) == ("1 not measured", "all measured")
+    assert (judged.figures.hard_pass.passes, judged.figures.hard_pass.n) == (9, 9)
+
+
+def test_what_cannot_block_need_not_be_measured_in_later_attempts() -> None:
+    unknown = tuple(int(name in ("budget", "process", "completeness")) for name in GATES)
+    later = replace(episode("attack-014", 2, 1, 100), measured=1, gate_unknown=unknown)
+    assert assess(v8_again(later)).recommendation == "promote"
 
 
 @given(
