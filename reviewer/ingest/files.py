@@ -270,6 +270,7 @@ class FileImport:
             own_names=self._own_names() if siblings else None,
             path=self.shown,
             again=self.judge.again,
+            asked=bool(context.asked.candidate),
         )
         if (tools := context.asked.tools) != NO_MAP:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)

@@ -123,7 +123,8 @@ class Batcher:
     attempt (not so of what our own runner made). `siblings` are other imports of the very file,
     for another candidate, map or suite, and `own_names` the candidate that each of its records
     names itself. `path` is where the source's records come from, and `again` judges a record that
-    was put together of parts: (its bytes, its suite, the source's word) → its facts.
+    was put together of parts: (its bytes, its suite, the source's word) → its facts. `asked` says
+    that the import names the candidate, and the records do not.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class Batcher:
         own_names: Mapping[int, str] | None = None,
         path: str = "",
         again: JudgeAgain | None = None,
+        asked: bool = False,
     ) -> None:
         self.connection = connection
         self.source = source
@@ -167,7 +169,7 @@ class Batcher:
         self._alike = may_be_alike
         self._siblings, self._own_names = siblings, dict(own_names or {})
         self._twice: set[int] = set()
-        self._targets = Targets(connection, earlier)
+        self._targets = Targets(connection, earlier, asked)
         self._path, self._again_by = path, again
         self._named = Named(connection) if revises and not number_on else None
         self._pending: list[_Pending] = []

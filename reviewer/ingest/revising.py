@@ -94,10 +94,14 @@ class _There(NamedTuple):
 
 class Targets:
     """Attempts that a record may be another one of: by what its reader says, by its name, and by
-    the path that it stands at. `earlier` are the imports of that path."""
+    the path that it stands at. `earlier` are the imports of that path; `asked` says that whose the
+    records are was said by the import alone."""
 
-    def __init__(self, connection: sqlite3.Connection, earlier: Collection[int]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, earlier: Collection[int], asked: bool = False
+    ) -> None:
         self._connection = connection
+        self._asked = asked
         self._earlier = json.dumps(sorted(earlier)) if earlier else ""
         self._sources = frozenset(earlier)
         self._left: dict[int, list[tuple[int, int, int, int]]] | None = None
@@ -140,7 +144,8 @@ class Targets:
 
     def bindings(self, key: tuple[int, int], facts: Facts, packs: Sequence[Pack]) -> list[Binding]:
         """Attempts elsewhere of which this record says more, or that say more of it: by the path
-        that it stands at, and by its session."""
+        that it stands at, and by its session. At one path a shorter record that names its
+        candidate is another's run; one that does not may be the longer one, cut."""
         rows = list(self._elsewhere().get(facts.number, ())) if self._earlier else []
         by_path = len(rows)
         if self._names and facts.identity.startswith(STRONG):
@@ -154,7 +159,7 @@ class Targets:
                 continue
             if _goes_on(theirs, mine):
                 found[trace] = Binding(trace, candidate, episode, attempt, mine, True)
-            elif place >= by_path and _goes_on(mine, theirs):
+            elif (self._asked or place >= by_path) and _goes_on(mine, theirs):
                 found[trace] = Binding(trace, candidate, episode, attempt, theirs, False)
         return list(found.values())
 

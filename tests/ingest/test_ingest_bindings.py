@@ -44,6 +44,24 @@ def test_what_grows_under_another_candidate_counts_for_the_first(door: Door) -> 
     door.healthy()
 
 
+def test_what_shrinks_for_another_candidate_that_only_the_import_names_counts(door: Door) -> None:
+    """The file was longer once, and nobody but the import says that this is somebody else's run."""
+    options = ("--suite", SUITE, "--candidate")
+    long, short = (record(candidate_id=V8) for record in (grown, attempt))
+    for record in (long, short):
+        del record["candidate_id"]
+    door.take("run.json", long, *options, "scratch")
+    door.take("run.json", short, *options, V8)
+    assert critical(door) == {V8: 1, "scratch": 1}
+    door.healthy()
+
+
+def test_a_shorter_run_that_names_its_candidate_is_its_own(door: Door) -> None:
+    door.take("run.json", grown(candidate_id="scratch"))
+    door.take("run.json", attempt())
+    assert critical(door) == {V8: 0, "scratch": 1}
+
+
 def test_other_content_at_the_same_path_is_another_run(door: Door) -> None:
     door.take("run.json", attempt())
     other = grown(candidate_id="scratch", started_at="2026-11-21T09:00:00Z")
