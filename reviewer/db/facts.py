@@ -3,7 +3,7 @@ and fetched whole: an open read transaction would hide what others write."""
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -405,6 +405,19 @@ def quarantined(
         else:
             placed[episode_id] = count
     return placed, unplaced
+
+
+def nameless(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
+    """How many refused records of these files, as `sources_of` gives them, name no candidate: each
+    may be any one's whose attempts stand in its file."""
+    return sum(
+        count
+        for path, sha256, count in connection.execute(
+            "SELECT o.path, o.sha256, count(*) FROM quarantine q"
+            " JOIN source o ON o.id = q.source WHERE q.candidate_id IS NULL GROUP BY o.id"
+        )
+        if (path, sha256) in sources
+    )
 
 
 def sources_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, str]]:

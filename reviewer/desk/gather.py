@@ -88,7 +88,7 @@ def evidence(
         unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
-        quarantined_unplaced=unplaced,
+        quarantined_unplaced=unplaced + facts.nameless(connection, frozenset(sources)),
         lineage=met_suites(connection, row, stored.id),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),

@@ -200,3 +200,15 @@ def test_a_refused_record_is_of_the_candidate_that_was_asked_for(door: Door) -> 
     out = door.root / "report"
     door.run("--export-report", out, "--suite", SUITE, "--candidate", V8)
     assert json.loads((out / "report.json").read_text())["slots"]["quarantined_unplaced"] == 1
+
+
+def test_a_line_that_is_cut_off_is_told_of_whose_other_lines_are_read(door: Door) -> None:
+    """It names nobody that can be read: it may be anybody's whose attempts stand in its file."""
+    whole = (door.suite / "traces" / f"{V8}.jsonl").read_text().splitlines()
+    (door.root / "cut.jsonl").write_text("\n".join([whole[0], whole[1][:-30]]))
+    assert door.run("import", door.root / "cut.jsonl").code == 20
+    out = door.root / "report"
+    door.run("--export-report", out, "--suite", SUITE, "--candidate", V8)
+    report = json.loads((out / "report.json").read_text())
+    assert report["slots"]["quarantined_unplaced"] == 1
+    assert any("1 quarantined record" in one for one in report["what_this_does_not_show"])
