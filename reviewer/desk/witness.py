@@ -21,6 +21,8 @@ from reviewer.desk.workspace import Workspace
 if TYPE_CHECKING:
     from reviewer.release.attest.witness import Kind
 
+NOTHING = "0" * 64
+"""What the first line of a journal follows."""
 BRING_BACK = "bring the file back from version control"
 
 
@@ -34,8 +36,9 @@ class Seen(NamedTuple):
 
 
 def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
-    """The lines about this journal, read without checking that they follow each other: reports do
-    with that. Nothing where no witness is kept. Raises DeskError for a file that is none."""
+    """The lines about this journal, with no more checked of the others than that each follows the
+    one before it of its journal: cheap enough for every report. Nothing where no witness is kept.
+    Raises DeskError for a file that is none."""
     try:
         data = _bytes(workspace.witness)
     except FileNotFoundError:
@@ -43,11 +46,19 @@ def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
     except OSError as error:
         raise DeskError(f"{workspace.witness}: cannot be read ({error.strerror})") from error
     uri, found = journal.uri(connection), []
+    last: dict[str, str] = {}
+    known: set[str] = set()
     for number, raw in enumerate(data.split(b"\n"), 1):
         if not raw.strip() or raw.startswith(b"#"):
             continue
+        digest = hashlib.sha256(raw.rstrip(b"\r")).hexdigest()
+        if digest in known:
+            continue  # two branches that were merged
         try:
             body = json.loads(raw)
+            follows = body["prev"] == last.get(body["journal"], NOTHING)
+            known.add(digest)
+            last[body["journal"]] = digest
             if body["journal"] == uri:
                 found.append(Seen(int(body["seq"]), body["head"], body["kind"], body["signed"]))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -55,6 +66,13 @@ def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
                 f"{workspace.witness}: line {number} is no line of a witness",
                 BRING_BACK,
             ) from error
+        if not follows:
+            raise DeskError(
+                f"{workspace.witness}: line {number} does not follow the line before it of its"
+                " journal: a line was changed or taken out, or copies of the journal were signed"
+                " side by side",
+                BRING_BACK,
+            )
     return found
 
 
@@ -172,7 +190,7 @@ def look(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
 def _write(workspace: Workspace, connection: sqlite3.Connection, new: list[Seen]) -> list[Seen]:
     """Add what goes beyond the last line of this journal."""
     from reviewer.release.attest.errors import AttestError
-    from reviewer.release.attest.witness import NOTHING, line_bytes, of_journal, read_witness
+    from reviewer.release.attest.witness import line_bytes, of_journal, read_witness
 
     uri, place = journal.uri(connection), workspace.witness
     try:

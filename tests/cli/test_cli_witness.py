@@ -124,6 +124,14 @@ def test_a_loss_is_witnessed_and_explains_what_was_seen_before_it(witnessed: Doo
     assert "note: journal loss: " in said.out
 
 
+def test_a_reason_that_no_screen_shows_as_it_is_is_refused_in_plain_words(witnessed: Door) -> None:
+    all_gone(witnessed)
+    said = witnessed.run("loss", "--key", witnessed.root / KEY, "--reason", "\u202eit went")
+    assert said.code == 20
+    assert "reason: must not contain U+202E" in said.err
+    witnessed.ok("loss", "--key", witnessed.root / KEY, "--reason", "it went")
+
+
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -146,6 +154,7 @@ def test_a_witness_that_was_changed_is_found(witnessed: Door, spoil: object, tol
     assert told in said.out
     said = sign(witnessed, "--decision", "BLOCK", "--comment", "incident 8")
     assert said.code == 20, said
+    assert report(witnessed).code == 20
     said = verify(witnessed, "--witness", witness(witnessed))
     assert said.code == 20, said
 

@@ -69,7 +69,8 @@ def shaped(kind: type[P], body: dict[str, Any]) -> P:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(plain(part) for part in first["loc"]) or "top"
-        raise StatementError(f"statement: {where}: {plain(first['msg'])}") from None
+        said = plain(first["msg"]).removeprefix("Value error, ")
+        raise StatementError(f"statement: {where}: {said}") from None
 
 
 def differences(one: Any, other: Any, path: str = "") -> list[str]:
