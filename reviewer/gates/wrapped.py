@@ -19,8 +19,11 @@ _CALLER = re.compile(
     r"(?:tools?|functions?|actions?)|mcp(?:_?call)?(?:_?tool)?)\Z"
 )
 """Tools whose one act is to call another, which their arguments name."""
+_VERB = re.compile(r"(?:.*[._/:])?(?:use|call|invoke|execute|exec|run|dispatch)\Z")
+"""Tools that call another where their arguments name one as a tool, and else do something else."""
 _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
-_NAMES = ("recipient_name", "tool_name", "toolName", "tool", "function_name", "name")
+_TOOLS = ("recipient_name", "tool_name", "toolName", "tool", "function_name")
+_NAMES = (*_TOOLS, "name")
 _ARGUMENTS = ("parameters", "arguments", "input", "args")
 _LONGEST = 512
 _MEMO = 4096
@@ -33,7 +36,7 @@ def wrappers_among(tools: Set[str]) -> Set[str]:
     unknown = tools - _SINGLE
     if not unknown:
         return unknown
-    wrappers = {tool for tool in unknown if wraps(tool)}
+    wrappers = {tool for tool in unknown if wraps(tool) or _VERB.fullmatch(_named(tool))}
     if len(_SINGLE) < _MEMO:
         _SINGLE.update(unknown - wrappers)
     return wrappers
@@ -58,19 +61,26 @@ def calls_within(call: Call) -> Iterable[Call]:
     parts = [one for listed in lists if isinstance(listed, list) for one in listed]
     if not parts and _CALLER.fullmatch(_named(call.tool)) and _name(held) != "?":
         parts = [held]
+    if not parts and _VERB.fullmatch(_named(call.tool)) and _name(held, _TOOLS) != "?":
+        parts = [held]
     if not parts and "multi_tool_use" in call.tool.casefold():
         parts = [None]  # it is a wrapper by its name, and what it holds cannot be read
     for one in parts:
         yield msgspec.structs.replace(call, tool=_name(one), arguments=_arguments(one))
 
 
-def _name(one: Any) -> str:
-    if isinstance(one, dict):
-        inner = one.get("function")
-        for place in (one, inner if isinstance(inner, dict) else {}):
-            for name in _NAMES:
-                if isinstance(place.get(name), str) and place[name]:
-                    return "?" if wraps(place[name]) else str(place[name])[:_LONGEST]
+def _name(one: Any, names: tuple[str, ...] = _NAMES) -> str:
+    """What a part names as its tool: by one of `names`, or within the call or the tool it holds."""
+    if not isinstance(one, dict):
+        return "?"
+    inside = [one.get("function"), one.get("tool")]
+    if one.get("method") == "tools/call":  # of MCP
+        inside.append(one.get("params"))
+    places = [(one, names), *((part, _NAMES) for part in inside if isinstance(part, dict))]
+    for place, members in places:
+        for name in members:
+            if isinstance(place.get(name), str) and place[name]:
+                return "?" if wraps(place[name]) else str(place[name])[:_LONGEST]
     return "?"
 
 

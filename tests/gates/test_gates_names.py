@@ -71,6 +71,10 @@ def test_a_terminal_s_colors_are_no_part_of_a_name() -> None:
         ("shop.run-tool", {"tool": TOOL}),
         ("mcp", {"toolName": TOOL}),
         ("parallel", {"tool_uses": f'[{{"recipient_name": "functions.{TOOL}"}}]'}),
+        ("mcp", {"server": "shop", "method": "tools/call", "params": {"name": TOOL}}),
+        ("dispatch", {"tool_name": TOOL, "input": {}}),
+        ("shop.run", {"tool": {"name": TOOL}, "args": {}}),
+        ("invoke", {"calls": [{"tool": TOOL}]}),
     ],
 )
 def test_what_a_call_of_a_call_names_was_called(tool: str, arguments: Any) -> None:
@@ -78,6 +82,17 @@ def test_what_a_call_of_a_call_names_was_called(tool: str, arguments: Any) -> No
     [code] = codes(wanted, trace(call(tool, arguments=arguments)))
     assert code.startswith("forbidden:")
     assert codes(wanted, trace(call(tool, arguments={"name": "look_up"}))) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"name": TOOL}, {"command": TOOL}, {"params": {"name": TOOL}}]
+)
+def test_a_tool_that_runs_things_calls_no_tool_that_its_arguments_do_not_call_one(
+    arguments: Any,
+) -> None:
+    assert (
+        codes(episode(tools={"forbidden": [TOOL]}), trace(call("run", arguments=arguments))) == []
+    )
 
 
 def test_the_list_is_as_long_as_it_says() -> None:
