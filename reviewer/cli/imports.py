@@ -119,7 +119,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) ->
 
     def tell(result: FileResult) -> None:
         said[result.path] = result  # what was said of a file as it was before is past
-        if not arguments.quiet and result.state != "known":
+        if result.state != "known" and (not arguments.quiet or _went_wrong(result)):
             bar.say(result)
 
     def wait(seconds: float) -> bool:
@@ -144,11 +144,13 @@ def import_and_say(
 ) -> list[FileResult]:
     """Import with a progress bar on a terminal, and say what came of each file."""
     bar = Bar(quiet)
+
+    def tell(result: FileResult) -> None:
+        if not quiet or _went_wrong(result):
+            bar.say(result)
+
     try:
-        found = import_paths(
-            workspace, paths, asked, bar.start, lambda result: None if quiet else bar.say(result),
-            store,
-        )  # fmt: skip
+        found = import_paths(workspace, paths, asked, bar.start, tell, store)
     finally:
         bar.stop()
     for text in found.problems:
@@ -156,6 +158,11 @@ def import_and_say(
     if found.passed and not quiet:
         note(f"{found.passed} other files below these folders are no traces: passed over")
     return found.results
+
+
+def _went_wrong(result: FileResult) -> bool:
+    """Return whether a file, or a record of it, was refused: said also where no progress is."""
+    return result.state == "refused" or result.refused > 0
 
 
 class Bar:

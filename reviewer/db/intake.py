@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer import __version__
 from reviewer.db import journal
 from reviewer.db.codec import mask_of
 from reviewer.db.firsts import update_firsts
@@ -14,6 +13,7 @@ from reviewer.db.proof import batch_digest, quarantine_digest, slots_digest
 from reviewer.db.registry import Plan
 from reviewer.db.rolls import ADD, roll_rows
 from reviewer.gates.model import Finding, Verdict
+from reviewer.judging import judging_version
 
 
 class NewTrace(NamedTuple):
@@ -136,7 +136,7 @@ def write_batch(
             "refused": len(refused),
             "facts": batch_digest(connection, first, len(traces), rows),
             "slots": slots_digest(connection, first, len(traces), rows),
-            "code": __version__,
+            "code": judging_version(),
             "at": now,
         }
         if progress.done:

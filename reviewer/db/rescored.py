@@ -4,8 +4,8 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from reviewer import __version__
 from reviewer.db import journal, proof
+from reviewer.judging import judging_version
 
 Codes = tuple[str, ...]
 
@@ -20,13 +20,15 @@ def note(
         return []
     (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rescored").fetchone()
     added = _added_by(connection)
-    rows = []
+    rows, now_by = [], judging_version()
     for key, (trace, before, after) in enumerate(changes, first):
         last = connection.execute(
             "SELECT code_after FROM rescored WHERE trace=? ORDER BY id DESC LIMIT 1", (trace,)
         ).fetchone()
         old = last[0] if last else next((code for at, code in added if at <= trace), "")
-        rows.append((key, trace, json.dumps(before), json.dumps(after), old, __version__, now))
+        rows.append(
+            (key, trace, json.dumps(before), json.dumps(after), old, judging_version(), now)
+        )
     connection.executemany("INSERT INTO rescored VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     journal.append(
         connection,
@@ -36,7 +38,7 @@ def note(
             "added": len(rows),
             "digest": proof.said_digest(connection, "rescored", first, len(rows)),
             "before": sorted({row[4] for row in rows}),
-            "after": __version__,
+            "after": now_by,
             "at": now,
         },
     )

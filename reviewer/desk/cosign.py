@@ -120,7 +120,7 @@ def add(
         now = datetime.now(UTC)
         if parse_time(predicate.expires) <= now:
             raise DeskError(
-                f"decision {one.number} expired at {predicate.expires}", "sign anew", exit_code=30
+                f"decision {one.number} expired at {predicate.expires}", "sign again", exit_code=30
             )
         build = build_of(found.suite_id, found.candidate_id)
         built = build(predicate.report.baseline)

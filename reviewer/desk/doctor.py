@@ -121,7 +121,7 @@ def _chain(connection: sqlite3.Connection) -> list[Check]:
         Check(
             "roll-ups",
             not counts,
-            f"not what the traces give: {'; '.join(counts[:5])}; reviewer score makes them anew"
+            f"not what the traces give: {'; '.join(counts[:5])}; reviewer score makes them again"
             if counts
             else "counts agree with the traces",
         ),

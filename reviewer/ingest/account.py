@@ -23,7 +23,7 @@ from reviewer.trace.strictjson import Repeated
 NAMES = frozenset(
     (
         *("name", "tool", "tool_name", "toolName", "function", "function_name", "functionName"),
-        *("recipient_name", "action", "action_name", "command", "method", "api_name"),
+        *("fn", "func", "recipient_name", "action", "action_name", "command", "method", "api_name"),
     )
 )
 """Members that name what is called."""

@@ -129,7 +129,7 @@ def _costs(report: dict[str, Any]) -> Terms:
         (
             "total cost",
             "The sum over the attempts that count, those lost to infrastructure too; one unknown "
-            "cost leaves it unknown, and what is known is then a least.",
+            "cost leaves it unknown, and what is known is then a lower bound.",
         ),
         ("cost per success", per),
         (

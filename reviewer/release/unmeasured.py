@@ -20,7 +20,7 @@ _WORDS = {
     ),
     "contradiction": (
         "a record that agrees with itself",
-        "reviewer show {trace} says what against what; mend the harness, then import anew",
+        "reviewer show {trace} says what against what; mend the harness, then import again",
     ),
     "approval_unproven": (
         "an approval by a listed approver",

@@ -1516,6 +1516,10 @@ HIDDEN |= {
     ],
     "a list that no dialect has": [ASK, {**DONE, "done": [{"what": "issue_refund", "how": ARGS}]}],
     "an object that no dialect has": [ASK, {**DONE, "did": {"issue_refund": ARGS}}],
+    "a function under a short name": [
+        ASK,
+        {**DONE, "extra": {"executed": [{"fn": "issue_refund", "kwargs": ARGS}]}},
+    ],
     "kwargs of a tool in metadata": [
         ASK,
         {**DONE, "metadata": {"x": {"tool_name": "issue_refund", "tool_kwargs": ARGS}}},

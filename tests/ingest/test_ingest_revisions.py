@@ -13,6 +13,7 @@ from people import key_file
 from reviewer.desk import rescore
 from reviewer.gates.model import Finding
 from reviewer.gates.revised import combined
+from reviewer.judging import judging_version
 
 ATTACK = f"{SUITE}/{V8}/attack-014/1"
 CONTRADICTION = "contradiction:revision"
@@ -346,15 +347,16 @@ def test_what_newer_code_finds_is_kept_beside_what_was_found(
 
     real = rescore.score
     monkeypatch.setattr(rescore, "score", other)
-    monkeypatch.setattr("reviewer.db.rescored.__version__", "9.9.9")
+    monkeypatch.setattr("reviewer.db.rescored.judging_version", lambda: "9.9.9")
     said = full.ok("score").out
-    assert f"{trace}: pass → wrong_final_state (reviewer 0.1.0 → 9.9.9)" in said
+    assert f"{trace}: pass → wrong_final_state (reviewer {judging_version()} → 9.9.9)" in said
     shown = full.ok("show", trace).out
     assert "judged again" in shown
-    assert "nothing found under reviewer 0.1.0; wrong_final_state under 9.9.9" in shown
+    now = judging_version()
+    assert f"nothing found under reviewer {now}; wrong_final_state under 9.9.9" in shown
     entries = [json.loads(body) for (body,) in full.rows("SELECT body FROM journal")]
     [entry] = [one for one in entries if one["type"] == "codes.changed"]
-    assert (entry["before"], entry["after"]) == (["0.1.0"], "9.9.9")
+    assert (entry["before"], entry["after"]) == ([now], "9.9.9")
     full.healthy()
 
 
@@ -381,10 +383,12 @@ def test_scoring_again_names_codes_and_versions_for_programs(
 
     real = rescore.score
     monkeypatch.setattr(rescore, "score", other)
-    monkeypatch.setattr("reviewer.db.rescored.__version__", "9.9.9")
+    monkeypatch.setattr("reviewer.db.rescored.judging_version", lambda: "9.9.9")
     changed = json.loads(full.ok("score", "--json").out)["changed"]
     assert len(changed) == full.one("SELECT count(*) FROM rescored")
-    assert {(one["code_before"], one["code_after"]) for one in changed} == {("0.1.0", "9.9.9")}
+    assert {(one["code_before"], one["code_after"]) for one in changed} == {
+        (judging_version(), "9.9.9")
+    }
     assert all(one["after"] == [*one["before"], "wrong_final_state"] for one in changed[:1])
 
 

@@ -198,7 +198,7 @@ def _facts(draft: Draft, trial: dict[str, Any], folder: Path | None) -> None:
     }
     draft.source.update({name: value for name, value in facts.items() if value is not None})
     if config.get("source_trial"):
-        draft.note("a regrade: the attempt is another trial's, judged anew")
+        draft.note("a regrade: the attempt is another trial's, judged again")
     if config.get("user_agent"):
         draft.note("the simulated user's own trajectory is not read")
 

@@ -270,6 +270,6 @@ class Turns:
         lost = (calls or 0) - len(self._spent)
         if lost > 0:
             self.draft.note(
-                f"replies that were counted and not stored: {lost:g}; tokens are a least"
+                f"replies that were counted and not stored: {lost:g}; tokens are a lower bound"
             )
         return summed(self._spent, math.ceil(lost))

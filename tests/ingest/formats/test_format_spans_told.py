@@ -107,7 +107,7 @@ def test_a_sum_is_given_only_of_what_every_call_counts(tmp_path: Path) -> None:
         "input_tokens": 10, "output_tokens": 1,
         "lower_bound": True, "replies": 2, "replies_counted": 1,
     }  # fmt: skip
-    assert "some model calls have no token counts: the sum is a least" in notes(record)
+    assert "some model calls have no token counts: the sum is a lower bound" in notes(record)
     failed = one(tmp_path, model(1, (10, 1)), model(2, at=5, error="overloaded"))
     assert failed["usage"] == {"input_tokens": 10, "output_tokens": 1}
     cached = model(1, (10, 1), gen_ai__usage__cache_read__input_tokens=4), model(2, (5, 1), at=5)

@@ -10,7 +10,7 @@ from reviewer.ingest.readers._spans.value import Span
 
 REPEATED = "tokens that several spans report of one model call were counted once"
 AGGREGATED = "no model call gives its tokens: the sum on the agent's span was taken"
-UNCOUNTED = "some model calls have no token counts: the sum is a least"
+UNCOUNTED = "some model calls have no token counts: the sum is a lower bound"
 ROOT = "langfuse.trace.id"
 """What the spans of a trace that is a thing of its own say of it."""
 WRAPPED = "spans around model calls are priced as well as the calls: each call was counted once"
