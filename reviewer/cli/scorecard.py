@@ -97,7 +97,7 @@ def _rate(rate: Rate) -> str:
 
 
 def _possible(rate: Rate) -> str:
-    """What is known of a rate with verdicts not measured; empty where it is whole."""
+    """Return what is known of a rate with verdicts not measured; empty where it is whole."""
     if rate.value is not None or rate.low_possible in (None, rate.high_possible):
         return ""
     of = f"; of what is known {rate.known:.3f}" if rate.known is not None else ""

@@ -62,7 +62,7 @@ def _held(arguments: argparse.Namespace) -> Suite:
 
 
 def _start_digest(arguments: argparse.Namespace) -> int:
-    """What a harness writes into `start_state_digest` once it has set an attempt up so."""
+    """Return what a harness writes into `start_state_digest` once it has set an attempt up so."""
     suite, wanted = _held(arguments), arguments.episode
     episodes = [one for one in suite.episodes if wanted in ("", one.episode_id)]
     if not episodes:

@@ -13,13 +13,15 @@ _WITHIN = tuple(map(bare, ("agent", "assistant", "llm", "simulat", "usersim", "l
 
 @lru_cache(1024)
 def is_agent(actor: str) -> bool:
-    """Whether that name is an agent's, a sub-agent's or a simulated user's, in any spelling."""
+    """Return whether that name is an agent's, a sub-agent's or a simulated user's, in any
+    spelling."""
     return is_self(actor) or any(word in bare(actor) for word in _WITHIN)
 
 
 @lru_cache(1024)
 def is_self(actor: str) -> bool:
-    """Whether that name says no more than agent, model or user: nobody can be told from it."""
+    """Return whether that name says no more than agent, model or user: nobody can be told from
+    it."""
     plain = bare(actor)
     return not plain or plain in _SELF or plain in _WITHIN or plain in _OF_AGENTS or is_user(actor)
 

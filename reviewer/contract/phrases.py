@@ -54,8 +54,8 @@ _AFTER = re.compile(
 
 
 def phrase_use(message: str, phrase: str) -> PhraseUse | None:
-    """Whether the message says the phrase: `found` when it stands at least once without a negation
-    around it, `negated` when each place denies it. None for a message of more than LONGEST
+    """Return whether the message says the phrase: `found` when it stands at least once without a
+    negation around it, `negated` when each place denies it. None for a message of more than LONGEST
     characters.
 
     Case, white space, invisible characters and the form of apostrophes do not matter; whole words
@@ -81,8 +81,8 @@ def _folded(text: str) -> str:
 
 
 def denied_everywhere(message: str, phrase: str) -> bool:
-    """Whether the phrase stands in the message, as words or within one, and a negation stands
-    around each place. False for a text too long to look into."""
+    """Return whether the phrase stands in the message, as words or within one, and a negation
+    stands around each place. False for a text too long to look into."""
     wanted, text = _folded(phrase), _folded(message)
     if not wanted or len(text) > LONGEST:
         return False
@@ -108,7 +108,7 @@ _MOST = 1000
 
 
 def claim_use(message: str, says: tuple[str, ...], denials: tuple[str, ...]) -> ClaimUse:
-    """Whether a message makes a claim, in any of the wordings of it.
+    """Return whether a message makes a claim, in any of the wordings of it.
 
     `said` only when no word of doubt, question or negation stands in the sentences that hold a
     wording of it, or refers back to them; `denied` when one of the denials stands so. Whatever else
@@ -147,7 +147,7 @@ _SENTENCE = re.compile(r"(?:[^.!?\n]|[.](?=\S))+[.!?\n]*")
 
 
 def _refers_back(sentences: list[str], place: int) -> bool:
-    """Whether the next sentence is short or begins by pointing at this one, and doubts."""
+    """Return whether the next sentence is short or begins by pointing at this one, and doubts."""
     if place + 1 == len(sentences):
         return False
     after = sentences[place + 1]
@@ -156,8 +156,8 @@ def _refers_back(sentences: list[str], place: int) -> bool:
 
 
 def _led_by(sentences: list[str], place: int) -> bool:
-    """Whether the doubt stands in a line above that ends in a colon or asks, or in a short one just
-    above."""
+    """Return whether the doubt stands in a line above that ends in a colon or asks, or in a short
+    one just above."""
     if place and len(sentences[place - 1].split()) <= 3 and _CUE.search(sentences[place - 1]):
         return True
     for before in reversed(sentences[max(0, place - _ABOVE) : place]):
@@ -194,7 +194,7 @@ def _edge(character: str) -> str:
 
 
 def _denied_before(before: str) -> bool:
-    """Whether the words before the phrase, up to the start of its clause, deny it."""
+    """Return whether the words before the phrase, up to the start of its clause, deny it."""
     words = _TOKEN.findall(before)
     # "no pain, nausea or X" denies the whole list, commas and all.
     listed = bool(words) and words[-1] in _LISTED

@@ -137,7 +137,7 @@ class ToolNames:
         return found
 
     def kin(self, name: str) -> Kin:
-        """What an unlisted name is to the listed ones. A listed one has no kin."""
+        """Return what an unlisted name is to the listed ones. A listed one has no kin."""
         if name in self.listed:
             return NO_KIN
         found = self._kin.get(name)
@@ -204,7 +204,7 @@ def _folded(text: str) -> str:
 
 
 def _rests(text: str, end: str) -> Iterable[str]:
-    """What is left behind a namespace that a single `_` or `-` parts from the name."""
+    """Return what is left behind a namespace that a single `_` or `-` parts from the name."""
     if match := _JOINED_BY_ONE.fullmatch(text):  # mcp_shop_issue_refund
         pieces = re.split("[_-]", match[1])
         yield from ("".join(pieces[start:]) for start in range(1, len(pieces)))
@@ -216,8 +216,8 @@ def _rests(text: str, end: str) -> Iterable[str]:
 
 
 def _perhaps(name: str) -> Iterable[str]:
-    """What a name may be besides: without a server before a single `_` (of what is left at least
-    two words), without a version or a word of calling behind it, with letters for digits."""
+    """Return what a name may be besides: without a server before a single `_` (of what is left at
+    least two words), without a version or a word of calling behind it, with letters for digits."""
     parts = [part for part in _PARTING.split(name) if part]
     while len(parts) > 1 and _CALLING.fullmatch(parts[-1]):
         parts.pop()

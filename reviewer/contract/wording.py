@@ -63,7 +63,7 @@ def readings(message: str) -> tuple[str, ...]:
 
 
 def stands_in(text: str, read: tuple[str, ...]) -> bool:
-    """Whether wording stands in a message, of which these are the `readings`."""
+    """Return whether wording stands in a message, of which these are the `readings`."""
     wanted = {wording(text), wording(unhidden(text))} - {""}
     return any(one in reading for one in wanted for reading in read)
 
@@ -76,9 +76,9 @@ def stands_hidden_in(text: str, read: tuple[str, ...]) -> bool:
 
 
 def stands_loosely_in(text: str, message: str) -> bool:
-    """Whether the words of a wording stand in a message in a row, whatever signs, tags, colors,
-    accents, look-alikes or footnotes stand between and on them: nobody can say that it is there,
-    nor that it is not."""
+    """Return whether the words of a wording stand in a message in a row, whatever signs, tags,
+    colors, accents, look-alikes or footnotes stand between and on them: nobody can say that it is
+    there, nor that it is not."""
     if len(message) > LONGEST or _MARKED.search(text):
         return False  # marks of its own may be what tells it from other words
     wanted = _words(text)

@@ -147,7 +147,7 @@ def refuse_links(path: Path) -> None:
 
 
 def _set_aside(path: Path, found: os.stat_result) -> bool:
-    """Whether the second name is the one that a restore, cut off, was giving it."""
+    """Return whether the second name is the one that a restore, cut off, was giving it."""
     others = [
         one
         for one in path.parent.glob(f"{path.name}.replaced-*")

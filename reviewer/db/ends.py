@@ -24,7 +24,7 @@ _ADDED["trace"] = "traces.added"
 
 
 def small(connection: sqlite3.Connection) -> bool:
-    """Whether the whole proof costs no more than a few milliseconds."""
+    """Return whether the whole proof costs no more than a few milliseconds."""
     traces = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
     return bool(journal.head(connection).seq <= SMALL_ENTRIES and traces <= SMALL_TRACES)
 
@@ -45,7 +45,7 @@ def whole_faults(connection: sqlite3.Connection) -> list[str]:
 
 
 def faults(connection: sqlite3.Connection) -> list[str]:
-    """What contradicts itself at the ends of the store. May raise any of DAMAGE."""
+    """Return what contradicts itself at the ends of the store. May raise any of DAMAGE."""
     if posing := _posing(connection):
         return [posing]
     return [*_journal_faults(connection), *_row_faults(connection), *_decision_faults(connection)]

@@ -408,8 +408,8 @@ def quarantined(
 
 
 def nameless(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
-    """How many refused records of these files, as `sources_of` gives them, name no candidate: each
-    may be any one's whose attempts stand in its file."""
+    """Return how many refused records of these files, as `sources_of` gives them, name no
+    candidate: each may be any one's whose attempts stand in its file."""
     return sum(
         count
         for path, sha256, count in connection.execute(

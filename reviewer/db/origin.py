@@ -34,7 +34,8 @@ class Origins(NamedTuple):
         return NO_MAP
 
     def own(self, source: int, record: int) -> bool:
-        """Whether a runner made this record, as the journal of the store it was made in says."""
+        """Return whether a runner made this record, as the journal of the store it was made in
+        says."""
         if source in self.runs:
             return True
         return _within(self.merged.get(source, ()), record)

@@ -92,7 +92,7 @@ def kept(connection: sqlite3.Connection, trace: int) -> list[Kept]:
 
 
 def contradicted(connection: sqlite3.Connection, trace: int) -> bool:
-    """Whether a record stands beside the one judged that no later one was found to hold."""
+    """Return whether a record stands beside the one judged that no later one was found to hold."""
     row = connection.execute(
         "SELECT 1 FROM revision WHERE trace=? AND stands='beside' AND n >"
         " (SELECT coalesce(max(n), 0) FROM revision WHERE trace=? AND whole=1) LIMIT 1",

@@ -118,7 +118,8 @@ class Slots:
                     self._filled[candidate, episode].add(attempt)
 
     def known(self, candidate: int, episode: int, evidence: int) -> bool:
-        """Whether this evidence stands under this candidate and episode: looked up before."""
+        """Return whether this evidence stands under this candidate and episode: looked up
+        before."""
         there = self._twins(evidence)
         return bool(there) and any(slot[:2] == (candidate, episode) for slot in there)
 

@@ -87,14 +87,15 @@ def _witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> lis
 
 
 def stray_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
-    """What is wrong with the signed files that this store has no row of."""
+    """Return what is wrong with the signed files that this store has no row of."""
     from reviewer.desk.trust import signers_of
 
     return _strays(workspace, connection, files_of(connection), signers_of(workspace))[0]
 
 
 def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
-    """Whether a file is the envelope that the store keeps, or the same with more signatures."""
+    """Return whether a file is the envelope that the store keeps, or the same with more
+    signatures."""
     from reviewer.desk.decision_book import read_envelope
     from reviewer.release.attest.dsse import parse_envelope
     from reviewer.release.attest.errors import AttestError
@@ -305,7 +306,7 @@ def _bound(envelope: bytes) -> _Bound | None:
 
 
 def _ours(connection: sqlite3.Connection, uri: str) -> bool:
-    """Whether a decision names this store's journal, which its copies share."""
+    """Return whether a decision names this store's journal, which its copies share."""
     return uri.partition("#")[0] == journal.uri(connection)
 
 
@@ -315,7 +316,7 @@ def _stated(connection: sqlite3.Connection, envelope: bytes) -> bool:
 
 
 def _from_here(connection: sqlite3.Connection, envelope: bytes) -> bool:
-    """Whether an envelope binds the journal of this store, or of a copy of it."""
+    """Return whether an envelope binds the journal of this store, or of a copy of it."""
     bound = _bound(envelope)
     if bound is None:
         return False

@@ -20,7 +20,7 @@ class ImportMap(NamedTuple):
 
 
 def import_map(path: Path) -> ImportMap:
-    """What a file `{"schema": "reviewer/episode-map@1", "episodes": {theirs: ours}, "tools":
+    """Return what a file `{"schema": "reviewer/episode-map@1", "episodes": {theirs: ours}, "tools":
     {theirs: ours}}` says, or one of the episodes alone. Raises DeskError, with the place named."""
     try:
         data = path.read_bytes()

@@ -276,7 +276,7 @@ class _Merge:
         return batcher.tally.added, known, left_out, renamed
 
     def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:
-        """What writes the traces, once the candidates and the merge are noted. `origin` says
+        """Return what writes the traces, once the candidates and the merge are noted. `origin` says
         how they came into the other store, `again` judges what is put together of parts."""
         bodies: dict[str, Suite] = {one.suite.suite_id: one.suite for one in plan.shared}
 

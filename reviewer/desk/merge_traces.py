@@ -170,7 +170,7 @@ def _lines(connection: sqlite3.Connection, here: Sequence[_Held]) -> dict[tuple[
 
 
 def _sessions(connection: sqlite3.Connection) -> dict[int, list[str]]:
-    """What the source calls the session of each attempt that has one."""
+    """Return what the source calls the session of each attempt that has one."""
     found: dict[int, list[str]] = {}
     for name, trace in connection.execute("SELECT name, trace FROM attempt_name"):
         if name.startswith(STRONG):

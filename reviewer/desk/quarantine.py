@@ -29,8 +29,8 @@ _WAYS_OUT = (
 
 
 def way_out(reasons: tuple[str, ...]) -> str:
-    """What to do about a record, by its first reason; one without events, and with members that no
-    trace has, is something else."""
+    """Return what to do about a record, by its first reason; one without events, and with members
+    that no trace has, is something else."""
     if "missing:events" in reasons and any(one.startswith("unknown:") for one in reasons):
         return "this is no trace record: docs/formats.md says which files are read, and how"
     for start, advice in _WAYS_OUT:

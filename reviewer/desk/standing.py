@@ -62,8 +62,9 @@ def _whole(connection: sqlite3.Connection) -> list[str]:
 
 
 def signed_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
-    """What of the signed files is missing, or is there and should not be, and whether the newest
-    are as they were signed. No signature is checked but that of a file which no row names."""
+    """Return what of the signed files is missing, or is there and should not be, and whether the
+    newest are as they were signed. No signature is checked but that of a file which no row names.
+    """
     listed = files_of(connection)
     there = envelope_names(workspace.decisions) | envelope_names(workspace.attestations)
     wrong = linked_folders(workspace)

@@ -110,8 +110,8 @@ def gone(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
 
 
 def _same_decision(connection: sqlite3.Connection, one: Seen) -> bool:
-    """Whether this store entered the same decision at the same place, right behind the head that it
-    binds: a copy that added its signature has entered it with more of them."""
+    """Return whether this store entered the same decision at the same place, right behind the head
+    that it binds: a copy that added its signature has entered it with more of them."""
     row = connection.execute(
         "SELECT seq, envelope FROM decision WHERE payload_sha256=?", (one.signed,)
     ).fetchone()
@@ -126,8 +126,8 @@ def _same_decision(connection: sqlite3.Connection, one: Seen) -> bool:
 
 
 def _handed_on(workspace: Workspace, connection: sqlite3.Connection, one: Seen) -> bool:
-    """Whether a line tells of a decision that a colleague signed on a copy of this very journal,
-    and handed on to be signed here: it stands right behind our head, and waits."""
+    """Return whether a line tells of a decision that a colleague signed on a copy of this very
+    journal, and handed on to be signed here: it stands right behind our head, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
         return False
     from reviewer.desk.doctor_signed import handed_on
@@ -136,7 +136,7 @@ def _handed_on(workspace: Workspace, connection: sqlite3.Connection, one: Seen) 
 
 
 def witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
-    """What the witness knows that this store does not have."""
+    """Return what the witness knows that this store does not have."""
     if workspace.witness.is_symlink():
         return [f"{workspace.witness} is a link, and a witness is not kept behind one"]
     head = journal.head(connection).seq

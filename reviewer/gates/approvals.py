@@ -67,7 +67,7 @@ _Key = tuple[str | None, str | None]
 
 
 def granted(value: Any) -> bool:
-    """Whether an approval value grants.
+    """Return whether an approval value grants.
 
     Grants are true, a granting word, or an object whose status, decision, result, approved or
     granted members all grant (at least one of them). Anything unclear does not.
@@ -81,7 +81,8 @@ def granted(value: Any) -> bool:
 
 
 def refused(value: Any) -> bool:
-    """Whether an approval value refuses: false, a refusing word, or an object with one of them."""
+    """Return whether an approval value refuses: false, a refusing word, or an object with one of
+    them."""
     if isinstance(value, dict):
         said = [value[key] for key in (*_WORDS, *_MARKS) if key in value]
         return any(not isinstance(item, dict) and refused(item) for item in said)
@@ -205,8 +206,9 @@ def _take(
 
 
 def _bounded(named: list[Any], arguments: Any) -> bool:
-    """Whether an approval says more than whom it is by, what it is of and which arguments it is
-    for: a limit, a condition, a time it ends at. Nobody here can say whether the call keeps it."""
+    """Return whether an approval says more than whom it is by, what it is of and which arguments it
+    is for: a limit, a condition, a time it ends at. Nobody here can say whether the call keeps it.
+    """
     made = arguments if isinstance(arguments, dict) else {}
     return any(
         isinstance(given, _Beside) and any(part for name, part in given.value.items()
@@ -216,7 +218,7 @@ def _bounded(named: list[Any], arguments: Any) -> bool:
 
 
 def _torn(event: Event, value: Any) -> bool:
-    """Whether an approval names two tools or two calls."""
+    """Return whether an approval names two tools or two calls."""
     tools, ids = {event.tool}, {event.call_id}
     parts = [value] if isinstance(value, dict) else []
     parts += [part[name] for part in parts for name in _CALLS if isinstance(part.get(name), dict)]
@@ -241,7 +243,7 @@ def _any(call: Call, call_id: str | None, words: dict[_Key, list[_Word]]) -> boo
 
 
 def _covers(named: list[Any], arguments: Any) -> bool:
-    """Whether a call has every argument that its approval names, as it is named there."""
+    """Return whether a call has every argument that its approval names, as it is named there."""
     made = arguments if isinstance(arguments, dict) else {}
     for given in named:
         if isinstance(given, _Beside):

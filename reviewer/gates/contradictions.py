@@ -96,8 +96,8 @@ def _misplaced(acts: Acts) -> Iterator[Finding]:
 
 
 def _calls(event: Event, alone: bool) -> bool:
-    """Whether a message holds a call, as chat APIs write them; where the record has none (`alone`),
-    also in markup."""
+    """Return whether a message holds a call, as chat APIs write them; where the record has none
+    (`alone`), also in markup."""
     raw = bytes(event.message)
     if raw[:1] in (b"{", b"[") and _BLOCKS.search(raw):
         return True
@@ -130,8 +130,8 @@ def _other_call(
 
 
 def _no_approval(event: Event, acts: Acts, by_id: dict[str, set[str]]) -> str | None:
-    """What an approval hides that says nothing, or that is of a call which nobody made. Asking and
-    being refused leaves no call."""
+    """Return what an approval hides that says nothing, or that is of a call which nobody made.
+    Asking and being refused leaves no call."""
     given = bytes(event.arguments) not in _EMPTY
     if event.tool is None and not given:
         return None
@@ -191,7 +191,7 @@ def _differs(left: Any, right: Any, path: str = "", depth: int = 0) -> str | Non
 
 
 def _cost(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
-    """What the agent's events cost against what the record says they cost together."""
+    """Return what the agent's events cost against what the record says they cost together."""
     record = acts.record
     total = sum(event.cost_usd or 0 for event in record.events if by_agent(event))
     said = record.cost_usd or 0.0

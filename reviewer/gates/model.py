@@ -28,7 +28,8 @@ _UNMEASURED = frozenset(
 
 
 def unmeasured_code(code: str) -> bool:
-    """Whether a finding of this code says that evidence lacks, and fails nothing by itself."""
+    """Return whether a finding of this code says that evidence lacks, and fails nothing by
+    itself."""
     head = code.partition(":")[0]
     return head in _UNMEASURED or head.endswith("_not_measured")
 

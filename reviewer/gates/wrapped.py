@@ -43,7 +43,7 @@ def wrappers_among(tools: Set[str]) -> Set[str]:
 
 
 def wraps(tool: str) -> bool:
-    """Whether calls of that name hold others."""
+    """Return whether calls of that name hold others."""
     name = _named(tool)
     return _NAME.fullmatch(name) is not None or _CALLER.fullmatch(name) is not None
 
@@ -70,7 +70,8 @@ def calls_within(call: Call) -> Iterable[Call]:
 
 
 def _name(one: Any, names: tuple[str, ...] = _NAMES) -> str:
-    """What a part names as its tool: by one of `names`, or within the call or the tool it holds."""
+    """Return what a part names as its tool: by one of `names`, or within the call or the tool it
+    holds."""
     if not isinstance(one, dict):
         return "?"
     inside = [one.get("function"), one.get("tool")]

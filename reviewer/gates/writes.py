@@ -105,7 +105,7 @@ def _equal(mine: object, its: object) -> bool:
 
 
 def _alike(wrote: object, asked: object) -> bool | None:
-    """Whether each text and number that both name has the same value; None without any."""
+    """Return whether each text and number that both name has the same value; None without any."""
     if not isinstance(wrote, dict) or not isinstance(asked, dict):
         return None
     shared = False
@@ -123,7 +123,7 @@ _known: dict[str, bool] = {}
 
 
 def _about(name: str) -> bool:
-    """Whether an argument of that name says what a call is about."""
+    """Return whether an argument of that name says what a call is about."""
     known = _known.get(name)
     if known is None:
         known = name.lower().replace("_", "") not in _HOW

@@ -95,7 +95,7 @@ _known_words: dict[str, bool] = {}
 
 
 def _of_words(name: str) -> bool:
-    """Whether a member of that name keeps an agent's words."""
+    """Return whether a member of that name keeps an agent's words."""
     known = _known_words.get(name)
     if known is None:
         known = _SPOKEN.search(name) is not None
@@ -105,7 +105,7 @@ def _of_words(name: str) -> bool:
 
 
 def _by_agent(part: dict[str, Any]) -> bool:
-    """Whether what an object says may be an agent's: it names no other side."""
+    """Return whether what an object says may be an agent's: it names no other side."""
     role = part.get("role")
     return not (isinstance(role, str) and role in _OTHERS)
 
@@ -180,7 +180,7 @@ class Account:
         self._done.add(id(part))
 
     def done(self, part: Any) -> bool:
-        """Whether nothing can be left of a part."""
+        """Return whether nothing can be left of a part."""
         return id(part) in self._done
 
     def offered(self, tools: Any) -> None:
@@ -209,7 +209,7 @@ class Account:
         self._seqs[id(part)] = seq
 
     def takes(self, part: Any) -> bool:
-        """Whether a part was taken."""
+        """Return whether a part was taken."""
         own = id(part)
         return own in self._done or own in self._read or own in self._whole or own in self._strict
 
@@ -254,7 +254,7 @@ class _Walk:
         self.found: list[Left] = []
 
     def _repeats(self, part: Any) -> bool:
-        """Whether a part only repeats what the draft holds."""
+        """Return whether a part only repeats what the draft holds."""
         return self._known.holds(part if self._resolve is None else self._resolve(part))
 
     def _add(self, place: Place, seq: int | None) -> None:
@@ -375,7 +375,8 @@ class _Walk:
                     self.part(value, (place, name), seq)
 
     def _beside(self, part: Any, place: Place, seq: int | None) -> None:
-        """What a call says of itself beside its name and what it is given: neither may be in it."""
+        """Return what a call says of itself beside its name and what it is given: neither may be in
+        it."""
         if isinstance(part, dict):
             for name, one in part.items():
                 if one and name in _GIVEN and not self._repeats(part):
@@ -386,8 +387,8 @@ class _Walk:
         self.part(part, place, seq)
 
     def _text(self, text: str, any_text: bool, spoken: bool = False) -> bool:
-        """Whether a text that was not taken could be an act, or hold one as JSON; where the agent
-        may have `spoken` it, in a record that has no other form of call, also in markup."""
+        """Return whether a text that was not taken could be an act, or hold one as JSON; where the
+        agent may have `spoken` it, in a record that has no other form of call, also in markup."""
         if self._resolve is not None:
             text = self._resolve(text)
         if any_text:
@@ -428,12 +429,12 @@ class _Known:
 
     @cached_property
     def silent(self) -> bool:
-        """Whether the draft holds no call."""
+        """Return whether the draft holds no call."""
         return not self._draft.calls()
 
     def holds(self, part: Any) -> bool:
-        """Whether this, or everything in this list, repeats a call or names a result that the
-        draft holds, by id; without an id by tool and arguments."""
+        """Return whether this, or everything in this list, repeats a call or names a result that
+        the draft holds, by id; without an id by tool and arguments."""
         if isinstance(part, list):
             return bool(part) and all(isinstance(one, dict) and self.holds(one) for one in part)
         if not isinstance(part, dict) or isinstance(part, Repeated):
@@ -475,8 +476,9 @@ _ARGUMENTS = tuple(sorted(ARGUMENTS))
 
 
 def could_act(part: dict[str, Any]) -> bool:
-    """Whether an object has the shape of a call or of a result: something named and something
-    given, something answered, or a kind that says so. The description of a tool has not."""
+    """Return whether an object has the shape of a call or of a result: something named and
+    something given, something answered, or a kind that says so. The description of a tool has not.
+    """
     shape = _shapes[tuple(part)]
     return shape is not None and _acts(part, shape)
 
@@ -511,7 +513,7 @@ _known_kinds: dict[str, bool] = {}
 
 
 def _says_act(kind: str) -> bool:
-    """Whether the word for a kind says that it is an act."""
+    """Return whether the word for a kind says that it is an act."""
     known = _known_kinds.get(kind)
     if known is None:
         known = _ACT.search(kind) is not None
@@ -565,7 +567,7 @@ _shapes = ByNames(_shape)
 
 
 def holds_parts(part: Any) -> bool:
-    """Whether this is a message that holds parts."""
+    """Return whether this is a message that holds parts."""
     return (
         isinstance(part, dict)
         and isinstance(part.get("role"), str)
@@ -578,8 +580,8 @@ _MESSAGE = ("role", "content", "parts")
 
 
 def inert(part: Any) -> bool:
-    """Whether an object, and what it holds, is no act: of names that say nothing of one, and of
-    texts that are no JSON."""
+    """Return whether an object, and what it holds, is no act: of names that say nothing of one, and
+    of texts that are no JSON."""
     if type(part) is not dict or _shapes[tuple(part)] is not None:
         return False
     for name, value in part.items():
@@ -596,8 +598,8 @@ def inert(part: Any) -> bool:
 
 
 def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
-    """Whether a call that has no arguments may have them under another name: what is no scalar,
-    or JSON; where the call is `bare`, with nothing beside its name, any text."""
+    """Return whether a call that has no arguments may have them under another name: what is no
+    scalar, or JSON; where the call is `bare`, with nothing beside its name, any text."""
     return any(
         isinstance(value, (dict, list))
         or (isinstance(value, str) and (value.lstrip()[:1] == "{" or (bare and name not in NAMES)))
@@ -621,7 +623,7 @@ _MOST_MARKS = 10_000
 
 
 def _mark(name: str) -> int:
-    """What the name of a member says of what it holds, as a sum of the marks above."""
+    """Return what the name of a member says of what it holds, as a sum of the marks above."""
     known = _MARKS.get(name)
     if known is not None:
         return known
@@ -635,14 +637,14 @@ def _mark(name: str) -> int:
 
 
 def _describes(part: dict[str, Any]) -> bool:
-    """Whether this tells what a tool takes, as prompts list them: a schema or a description, and
-    nothing that a call is given."""
+    """Return whether this tells what a tool takes, as prompts list them: a schema or a description,
+    and nothing that a call is given."""
     given = (part.keys() & ARGUMENTS) - {"parameters"}
     return bool(part.keys() & _DESCRIBES) and not any(part[name] for name in given)
 
 
 def _holds(value: Any) -> bool:
-    """Whether a member named as calls are holds more than counts."""
+    """Return whether a member named as calls are holds more than counts."""
     if isinstance(value, dict):
         return any(one is not None and not isinstance(one, (int, float)) for one in value.values())
     return isinstance(value, list) and any(isinstance(one, (dict, list, str)) for one in value)

@@ -58,7 +58,7 @@ class CallIndex:
         self.upto = 0
 
     def take(self, events: list[dict[str, Any]]) -> None:
-        """What came since."""
+        """Return what came since."""
         for event in islice(events, self.upto, None):
             if event["kind"] == "tool_call":
                 self.calls.setdefault(event["tool"], []).append(event)

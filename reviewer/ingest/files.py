@@ -304,7 +304,7 @@ class FileImport:
         )
 
     def _called(self, names: Iterable[str]) -> tuple[str, str, str] | None:
-        """What the attempt is called of which this file holds a part: it keeps its names."""
+        """Return what the attempt is called of which this file holds a part: it keeps its names."""
         asked = self.context.asked
         suites = {suite.suite_id for suite in self.context.suites}
         for one in self.around.together.called(names):

@@ -39,7 +39,7 @@ class GatheringReader(Reader, Protocol):
     """A format whose attempts may be cut into files at any place."""
 
     def names_near(self, path: Path) -> frozenset[str]:
-        """What the attempts near the file's start are called for good."""
+        """Return what the attempts near the file's start are called for good."""
         ...
 
 
@@ -90,8 +90,8 @@ class Together:
             self._met.setdefault(name, called)
 
     def called(self, names: Iterable[str]) -> list[Called]:
-        """What attempts of these names are called: stored ones, the first of them first, then those
-        of this import."""
+        """Return what attempts of these names are called: stored ones, the first of them first,
+        then those of this import."""
         met = [self._met[name] for name in names if name in self._met] if self._met else []
         if not self._stored:
             return met

@@ -72,7 +72,7 @@ class Head:
             return frozenset()
 
     def once(self, name: str, work: Callable[[], str]) -> str:
-        """What `work` answers about this file, asked of it once by this name."""
+        """Return what `work` answers about this file, asked of it once by this name."""
         if name not in self._answers:
             self._answers[name] = work()
         return self._answers[name]

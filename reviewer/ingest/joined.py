@@ -71,7 +71,7 @@ class Result:
 
     @property
     def loose(self) -> bool:
-        """Whether no file says whose it is."""
+        """Return whether no file says whose it is."""
         return not self.said.model and not self.said.label
 
     @property

@@ -267,8 +267,8 @@ _WITHIN = frozenset({"trajs", "trajectories", "traj", "logs", "runs", "outputs"}
 
 
 def _in_run(path: Path | None, place: str) -> bool:
-    """Whether a trajectory lies in this folder itself, or below it in one that is called after
-    its instance or after what it holds."""
+    """Return whether a trajectory lies in this folder itself, or below it in one that is called
+    after its instance or after what it holds."""
     if path is None:
         return False
     inner = path.absolute().parent.relative_to(place).parts

@@ -128,8 +128,8 @@ class Judge:
         return found
 
     def asked_in(self, requests: Requests, name: str, request: Any) -> int:
-        """Which of the episodes of a name has this first request, from 0. In a private suite the
-        map says which episode a name is of."""
+        """Return which of the episodes of a name has this first request, from 0. In a private suite
+        the map says which episode a name is of."""
         if not self.probing:
             return 0
         return requests.place(self.own_suite(), name, request, self.redactor.mask)
@@ -351,7 +351,7 @@ class Judge:
         return self._unredacted(number, foreign, record, value, hits)
 
     def _explained(self, raw: bytes) -> Explained:
-        """What is wrong with a record, by the rules of the suite that has its episode."""
+        """Return what is wrong with a record, by the rules of the suite that has its episode."""
         explained = explain(raw, self.redactor)
         found = any(problem.code.startswith("unredacted:") for problem in explained.problems)
         episode = explained.value.get("episode_id") if explained.value else None
@@ -449,7 +449,7 @@ class Judge:
 
 
 def _session(record: TraceRecord) -> str:
-    """What the record says its session is called."""
+    """Return what the record says its session is called."""
     raw = bytes(record.source)
     return session_of({"source": json.loads(raw)}) if b'"session"' in raw else ""
 

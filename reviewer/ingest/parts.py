@@ -50,7 +50,8 @@ class _Run(NamedTuple):
 
 
 def session_of(record: Record) -> str:
-    """What the source calls the session of a record, with its kind in front; empty for none."""
+    """Return what the source calls the session of a record, with its kind in front; empty for
+    none."""
     source = record.get("source")
     name = source.get("session") if isinstance(source, dict) else None
     if not isinstance(name, str) or not name:
@@ -59,26 +60,26 @@ def session_of(record: Record) -> str:
 
 
 def is_joined(record: Record) -> bool:
-    """Whether a record was put together of parts."""
+    """Return whether a record was put together of parts."""
     source = record.get("source")
     return isinstance(source, dict) and "parts" in source
 
 
 def begins(record: Record) -> bool:
-    """Whether a record begins with what somebody asked of the agent, or was told to it."""
+    """Return whether a record begins with what somebody asked of the agent, or was told to it."""
     first = next(iter(record["events"]), None)
     return first is not None and _asks(first)
 
 
 def within(part: Record, whole: Record) -> bool:
-    """Whether all events of a part are in a record, in their order."""
+    """Return whether all events of a part are in a record, in their order."""
     left = iter(whole["events"])
     return all(any(_same(event, other) for other in left) for event in part["events"])
 
 
 def retold(earlier: Record, later: Record) -> bool:
-    """Whether a later export of a trace tells of every act of an earlier one: a span that came late
-    may say that a call began before, or stand between others."""
+    """Return whether a later export of a trace tells of every act of an earlier one: a span that
+    came late may say that a call began before, or stand between others."""
     if not session_of(later).startswith(TIMED) or session_of(earlier) != session_of(later):
         return False
     left = [dict(event, started_at=None) for event in later["events"]]
@@ -97,8 +98,8 @@ def retold(earlier: Record, later: Record) -> bool:
 
 
 def fits(name: str, there: Sequence[Record], new: Record) -> bool:
-    """Whether a record is one more part of the attempt that these are records of. `name` is what
-    the source calls them all."""
+    """Return whether a record is one more part of the attempt that these are records of. `name` is
+    what the source calls them all."""
     if name.startswith(TIMED):
         return True
     parts = [Part(one) for one in there if not is_joined(one)]
@@ -139,7 +140,7 @@ def _asks(event: Record) -> bool:
 
 
 def _same(event: Record, other: Record) -> bool:
-    """Whether two writings are of one event; a part may not know what its results answer."""
+    """Return whether two writings are of one event; a part may not know what its results answer."""
     if event.get("kind") == "tool_result" and UNNAMED in (event.get("tool"), other.get("tool")):
         event, other = {**event, "tool": None}, {**other, "tool": None}
     return alike(event, other) or alike(other, event)
@@ -166,7 +167,7 @@ def _size(part: Part) -> tuple[int, str]:
 
 
 def _inside(events: Sequence[Record], whole: Sequence[Record]) -> bool:
-    """Whether they stand in a row within others."""
+    """Return whether they stand in a row within others."""
     return any(
         all(_same(one, whole[start + n]) for n, one in enumerate(events))
         for start in range(len(whole) - len(events) + 1)
@@ -186,7 +187,8 @@ def _overlap(runs: Sequence[_Run]) -> tuple[_Run, _Run, int] | None:
 
 
 def _fork(a: _Run, b: _Run) -> bool:
-    """Whether two runs begin with the same request and go on apart: those are two attempts."""
+    """Return whether two runs begin with the same request and go on apart: those are two
+    attempts."""
     first, second = _request(a.events), _request(b.events)
     numbered = all(_number(run) is not None for run in (a, b))
     return first is not None and second is not None and not numbered and _same(first, second)
@@ -369,7 +371,7 @@ def _held(part: Part, other: Part) -> bool:
 
 
 def _total(values: Sequence[Any]) -> float | None:
-    """What parts took together: said of each, or of the whole in all of them."""
+    """Return what parts took together: said of each, or of the whole in all of them."""
     known = [float(value) for value in values if value is not None]
     if len(known) < len(values):
         return None
@@ -389,7 +391,7 @@ _NO_CALL = re.compile(r"results\[\d+\]\.call")
 
 
 def _unread(records: Sequence[Record], events: Sequence[Record]) -> Iterator[Record]:
-    """What nobody could read of the parts, less results whose calls are in another one."""
+    """Return what nobody could read of the parts, less results whose calls are in another one."""
     unnamed = any(
         event.get("kind") == "tool_result" and event.get("tool") == UNNAMED for event in events
     )
@@ -471,8 +473,8 @@ def _first_time(record: Record) -> datetime:
 
 
 def _again(event: Record, other: Record) -> bool:
-    """Whether an event is told in two exports: calls and results by their ids, what is said by its
-    words; two that both have a clock are one at the same instant alone."""
+    """Return whether an event is told in two exports: calls and results by their ids, what is said
+    by its words; two that both have a clock are one at the same instant alone."""
     if event.get("kind") != other.get("kind"):
         return False
     clocks = event.get("started_at"), other.get("started_at")

@@ -181,7 +181,8 @@ def _path(connection: sqlite3.Connection, source: int) -> str:
 
 
 def _changed(there: Part, new: Part) -> bool:
-    """Whether this is the record that stood at the same place, and holds less or something else."""
+    """Return whether this is the record that stood at the same place, and holds less or something
+    else."""
     if not there.path or (there.path, there.number) != (new.path, new.number):
         return False
     kind = compare(_bytes(there.record), _bytes(new.record)).kind
@@ -254,8 +255,8 @@ def _bytes(record: Record) -> bytes:
 
 
 def part_of(raw: bytes, head: bytes) -> bool:
-    """Whether a stored record is a part of the session that a record was put together of: its acts
-    are judged there."""
+    """Return whether a stored record is a part of the session that a record was put together of:
+    its acts are judged there."""
     whole = json.loads(head)
     if not is_joined(whole):
         return False

@@ -64,8 +64,8 @@ class Requests:
         self._suites: dict[str, bool] = {}
 
     def place(self, suite_id: str, name: str, request: Any, mask: Mask) -> int:
-        """Which of the episodes of this name has the request, from 0; one behind the last where
-        none has it yet. `mask` makes of a request what would be stored of it."""
+        """Return which of the episodes of this name has the request, from 0; one behind the last
+        where none has it yet. `mask` makes of a request what would be stored of it."""
         known = self._known.get((suite_id, name))
         if known is None:
             stored = self._stored(suite_id, name) if self._filled(suite_id) else []
@@ -73,7 +73,7 @@ class Requests:
         return known.place(request, mask)
 
     def _filled(self, suite_id: str) -> bool:
-        """Whether anything of this suite was stored before this import."""
+        """Return whether anything of this suite was stored before this import."""
         if suite_id not in self._suites:
             row = self._connection.execute(
                 "SELECT 1 FROM episode e JOIN suite s ON s.id = e.suite WHERE s.suite_id=? LIMIT 1",
@@ -96,5 +96,5 @@ class Requests:
 
 
 def first_request(events: list[dict[str, Any]]) -> Any:
-    """What was asked first in a native record's events; None for nothing."""
+    """Return what was asked first in a native record's events; None for nothing."""
     return next((e.get("message") for e in events if e.get("actor") == "user"), None)

@@ -137,7 +137,7 @@ class Targets:
             self._waiting.setdefault((*key, facts.identity), []).append((attempt, facts, packs))
 
     def written(self) -> None:
-        """What waited is written."""
+        """Return what waited is written."""
         self._names = self._names or bool(self._waiting)
         self._waiting.clear()
         self._read.clear()
@@ -236,7 +236,7 @@ class Targets:
 
 
 def _goes_on(theirs: bytes, mine: bytes) -> bool:
-    """Whether a record holds another one, whoever and whatever each is called, and more."""
+    """Return whether a record holds another one, whoever and whatever each is called, and more."""
     names = {name: value for name, value in json.loads(mine).items() if name in _CALLED}
     other = {name: value for name, value in json.loads(theirs).items() if name not in _CALLED}
     found = compare(json.dumps({**other, **names}).encode(), mine)

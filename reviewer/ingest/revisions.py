@@ -68,7 +68,7 @@ def _compared(old: dict[str, Any], new: dict[str, Any]) -> Relation:
 
 
 def holds(earlier: bytes, later: bytes) -> bool:
-    """Whether the later record is the earlier one, or holds all of it."""
+    """Return whether the later record is the earlier one, or holds all of it."""
     return compare(earlier, later).kind in ("same", "holds")
 
 
@@ -79,7 +79,7 @@ def own_attempt(raw: bytes) -> int | None:
 
 
 def _evidence(record: dict[str, Any]) -> dict[str, Any]:
-    """What was observed, without the slot it claims, however it is written."""
+    """Return what was observed, without the slot it claims, however it is written."""
     return {name: value for name, value in record.items() if name not in _SLOT}
 
 
@@ -127,7 +127,7 @@ def _first_lost(old: Sequence[Any], new: Sequence[Any]) -> int | None:
 
 
 def alike(event: dict[str, Any], later: dict[str, Any]) -> bool:
-    """Whether an event is another one, of which more may be known."""
+    """Return whether an event is another one, of which more may be known."""
     for name in _MEANT:
         value = event.get(name)
         if value is not None and not _alike(value, later.get(name)):
@@ -144,12 +144,12 @@ _MADE_UP = ("call-", "unnamed-")
 
 
 def _made_up(call_id: Any) -> bool:
-    """Whether a call's id is missing, or one that a reader gave by its place."""
+    """Return whether a call's id is missing, or one that a reader gave by its place."""
     return call_id is None or (isinstance(call_id, str) and call_id.startswith(_MADE_UP))
 
 
 def _filled(old: Any, new: Any) -> bool:
-    """Whether a value is as it was, or stands where there was none."""
+    """Return whether a value is as it was, or stands where there was none."""
     if old is None or old == "" or old == [] or old == {}:
         return True
     if isinstance(old, dict) and isinstance(new, dict):
@@ -162,15 +162,15 @@ def _alike(old: Any, new: Any) -> bool:
 
 
 def _grown(old: Any, new: Any) -> bool:
-    """Whether what was spent is not less."""
+    """Return whether what was spent is not less."""
     if old is None:
         return True
     return isinstance(new, int | float) and new >= old * (1 - _ALMOST)
 
 
 def _one_run(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether two records that differ are of one run all the same: no clock tells them apart, and
-    the agent begins alike."""
+    """Return whether two records that differ are of one run all the same: no clock tells them
+    apart, and the agent begins alike."""
     clocks = old.get("started_at"), new.get("started_at")
     if None not in clocks:
         return clocks[0] == clocks[1]

@@ -75,7 +75,8 @@ def shape(head: bytes) -> str:
 
 
 def _spans_lines(text: bytes, at: int) -> bool:
-    """Whether a value behind the first one is printed over several lines, as far as is shown."""
+    """Return whether a value behind the first one is printed over several lines, as far as is
+    shown."""
     for _ in range(FEW):
         at = text.find(b"{", at)
         size = extent(text, at) if at >= 0 else None
@@ -88,8 +89,8 @@ def _spans_lines(text: bytes, at: int) -> bool:
 
 
 def _goes_on(text: bytes) -> bool:
-    """Whether the value on the first line goes on behind it: by brackets alone, since it is no
-    strict JSON. A line that was cut off is followed by whole records."""
+    """Return whether the value on the first line goes on behind it: by brackets alone, since it is
+    no strict JSON. A line that was cut off is followed by whole records."""
     first, _, rest = text.partition(b"\n")
     inside = _open_at_end(first)
     if not inside:

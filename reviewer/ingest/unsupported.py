@@ -80,7 +80,7 @@ def _starts(name: str, *starts: str) -> Callable[[_Row], bool]:
 
 
 def _inside(name: str, *members: str) -> Callable[[_Row], bool]:
-    """Whether a member is an object, or a list of objects, that has these members."""
+    """Return whether a member is an object, or a list of objects, that has these members."""
 
     def ask(row: _Row) -> bool:
         held = row[name]
@@ -143,7 +143,8 @@ def _sk(row: _Row) -> bool:
 
 
 def _has_messages(row: _Row) -> bool:
-    """Whether a member of any name is an object with messages: updates of a graph's nodes."""
+    """Return whether a member of any name is an object with messages: updates of a graph's
+    nodes."""
     return (
         0 < len(row) < 4
         and "values" not in row

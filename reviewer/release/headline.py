@@ -116,7 +116,7 @@ def _scored(one: SaidElsewhere, figure: str) -> bool:
 
 
 def _score(one: SaidElsewhere, figure: str, rule: Harness) -> Fraction | None:
-    """What the attempts count for; None where the harness leaves them out."""
+    """Return what the attempts count for; None where the harness leaves them out."""
     given: Fraction | None = None
     if figure == "passed" and one.passed is not None:
         given = Fraction(int(one.passed))

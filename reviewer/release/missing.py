@@ -217,8 +217,8 @@ def _no_verdict(count: int, made: int) -> Gap:
 
 
 def unmeasured_reasons(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """What is not measured, as reasons beside those that speak against a promotion already: a
-    count of passes alone would read as if all others had failed."""
+    """Return what is not measured, as reasons beside those that speak against a promotion already:
+    a count of passes alone would read as if all others had failed."""
     made, still_open = shown.hard_pass.n, shown.hard_pass.not_measured
     if not still_open:
         return []

@@ -234,7 +234,7 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
 
 
 def possible_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> tuple[Possible, ...]:
-    """What each pass^k can still be once the verdicts that are not measured are known."""
+    """Return what each pass^k can still be once the verdicts that are not measured are known."""
     alike = Counter((e.attempts, e.measured, e.passes) for e in rows)
     measured, least, most = Counter[_Counts](), Counter[_Counts](), Counter[_Counts]()
     for (attempts, seen, passes), episodes in alike.items():

@@ -119,7 +119,7 @@ def _attempts(report: dict[str, Any]) -> Line:
 
 
 def _passed(report: dict[str, Any]) -> list[Line]:
-    """What is known of the hard pass rate; nothing where it is whole."""
+    """Return what is known of the hard pass rate; nothing where it is whole."""
     told = known_part(report["hard_pass_rate"]["known"])
     found = [Line("not_measured", "hard pass", told)] if told else []
     return [

@@ -77,7 +77,7 @@ def safety_block(rate: dict[str, Any]) -> str:
 
 
 def spent_in_all(cost: dict[str, Any]) -> str:
-    """What the attempts cost; a least where only some costs are known."""
+    """Return what the attempts cost; a least where only some costs are known."""
     if cost["total_usd"] is None and cost["known_usd"]:
         return f"at least {usd(cost['known_usd'])}"
     return usd(cost["total_usd"])

@@ -177,7 +177,8 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_credential(name: str, value: str) -> bool:
-    """Whether a member of this name holds a secret: `token`, `AccountKey`, docker's `auth`."""
+    """Return whether a member of this name holds a secret: `token`, `AccountKey`, docker's
+    `auth`."""
     if len(name) > 200 or not 6 <= len(value) <= 100_000:
         return False
     if name.lower() == "auth":
@@ -193,8 +194,8 @@ _LAST = late(rf"{_NAME}\Z")
 
 
 def _named(text: str, at: int, end: int) -> bool:
-    """Whether the name that ends in text[at:end] is that of a secret: no page, count or mark, and
-    a key of somebody."""
+    """Return whether the name that ends in text[at:end] is that of a secret: no page, count or
+    mark, and a key of somebody."""
     prior = _PRIOR.search(text, max(0, at - 60), at)
     before = prior.group().rstrip("_-. ") if prior is not None else ""
     words = _WORDS.findall(before)
@@ -239,7 +240,7 @@ def _header(found: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 
 def is_login(base64: str) -> bool:
-    """Whether this spells a printable `user:password` (RFC 7617)."""
+    """Return whether this spells a printable `user:password` (RFC 7617)."""
     base64 = base64.rstrip("=")
     if len(base64) % 4 == 1 or re.search(r"[^A-Za-z0-9+/]", base64):
         return False
@@ -249,7 +250,7 @@ def is_login(base64: str) -> bool:
 
 
 def _harmless(value: str) -> bool:
-    """Whether this stands for a value, or for the place of one."""
+    """Return whether this stands for a value, or for the place of one."""
     return (
         is_placeholder(value)
         or value[0] in "$%<{[(*"
@@ -266,8 +267,8 @@ _WORD_OF_CODE = late(
 
 
 def _secret(value: str) -> bool:
-    """Whether a value that is called a secret could be one: it has letters and digits, and is no
-    date, path, name in code, or stand-in."""
+    """Return whether a value that is called a secret could be one: it has letters and digits, and
+    is no date, path, name in code, or stand-in."""
     value = re.sub(r"\A(?i:bearer|basic|token|apikey) +", "", value).rstrip(".,;:!?*_")
     if len(value) < 8 or _harmless(value):
         return False

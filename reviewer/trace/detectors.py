@@ -264,7 +264,7 @@ def _found(text: str, finders: dict[str, Finder]) -> Iterator[tuple[str, int, in
 
 
 def _around(text: str, start: int, finder: Finder) -> list[tuple[int, int]]:
-    """What is found in one part of a long text."""
+    """Return what is found in one part of a long text."""
     margin = _AROUND
     while True:
         first, last = max(0, start - margin), min(len(text), start + _PART + margin)
@@ -283,7 +283,8 @@ _PART, _AROUND = 8192, 1024
 
 
 def _disguised(text: str, finders: dict[str, Finder]) -> Iterator[tuple[int, int]]:
-    """What the other detectors find once the text is opened; all of them where no other is on."""
+    """Return what the other detectors find once the text is opened; all of them where no other is
+    on."""
     for numbers in (False, True):
         whole = opened(text, numbers)
         if whole is None:

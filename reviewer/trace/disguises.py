@@ -129,7 +129,7 @@ def _found(text: str, numbers: bool) -> Iterator[re.Match[str]]:
 
 
 def _shown(found: re.Match[str], known: dict[int, str]) -> str | None:
-    """What a match stands for: a character, nothing, or None where it stands for itself."""
+    """Return what a match stands for: a character, nothing, or None where it stands for itself."""
     text = found.group()
     first = text[0]
     if first == "%":

@@ -87,7 +87,7 @@ def shown(text: str) -> str:
 
 
 def marked(text: str) -> bool:
-    """Whether there is markup of a call in a text, as it is or as it is shown."""
+    """Return whether there is markup of a call in a text, as it is or as it is shown."""
     if _QUICK.search(text) is None:
         return False
     return MARKS.search(text) is not None or (

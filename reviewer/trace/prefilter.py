@@ -105,7 +105,7 @@ def _structure() -> str:
 
 @lru_cache(maxsize=16)
 def suspicious(rules: Rules) -> Callable[[bytes], bool]:
-    """Whether raw bytes are not to be trusted, by these rules."""
+    """Return whether raw bytes are not to be trusted, by these rules."""
     parts = [VALUES[detector] for detector in rules.masking]
     parts += [_sensitive_member(rules), DISGUISED_ASCII, _BEYOND_A_DOUBLE, _structure()]
     search = compiled("|".join(part for part in parts if part)).search

@@ -96,7 +96,7 @@ def _shown_otherwise() -> str:
 
 
 def _disguise() -> str:
-    """What hides an identifier: asked only of bytes that have a sign of one."""
+    """Return what hides an identifier: asked only of bytes that have a sign of one."""
     return "|".join(
         (
             _shown_otherwise(),
@@ -267,7 +267,7 @@ DISGUISED_ASCII = "|".join(
 
 
 def options() -> Any:
-    """What every pattern over raw bytes is compiled with."""
+    """Return what every pattern over raw bytes is compiled with."""
     chosen = re2.Options()
     chosen.encoding = re2.Options.Encoding.LATIN1
     chosen.never_capture = True
@@ -300,8 +300,8 @@ def _behind_code() -> Any:
 
 
 def disguised(raw: bytes) -> bool:
-    """Whether anything but an underscore may disguise an identifier in these bytes. Most have none
-    of the signs by which that is done, and to look for those takes no time."""
+    """Return whether anything but an underscore may disguise an identifier in these bytes. Most
+    have none of the signs by which that is done, and to look for those takes no time."""
     signs = (
         (b"\\" in raw and _escaped()(raw) is not None)
         or b"%" in raw

@@ -93,8 +93,8 @@ class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 def counts_nothing(usage: Raw) -> bool:
-    """Whether a usage holds token counts, and all of them are 0: nothing counted them. An empty
-    one, or none, says nothing: a candidate without a model costs what it costs."""
+    """Return whether a usage holds token counts, and all of them are 0: nothing counted them. An
+    empty one, or none, says nothing: a candidate without a model costs what it costs."""
     try:
         value = msgspec.json.decode(usage)
     except (msgspec.DecodeError, RecursionError):

@@ -100,7 +100,7 @@ class Redactor:
         return self._judging.of(value).mask(value)
 
     def maskable(self, value: object) -> bool:
-        """Whether `mask` changes this value."""
+        """Return whether `mask` changes this value."""
         return any(True for _ in self._masking.of(value).findings(value))
 
     def masked(self, text: str) -> str:

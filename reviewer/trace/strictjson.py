@@ -144,8 +144,8 @@ def has_repeats(value: object) -> bool:
 
 
 def names_unique(raw: bytes) -> bool:
-    """Whether no object of this JSON has a name twice. Quick for the usual texts (`keeps_all`).
-    Raises NotJson."""
+    """Return whether no object of this JSON has a name twice. Quick for the usual texts
+    (`keeps_all`). Raises NotJson."""
     try:
         if keeps_all(raw, _decode(raw)):
             return True
@@ -155,16 +155,17 @@ def names_unique(raw: bytes) -> bool:
 
 
 def keeps_all(raw: bytes, value: Any) -> bool:
-    """Whether `value`, which msgspec decoded from `raw`, holds every member of it: True is certain,
-    False is not. A member that was lost took the quotes of its name along, and nothing but a quote
-    that is spelled as a number adds one when the value is written again."""
+    """Return whether `value`, which msgspec decoded from `raw`, holds every member of it: True is
+    certain, False is not. A member that was lost took the quotes of its name along, and nothing but
+    a quote that is spelled as a number adds one when the value is written again."""
     if raw.count(b":") < 2:
         return True  # one member at most
     return raw.count(b'"') == _encode(value).count(b'"') and b"\\u0022" not in raw
 
 
 def has_many_digits(raw: bytes) -> bool:
-    """Whether 300 digits stand together: an integer that long would break who reckons with it."""
+    """Return whether 300 digits stand together: an integer that long would break who reckons with
+    it."""
     if len(raw) < _FINITE_DIGITS or _SOME_DIGITS.search(raw[::_STRIDE]) is None:
         return False
     return _MANY_DIGITS.search(raw) is not None

@@ -265,7 +265,8 @@ def tokens(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_header(base64: str) -> bool:
-    """Whether this is the header of a signed or encrypted JSON token (RFC 7515, RFC 7516)."""
+    """Return whether this is the header of a signed or encrypted JSON token (RFC 7515, RFC
+    7516)."""
     try:
         header = json.loads(urlsafe_b64decode(base64 + "=" * (-len(base64) % 4)))
     except (ValueError, RecursionError):

@@ -124,8 +124,8 @@ def _rising(given: list[int | None]) -> bool:
 
 
 def _told_once(record: TraceRecord) -> bool:
-    """Whether arguments are objects or null, and no name stands twice in an object of any raw
-    field: the decoder lets the last win."""
+    """Return whether arguments are objects or null, and no name stands twice in an object of any
+    raw field: the decoder lets the last win."""
     events = record.events  # a column at a time, as above
     seldom = [
         event

@@ -131,7 +131,7 @@ class Walker:
         return spans(text, self._detectors)
 
     def _credential(self, name: str, value: object) -> bool:
-        """Whether the member's name says that its text is a secret."""
+        """Return whether the member's name says that its text is a secret."""
         return self._members and isinstance(value, str) and is_credential(name, value)
 
     def _name(self, name: str) -> _Name:

@@ -114,8 +114,8 @@ _TEXT = 1 << 18
 
 
 def written(text: str) -> Written | None:
-    """What a text of the agent's own says in markup of calls; None when there is none. A whole
-    call within a thought counts as not understood, unless it is made after it as well."""
+    """Return what a text of the agent's own says in markup of calls; None when there is none. A
+    whole call within a thought counts as not understood, unless it is made after it as well."""
     spoken = _THINK.sub("", text)
     found = _spoken(spoken)
     if len(spoken) == len(text) or len(text) > _TEXT:
@@ -151,7 +151,7 @@ def _spoken(spoken: str) -> Written | None:
 
 
 def holds_blocks(text: str) -> bool:
-    """Whether a text is JSON of the blocks that structured messages are made of, calls among
+    """Return whether a text is JSON of the blocks that structured messages are made of, calls among
     them."""
     if text.lstrip()[:1] not in ("{", "[") or not _BLOCKS.search(text):
         return False
@@ -169,7 +169,8 @@ def _literal(text: str) -> Any:
 
 
 def _shaped(text: str) -> bool:
-    """Whether an object in a text, as JSON or as Python prints it, has the shape of a call."""
+    """Return whether an object in a text, as JSON or as Python prints it, has the shape of a
+    call."""
     if _GIVEN.search(text) is None:
         return False
     if _TOOL_NAMED.search(text):
@@ -230,7 +231,8 @@ def _tagged(text: str) -> tuple[list[tuple[str, Any]], str] | None:
 
 
 def _whole_tag(one: re.Match[str]) -> list[tuple[str, Any]] | None:
-    """What a tag holds; of one that is not closed only JSON, which says itself where it ends."""
+    """Return what a tag holds; of one that is not closed only JSON, which says itself where it
+    ends."""
     held = one.group(1)
     closed = len(one.group(0).rstrip()) > one.end(1) - one.start(0)
     return _inside(held) if closed or held[:1] in ("{", "[") else None
@@ -277,7 +279,7 @@ def _one_invoke(one: re.Match[str]) -> list[tuple[str, Any]] | None:
 
 
 def _parameters(text: str) -> Any:
-    """What is given: JSON, or `<parameter>` members."""
+    """Return what is given: JSON, or `<parameter>` members."""
     inside = text.strip()
     if inside[:1] == "{":
         return inside

@@ -70,7 +70,7 @@ def _named(value: dict[str, Any], named: dict[str, Any], account: Account) -> Pa
 
 
 def as_text(arguments: Any) -> Any:
-    """What a custom tool is given: a text, which is its one argument."""
+    """Return what a custom tool is given: a text, which is its one argument."""
     if arguments is None:
         return {}
     return {"input": arguments} if isinstance(arguments, str) else arguments

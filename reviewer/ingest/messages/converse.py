@@ -58,7 +58,7 @@ def executable_code(value: dict[str, Any], account: Account) -> list[Part]:
 
 
 def code_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """What Gemini's own Python gave."""
+    """Return what Gemini's own Python gave."""
     account.read(value, {"outcome", "output", "id", *ANNOTATIONS}, strict=True)
     account.whole(value.get("output"))
     outcome = text_of(value.get("outcome"))

@@ -137,7 +137,7 @@ def _output(value: dict[str, Any], account: Account) -> Part:
 
 
 def _exit_code(output: Any) -> Any:
-    """What a shell ended with; None where it does not say."""
+    """Return what a shell ended with; None where it does not say."""
     for one in output if isinstance(output, list) else ():
         outcome = one.get("outcome") if isinstance(one, dict) else None
         if isinstance(outcome, dict) and outcome.get("exit_code") not in (0, None):

@@ -25,7 +25,7 @@ CALL_ROLES = frozenset(("function_call", "tool_call", "function-call", "tool-cal
 
 
 def role_of(name: str) -> Role:
-    """Whose words a message of that role is; empty for a name that is none of chat's own."""
+    """Return whose words a message of that role is; empty for a name that is none of chat's own."""
     if (found := ROLES.get(name)) is not None:
         return found
     if name in CALL_ROLES:
@@ -204,6 +204,6 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thought")
 
 
 def thoughts(held: dict[str, Any]) -> list[Part]:
-    """What stands beside a message's content of thoughts: some servers leave calls there."""
+    """Return what stands beside a message's content of thoughts: some servers leave calls there."""
     found = [held[name] for name in THOUGHTS if name in held]
     return [Part("reasoning", one) for one in found if isinstance(one, str) and one]

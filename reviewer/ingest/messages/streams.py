@@ -319,7 +319,7 @@ _KINDS: tuple[tuple[Callable[[_Event], bool], Callable[[list[_Event]], dict[str,
 
 
 def is_stream(value: Any) -> bool:
-    """Whether an object is an event of such a stream, so that it is no record by itself."""
+    """Return whether an object is an event of such a stream, so that it is no record by itself."""
     return isinstance(value, dict) and (
         _is_chunk(value)
         or _kind("message_start", "content_block_", "response.")(value)

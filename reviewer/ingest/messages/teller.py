@@ -231,7 +231,7 @@ class Teller:
             self.draft.call(name, given, own, actor, **more)
 
     def _results(self, part: Part, as_text: bool) -> None:
-        """What a tool returned; where calls are texts, so may be several results at once."""
+        """Return what a tool returned; where calls are texts, so may be several results at once."""
         seen = answers(part.value) if as_text and isinstance(part.value, str) else []
         if part.id or len(seen) < 2:
             self._result(part)

@@ -126,7 +126,7 @@ def _langchain(kind: Any, held: dict[str, Any]) -> str:
 
 
 def is_message(value: Any) -> bool:
-    """Whether a turn can be read out of this."""
+    """Return whether a turn can be read out of this."""
     if not isinstance(value, dict):
         return False
     if side_of(value):
@@ -192,7 +192,8 @@ def _spoken(name: str, held: dict[str, Any], account: Account) -> list[Part]:
 
 
 def _sent(held: dict[str, Any], parts: list[Part]) -> bool:
-    """Whether a message names a tool beside what it says, and no call in it is of that tool."""
+    """Return whether a message names a tool beside what it says, and no call in it is of that
+    tool."""
     made = {part.name for part in parts if part.kind == "call"}
     return any(
         isinstance(value := held[name], str)
@@ -286,7 +287,7 @@ def _same(one: Part, other: Part) -> bool:
 
 
 def _answer(held: dict[str, Any], account: Account) -> list[Part]:
-    """What a tool returned: blocks that name their calls, or the whole message."""
+    """Return what a tool returned: blocks that name their calls, or the whole message."""
     content = held.get("content", held.get("value"))
     listed = held.get("parts") if isinstance(held.get("parts"), list) else content
     if isinstance(listed, list) and any(_names_call(one) for one in listed):

@@ -48,8 +48,8 @@ _shapes = ByNames(_shape)
 
 
 def side_of(message: Any) -> Role:
-    """Whose words a usual message is, of which nothing can be left when it is read as one; empty
-    for any other."""
+    """Return whose words a usual message is, of which nothing can be left when it is read as one;
+    empty for any other."""
     if type(message) is not dict:
         return ""
     shape = _shapes[tuple(message)]
@@ -79,7 +79,7 @@ _TEXT = (str, type(None))
 
 
 def _all_calls(said: Any, calls: Any) -> bool:
-    """Whether these are function calls as OpenAI lists them, beside a text or nothing."""
+    """Return whether these are function calls as OpenAI lists them, beside a text or nothing."""
     if type(calls) is not list or type(said) not in _TEXT:
         return False
     for call in calls:
@@ -144,7 +144,7 @@ def tell_usual(draft: Draft, messages: list[Any], user: str) -> bool:
 
 
 def _only_words(messages: list[Any], sides: list[Role]) -> bool:
-    """Whether no text is to be looked into, and every call is one call."""
+    """Return whether no text is to be looked into, and every call is one call."""
     made = [call for message in messages for call in message.get("tool_calls") or ()]
     for call in made:
         name = call["function"]["name"]

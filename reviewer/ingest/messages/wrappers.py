@@ -14,7 +14,7 @@ _OURS = "functions."
 
 
 def wraps(name: str) -> bool:
-    """Whether calls of that name may hold others."""
+    """Return whether calls of that name may hold others."""
     known = _known.get(name)
     if known is None:
         known = _WRAPPER.match(name) is not None

@@ -36,7 +36,8 @@ def call_in(content: str) -> Call | None:
 
 
 def acts_in(content: str) -> int:
-    """How many acts a turn holds that stand in lines of their own; only the first is read."""
+    """Return how many acts a turn holds that stand in lines of their own; only the first is
+    read."""
     return len(_ACT.findall(content)) or len(_VERB.findall(content))
 
 

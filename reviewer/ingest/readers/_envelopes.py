@@ -26,8 +26,8 @@ _ANSWERING = (
 
 
 def are_messages(value: Any) -> bool:
-    """Whether this is a list of chat messages, not an empty one: what it begins with is one, and
-    so is most of what follows."""
+    """Return whether this is a list of chat messages, not an empty one: what it begins with is one,
+    and so is most of what follows."""
     if not isinstance(value, list) or not value or not is_message(value[0]):
         return False
     looked = value[:_MOST_LOOKED_AT]
@@ -51,7 +51,7 @@ def list_in(value: Any) -> tuple[str, list[Any]] | None:
 
 
 def is_pair(value: Any) -> bool:
-    """Whether this is a request with what was answered."""
+    """Return whether this is a request with what was answered."""
     return parts_of_pair(value) is not None
 
 
@@ -120,7 +120,7 @@ def _opened(value: Any, wanted: tuple[str, ...]) -> Any:
 
 
 def _says(value: dict[str, Any], name: str) -> bool:
-    """Whether an object has this member and not the body of a request or an answer in it."""
+    """Return whether an object has this member and not the body of a request or an answer in it."""
     found = value.get(name)
     if name == "content" and isinstance(found, dict):
         return "parts" in found
@@ -197,7 +197,7 @@ def ended(answer: Any) -> str | None:
 
 
 def spent(answer: Any) -> Any:
-    """What an answer states of its tokens."""
+    """Return what an answer states of its tokens."""
     if not isinstance(answer, dict):
         return None
     names = ("usage", "usageMetadata", "usage_metadata", "totalUsage")

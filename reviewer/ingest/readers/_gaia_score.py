@@ -11,7 +11,7 @@ _BLANKS = re.compile(r"\s")
 
 
 def right(answer: str | None, gold: str) -> bool:
-    """Whether the benchmark counts `answer` as `gold`; no answer is a wrong one."""
+    """Return whether the benchmark counts `answer` as `gold`; no answer is a wrong one."""
     said = "None" if answer is None else answer
     number = _number(gold)
     if number is not None:

@@ -19,7 +19,7 @@ HARMLESS = frozenset(
 
 
 def _is_text(content: Any) -> bool:
-    """Whether a message's content is a text, or blocks of texts."""
+    """Return whether a message's content is a text, or blocks of texts."""
     return not isinstance(content, list) or all(
         isinstance(block, str) or (isinstance(block, dict) and block.get("type", "text") == "text")
         for block in content

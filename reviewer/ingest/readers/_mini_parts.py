@@ -49,7 +49,7 @@ def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
 
 
 def returned(text: Any) -> bool:
-    """Whether this is what a command returned."""
+    """Return whether this is what a command returned."""
     return isinstance(text, str) and _RETURNED.match(text) is not None
 
 

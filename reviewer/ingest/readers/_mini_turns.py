@@ -75,8 +75,8 @@ class Turns:
             self._before = now
 
     def _odd(self, message: dict[str, Any]) -> bool:
-        """Whether a message may be a reply that does not look like one: of a role that nobody
-        knows, or with a content or recorded actions of a form that holds none."""
+        """Return whether a message may be a reply that does not look like one: of a role that
+        nobody knows, or with a content or recorded actions of a form that holds none."""
         of_items = "object" in message or message.get("type") == "function_call_output"
         if isinstance(message, Repeated) or message.get("role") not in _ROLES:
             return not of_items or isinstance(message, Repeated)

@@ -46,7 +46,7 @@ class Named(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What the attempt is called for good, with the kind of the name in front."""
+        """Return what the attempt is called for good, with the kind of the name in front."""
         for kind, name in (
             ("session", self.conversation or self.session),
             ("run", self.run),

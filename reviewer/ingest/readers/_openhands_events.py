@@ -97,8 +97,8 @@ class Story:
         self._took(event)
 
     def _took(self, event: dict[str, Any]) -> None:
-        """What of an event was read. Of a nested one, what it asks for and what came back are one
-        member each; what it says beside those must be known."""
+        """Return what of an event was read. Of a nested one, what it asks for and what came back
+        are one member each; what it says beside those must be known."""
         nested = isinstance(event.get("args"), dict) or isinstance(event.get("extras"), dict)
         self.took(event, _EVENT if nested else event.keys() | _EVENT)
         for name, value in event.items():

@@ -61,7 +61,7 @@ def take(story: Story, event: dict[str, Any]) -> None:
 
 
 def _took(story: Story, event: dict[str, Any]) -> None:
-    """What of an event was read: the call as the model made it answers for itself."""
+    """Return what of an event was read: the call as the model made it answers for itself."""
     story.took(event, _MEMBERS)
     story.account.whole(*(event.get(name) for name in _WHOLE))
     given = event.get("action")

@@ -48,7 +48,8 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
 
 
 def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
-    """What a message says, and the calls and results among its blocks, whichever provider's."""
+    """Return what a message says, and the calls and results among its blocks, whichever
+    provider's."""
     if not isinstance(content, list):
         return content, []
     parts = parts_of(content, Account()) or []

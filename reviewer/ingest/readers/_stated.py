@@ -37,8 +37,8 @@ class Stated(NamedTuple):
 
 
 def stated(value: dict[str, Any], draft: Draft) -> Stated:
-    """What a record says of its attempt, itself before its metadata. What is no number of its kind
-    is left, and noted."""
+    """Return what a record says of its attempt, itself before its metadata. What is no number of
+    its kind is left, and noted."""
     about = value.get("metadata")
     if isinstance(about, dict):
         said = {name: one for name, one in value.items() if one is not None}
@@ -57,8 +57,8 @@ def stated(value: dict[str, Any], draft: Draft) -> Stated:
 
 
 def stated_of_all(values: Sequence[dict[str, Any]], draft: Draft) -> Stated:
-    """What several records say of the one attempt that they are of: what each took and cost, summed
-    where all of them say it, and the last verdict."""
+    """Return what several records say of the one attempt that they are of: what each took and cost,
+    summed where all of them say it, and the last verdict."""
     found = [stated(value, draft) for value in values]
     costs = [one.cost_usd for one in found if one.cost_usd is not None]
     took = [one.latency_ms for one in found if one.latency_ms is not None]

@@ -158,7 +158,8 @@ def _history(draft: Draft, output: dict[str, Any]) -> str:
 
 
 def _rest(draft: Draft, line: dict[str, Any], output: dict[str, Any]) -> None:
-    """What of a run is left. A run that broke before its first turn has no history to read."""
+    """Return what of a run is left. A run that broke before its first turn has no history to
+    read."""
     if line.get("output") is not None and not isinstance(line["output"], dict):
         draft.unread("output")
     if not isinstance(output.get("history"), list) and not line.get("error"):

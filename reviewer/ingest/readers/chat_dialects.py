@@ -68,7 +68,7 @@ def _metrics(value: dict[str, Any]) -> dict[str, int] | None:
 
 
 def _unsuccessful(seen: Any) -> bool:
-    """Whether a result says of itself that it failed."""
+    """Return whether a result says of itself that it failed."""
     value = parse_text(seen) if isinstance(seen, str) and seen[:1] == "{" else seen
     return any(
         isinstance(one, dict) and one.get("success") is False
@@ -141,7 +141,7 @@ class VercelUIReader(OpenAIChatReader):
     version = "1"
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        """What applications commonly keep in a message's metadata."""
+        """Return what applications commonly keep in a message's metadata."""
         replies = [one for one in messages if isinstance(one, dict) and one.get("role") != "user"]
         return usage_of([spent(one.get("metadata")) for one in replies]) or super().usage(
             value, messages

@@ -74,7 +74,7 @@ def is_thread(value: Any) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    """Whether this is a message in LangChain's own dress, not in that of a chat API."""
+    """Return whether this is a message in LangChain's own dress, not in that of a chat API."""
     if not isinstance(value, dict) or "role" in value or "source" in value or "message" in value:
         return False
     found = plain(value, Account())
@@ -132,7 +132,7 @@ _REPLIES = frozenset(("ai", "AIMessage", "AIMessageChunk", "assistant"))
 
 
 def _kinds(message: dict[str, Any], held: dict[str, Any]) -> set[str]:
-    """What a message calls itself, in whichever of the forms it is written."""
+    """Return what a message calls itself, in whichever of the forms it is written."""
     path = message.get("id")
     last = path[-1] if isinstance(path, list) and path else None
     named = (message.get("type"), message.get("role"), held.get("type"), held.get("role"), last)

@@ -267,7 +267,7 @@ def _offered(teller: Teller, value: dict[str, Any]) -> None:
 
 
 def _instructions(teller: Teller, value: dict[str, Any]) -> None:
-    """What a request says before its messages."""
+    """Return what a request says before its messages."""
     for name in ("system", "systemInstruction", "system_instruction"):
         given = value.get(name)
         if isinstance(given, dict) and isinstance(given.get("parts"), list):
@@ -292,7 +292,7 @@ def _model(request: dict[str, Any], answer: dict[str, Any]) -> Any:
 
 
 def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether a request repeats the history of the one before it."""
+    """Return whether a request repeats the history of the one before it."""
     old, new = _messages(_split(before)[0]), _messages(_split(after)[0])
     return len(new) >= len(old) and new[: len(old)] == old
 

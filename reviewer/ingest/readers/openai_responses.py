@@ -231,7 +231,7 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
 
 
 def _about(pair: dict[str, Any]) -> dict[str, Any]:
-    """What the request or its response says about itself."""
+    """Return what the request or its response says about itself."""
     held = (pair["request"].get("metadata"), _response(pair).get("metadata"))
     return {"metadata": {n: v for one in held if isinstance(one, dict) for n, v in one.items()}}
 

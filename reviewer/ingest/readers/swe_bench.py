@@ -134,7 +134,7 @@ class SweBenchReader:
 
 
 def _unclear(joined: Joined) -> bool:
-    """Whether this is a verdict without what was judged, and nobody says whose."""
+    """Return whether this is a verdict without what was judged, and nobody says whose."""
     if joined.model or joined.label or joined.candidate or joined.stored:
         return False
     if isinstance(joined.final_state, dict) and "patch" in joined.final_state:

@@ -140,7 +140,7 @@ def _detail(reward_info: Any) -> dict[str, Any]:
 
 
 def _beside(info: dict[str, Any]) -> dict[str, Any]:
-    """What the simulated user cost, which is no part of the agent's cost."""
+    """Return what the simulated user cost, which is no part of the agent's cost."""
     spent = measured(info.get("user_cost"))
     return {} if spent is None else {"simulated_user": {"cost_usd": spent}}
 

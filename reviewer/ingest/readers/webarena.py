@@ -219,8 +219,8 @@ class _Events:
 
 
 def _doubtful(step: Step) -> bool:
-    """Whether a reply may be an act that was not read: its action has no known form, or there is
-    none and the harness does not say that it ran none (its action object is then NONE)."""
+    """Return whether a reply may be an act that was not read: its action has no known form, or
+    there is none and the harness does not say that it ran none (its action object is then NONE)."""
     word = parsed(step.action)[0] if step.action else "none"
     if word == "none":
         return step.ran != "NONE" and bool(step.said or step.action) and not step.code

@@ -41,8 +41,8 @@ def _check_lineage(suite: SuiteRef) -> None:
 
 
 def gate_faults(predicate: Predicate) -> list[str]:
-    """Whether every hard gate is stated, once, as hard, with the result that its figures give. A
-    hard gate is never waived."""
+    """Return whether every hard gate is stated, once, as hard, with the result that its figures
+    give. A hard gate is never waived."""
     faults = []
     for name in GATES:
         stated = [gate for gate in predicate.gates if gate.id == name]
@@ -56,8 +56,8 @@ def gate_faults(predicate: Predicate) -> list[str]:
 
 
 def _result_faults(gate: Gate) -> list[str]:
-    """Whether a gate's result is the one that its own figures give. What was not observed says
-    nothing; where no threshold is given, none may be against it."""
+    """Return whether a gate's result is the one that its own figures give. What was not observed
+    says nothing; where no threshold is given, none may be against it."""
     observed, threshold = _number(gate.observed), _number(gate.threshold)
     name = f"gates: {plain(gate.id)}"
     if observed is None:

@@ -96,7 +96,7 @@ def _falls(placed: list[_Placed], losses: list[JournalLoss]) -> list[str]:
 
 
 def _explained(before: _Placed, after: _Placed, losses: list[JournalLoss]) -> bool:
-    """Whether a statement says that `before` was lost, and `after` was signed behind it."""
+    """Return whether a statement says that `before` was lost, and `after` was signed behind it."""
     for loss in losses:
         lost = {each.digest.sha256 for each in loss.decisions}
         behind = after.one.digest not in lost and after.seq > loss.kept.seq

@@ -65,8 +65,8 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
 
 
 def term_faults(predicate: Predicate, pins: Pins) -> list[str]:
-    """Whether a decision lasts longer than its policy lets it: as it says itself, and as the policy
-    that the pipeline holds says."""
+    """Return whether a decision lasts longer than its policy lets it: as it says itself, and as the
+    policy that the pipeline holds says."""
     lasts = parse_time(predicate.expires) - parse_time(predicate.time_created)
     limits = [days for days in (predicate.approvals.max_days, pins.max_days) if days is not None]
     if not limits or lasts / timedelta(days=1) <= min(limits):

@@ -59,7 +59,7 @@ def account_for(tree: Tree, draft: Draft) -> None:
 
 
 def _acts(span: Span) -> bool:
-    """Whether a span of no kind names a tool or what it is given."""
+    """Return whether a span of no kind names a tool or what it is given."""
     return any(_NAMED.search(name) for name in span.attributes)
 
 

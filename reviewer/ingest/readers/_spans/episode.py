@@ -95,7 +95,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
 
 
 def _said_of(tree: Tree) -> SourceVerdict | None:
-    """What scores and graders beside the agent said and used."""
+    """Return what scores and graders beside the agent said and used."""
     scores, used = scores_of(tree), others(tree)
     if not used:
         return scores

@@ -118,11 +118,11 @@ class Index:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Return how many items there are."""
         return len(self._at)
 
     def names(self) -> Iterator[str]:
-        """What the attempts are called for good: their traces and conversations."""
+        """Return what the attempts are called for good: their traces and conversations."""
         for key in self._nodes:
             if key[0] in _KINDS and len(key) > 1:
                 yield f"{_KINDS[key[0]]}:{key[1:]}"
@@ -155,7 +155,7 @@ class Index:
 
 
 def names_of(spans: Sequence[Span]) -> Iterator[str]:
-    """What the attempt of some spans is called for good."""
+    """Return what the attempt of some spans is called for good."""
     for span in spans:
         if span.trace:
             yield f"trace:{span.trace}"

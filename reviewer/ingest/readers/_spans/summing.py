@@ -57,9 +57,9 @@ def _sum(counts: Sequence[dict[str, int]]) -> dict[str, int] | None:
 
 
 def cost(tree: Tree, draft: Draft) -> float | None:
-    """What the episode cost in USD: each model call once, as its tokens are, and what was paid for
-    beside the calls. A span around others repeats what they cost. None while the price of a call is
-    not known: `source.priced_usd` is then what the others cost."""
+    """Return what the episode cost in USD: each model call once, as its tokens are, and what was
+    paid for beside the calls. A span around others repeats what they cost. None while the price of
+    a call is not known: `source.priced_usd` is then what the others cost."""
     priced = [span for span in tree.own if cost_of(span) is not None]
     if not priced:
         return None
@@ -89,13 +89,13 @@ def cost(tree: Tree, draft: Draft) -> float | None:
 
 
 def _held(span: Span, priced: Sequence[Span], tree: Tree) -> bool:
-    """Whether it stands below another of them."""
+    """Return whether it stands below another of them."""
     others = {id(one) for one in priced}
     return any(id(above) in others for above in tree.above(span))
 
 
 def others(tree: Tree) -> dict[str, Any]:
-    """What graders and simulated users used and cost, by whom: lines of their own beside the
+    """Return what graders and simulated users used and cost, by whom: lines of their own beside the
     agent's, and no part of its figures."""
     found: dict[str, Any] = {}
     for other in tree.others:

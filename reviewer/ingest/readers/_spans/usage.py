@@ -95,5 +95,5 @@ _COST = ("langfuse.observation.total_cost", "llm.cost.total", "gen_ai.usage.cost
 
 
 def cost_of(span: Span) -> float | None:
-    """What a span says it cost, in USD; 0 is what is written where nothing was priced."""
+    """Return what a span says it cost, in USD; 0 is what is written where nothing was priced."""
     return measured(next((span.attributes[one] for one in _COST if one in span.attributes), None))
