@@ -159,6 +159,13 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             f"{evidence.quarantined_unplaced} quarantined records name no slot of this candidate "
             "and are in no rate."
         )
+    filled = sum(e.quarantined for e in evidence.episodes) - shown.slots.quarantined
+    if filled > 0:
+        records, name = ("record", "names") if filled == 1 else ("records", "name")
+        yield (
+            f"{filled} refused {records} {name} attempts that other records fill: "
+            "nothing of what was refused was judged (reviewer quarantine shows it)."
+        )
     if evidence.lineage:
         names = named([one.suite_id for one in evidence.lineage])
         yield f"This candidate was also run on other suites, not counted here: {names}."
