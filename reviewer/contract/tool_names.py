@@ -11,24 +11,26 @@ from collections.abc import Iterable, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from reviewer.trace.patterns import late
+
 LONGEST = 512
 """Characters of a name that are compared; a record has no longer ones."""
 
 _MEMO = 4096
-_MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_MARKS = late("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_CONTROLS = late(r"[\x00-\x08\x0e-\x1f\x7f]")
 # What harnesses and models leave behind a name: a channel marker, an argument list, a NUL's rest.
-_BEHIND = re.compile(r"<\||[\x00({\[]")
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|%([0-7][0-9a-fA-F])")
-_PARTING = re.compile(r"_{2,}|[^\w-]+")
-_JOINED_BY_ONE = re.compile(r"mcp[_-](?!_)(.+)")
-_SERVER_BEHIND = re.compile(r"(.+?)_mcp_.+")
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-_CALLING = re.compile(
+_BEHIND = late(r"<\||[\x00({\[]")
+_ESCAPED = late(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|%([0-7][0-9a-fA-F])")
+_PARTING = late(r"_{2,}|[^\w-]+")
+_JOINED_BY_ONE = late(r"mcp[_-](?!_)(.+)")
+_SERVER_BEHIND = late(r"(.+?)_mcp_.+")
+_ANSI = late(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_CALLING = late(
     r"v?[0-9]+(?:_[0-9]+)*|a?invoke|execute|_?run|call|forward|tool|func(?:tion)?", re.IGNORECASE
 )
 """Ends of a name that say which version is called, or how."""
-_TOKENS = re.compile(r"[\s_.:/-]+|(?<=[a-z0-9])(?=[A-Z])")
+_TOKENS = late(r"[\s_.:/-]+|(?<=[a-z0-9])(?=[A-Z])")
 _SWAPPED = str.maketrans({"5": "s", "$": "s", "3": "e", "4": "a", "@": "a", "7": "t"})
 """Digits and signs that are written for letters and look only a little like them."""
 _WRAPPERS = frozenset(

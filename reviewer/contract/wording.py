@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from html import unescape
 
 from reviewer.trace.safetext import HOSTILE_IN_LINE
 
@@ -33,6 +32,8 @@ def unhidden(text: str) -> str:
     for _ in range(_ENTITIES):
         if "&" not in text:
             break
+        from html import unescape  # its table of names takes a millisecond
+
         text = unescape(text)
     text = _UNSEEN.sub("", text)
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
 from reviewer.gates.wrapped import calls_within, wrappers_among
-from reviewer.trace.events import Call, Deeds, calls, deeds, short_calls
+from reviewer.trace.events import Call, Deeds, calls, deeds, short_call, short_calls
 from reviewer.trace.record import (
     ABSENT,
     Event,
@@ -64,8 +64,10 @@ class Acts(Struct, gc=False):
         """The calls of these tools alone."""
         if self.whole is not None:
             return [call for call in self.whole if call.tool in tools]
-        found = short_calls(self.record.events, tools)
-        return found if not self.others else [call for call in found if call.by_agent]
+        if not self.others:  # a name for each event
+            events = self.record.events
+            return [short_call(at + 1, events[at]) for at, t in enumerate(self.tools) if t in tools]
+        return [call for call in short_calls(self.record.events, tools) if call.by_agent]
 
 
 def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Acts:

@@ -20,6 +20,7 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.model import ACT_GATES, Finding
 from reviewer.gates.values import MISSING, clip, parse, same, text_of, usd
 from reviewer.trace.markup import MOST, marked
+from reviewer.trace.patterns import late
 from reviewer.trace.record import ABSENT, Event, by_agent, kind_of
 
 _CALLS = frozenset({None, "tool_call"})
@@ -106,11 +107,11 @@ def _calls(event: Event, alone: bool) -> bool:
     return marked(text_of(parse(event.message)))
 
 
-_BLOCKS = re.compile(
+_BLOCKS = late(
     rb'"type"\s*:\s*"(?:\w+_)?(?:tool_use|tool-call|function_call|tool_call|toolCall)"'
     rb'|"(?:toolUse|functionCall|function_call)"\s*:\s*\{|"(?:tool_calls|toolCalls)"\s*:\s*\[\s*\{'
 )
-_OPENS = re.compile(rb"[<\[{(]|&lt;|&#|Action|Tool|Function|API|\\u00|[\x80-\xff]", re.IGNORECASE)
+_OPENS = late(rb"[<\[{(]|&lt;|&#|Action|Tool|Function|API|\\u00|[\x80-\xff]", re.IGNORECASE)
 
 
 def _other_call(

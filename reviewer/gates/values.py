@@ -4,12 +4,12 @@ A trace is hostile input: whatever a raw field holds, these functions answer wit
 never raise. Equality is JSON's: 1 equals 1.0, true equals neither, objects ignore member order.
 """
 
-import re
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
+from reviewer.trace.patterns import late
 from reviewer.trace.record import ABSENT
 from reviewer.trace.safetext import visible_line
 
@@ -19,8 +19,8 @@ TEXT_LIMIT: Final = 200
 Path = tuple[str | int, ...]
 """Members (text) and indexes (numbers, from 0), outermost first."""
 
-_INDEXED = re.compile(r"([^\[\]]*)((?:\[[0-9]{1,9}\])+)")
-_INDEX = re.compile(r"[0-9]+")
+_INDEXED = late(r"([^\[\]]*)((?:\[[0-9]{1,9}\])+)")
+_INDEX = late(r"[0-9]+")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -81,14 +81,17 @@ def at(value: Any, path: Path) -> Any:
     return value
 
 
+_NUMBER = (int, float)  # written as a union, it would be made again at each call
+
+
 def same(wanted: Any, found: Any) -> bool:
     """JSON equality of a contract's value with a trace's, as deep as the contract's goes."""
-    if wanted is None or isinstance(wanted, bool):
-        return wanted is found
-    if isinstance(wanted, int | float):
-        return isinstance(found, int | float) and not isinstance(found, bool) and wanted == found
     if isinstance(wanted, str):
         return isinstance(found, str) and wanted == found
+    if wanted is None or isinstance(wanted, bool):
+        return wanted is found
+    if isinstance(wanted, _NUMBER):
+        return isinstance(found, _NUMBER) and not isinstance(found, bool) and wanted == found
     if isinstance(wanted, dict):
         return (
             isinstance(found, dict)

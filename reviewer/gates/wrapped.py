@@ -3,7 +3,6 @@
 What is called that way was called; it proves nothing, since no result of its own is told.
 """
 
-import re
 from collections.abc import Iterable, Set
 from typing import Any
 
@@ -12,14 +11,15 @@ from msgspec import Raw
 
 from reviewer.gates.values import parse
 from reviewer.trace.events import Call
+from reviewer.trace.patterns import late
 
-_NAME = re.compile(r"(?:.*[._/:])?(?:multi_tool_use(?:[._]+parallel)?|parallel|batch(?:_tool)?)\Z")
-_CALLER = re.compile(
+_NAME = late(r"(?:.*[._/:])?(?:multi_tool_use(?:[._]+parallel)?|parallel|batch(?:_tool)?)\Z")
+_CALLER = late(
     r"(?:.*[._/:])?(?:(?:use|call|invoke|execute|exec|run|dispatch)_?(?:mcp_?)?"
     r"(?:tools?|functions?|actions?)|mcp(?:_?call)?(?:_?tool)?)\Z"
 )
 """Tools whose one act is to call another, which their arguments name."""
-_VERB = re.compile(r"(?:.*[._/:])?(?:use|call|invoke|execute|exec|run|dispatch)\Z")
+_VERB = late(r"(?:.*[._/:])?(?:use|call|invoke|execute|exec|run|dispatch)\Z")
 """Tools that call another where their arguments name one as a tool, and else do something else."""
 _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
 _TOOLS = ("recipient_name", "tool_name", "toolName", "tool", "function_name")

@@ -21,16 +21,14 @@ def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     tools = _writing(contract, acts)
     made = acts.of(contract.proofs | tools.keys())
     writes = _of_tools(tools, acts.attempted if acts.strays else made)
-    proofs = [
-        (call, parse(call.arguments))
-        for call in made
-        if call.status == "ok" and call.tool in contract.proofs
-    ]
+    proofs = [call for call in made if call.status == "ok" and call.tool in contract.proofs]
+    proofs.reverse()  # the last look is the likeliest to be of what was written
+    asked: dict[int, object] = {}
     for call, tool in writes:
         since = call.seq if call.result_seq is None else max(call.seq, call.result_seq)
         verifiers = contract.verifiers[tool]
-        later = [one for one in proofs if one[0].seq > since and one[0].tool in verifiers]
-        if not later or not _looked_at(contract, tool, parse(call.arguments), later):
+        later = [one for one in proofs if one.seq > since and one.tool in verifiers]
+        if not later or not _looked_at(contract, tool, parse(call.arguments), later, asked):
             found.append(_unproven(verifiers, call, since, bool(later)))
     if not proofs:
         either = _either(contract.proofs)
@@ -76,19 +74,28 @@ def _of_tools(tools: dict[str, str], calls: Sequence[Call]) -> list[tuple[Call, 
 
 
 def _looked_at(
-    contract: Contract, tool: str, wrote: object, proofs: list[tuple[Call, object]]
+    contract: Contract,
+    tool: str,
+    wrote: object,
+    proofs: Sequence[Call],
+    asked: dict[int, object],
 ) -> bool:
-    """Whether one of these calls (each with its arguments) looks at what a write with these
-    arguments changed: at the object the contract names, else with the same value of every text and
-    number that both name and that says what a call is about, else with the arguments expected of
-    it."""
+    """Return whether one of these calls looks at what a write with these arguments changed: at the
+    object the contract names, else with the same value of every text and number that both name and
+    that says what a call is about, else with the arguments expected of it.
+
+    `asked` keeps the arguments of the proofs, by seq, once they are read.
+    """
     pairs = contract.objects.get(tool)
-    for proof, asked in proofs:
+    for proof in proofs:
+        its = asked.get(proof.seq, _UNREAD)
+        if its is _UNREAD:
+            its = asked[proof.seq] = parse(proof.arguments)
         if pairs is not None:
-            if all(_equal(at(wrote, mine), at(asked, its)) for mine, its in pairs):
+            if all(_equal(at(wrote, here), at(its, there)) for here, there in pairs):
                 return True
             continue
-        alike = _alike(wrote, asked)
+        alike = _alike(wrote, its)
         if alike is None:
             alike = not any(
                 wrong_arguments(proof, wanted)
@@ -98,6 +105,9 @@ def _looked_at(
         if alike:
             return True
     return False
+
+
+_UNREAD = object()
 
 
 def _equal(mine: object, its: object) -> bool:

@@ -354,7 +354,7 @@ def encoded(value: Any) -> bytes:
         raise Rejected("not_json:record") from None
 
 
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = late("[\ud800-\udfff]")
 
 
 def _cleaned(value: Any) -> Any:
@@ -465,9 +465,9 @@ def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str
     return at_least(total, len(known), len(usages) + max(0, unseen))
 
 
-_NAIVE = re.compile(r"\d{4}-?\d\d-?\d\d[T @]?\d\d:?\d\d(:?\d\d)?([.,]\d+)?")
-_NUMBER = re.compile(r"\d{9,20}(\.\d+)?")
-_ZONED = re.compile(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
+_NAIVE = late(r"\d{4}-?\d\d-?\d\d[T @]?\d\d:?\d\d(:?\d\d)?([.,]\d+)?")
+_NUMBER = late(r"\d{9,20}(\.\d+)?")
+_ZONED = late(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
 
 
 def clock(stamp: Any) -> tuple[str | None, str]:
@@ -524,9 +524,9 @@ def _seconds(number: float) -> float | None:
     )
 
 
-_UTC = re.compile(r"\s*UTC\Z", re.IGNORECASE)
-_FINER = re.compile(r"(\.\d{6})\d+")  # nanoseconds
-_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[@T ](\d\d)(\d\d)(\d\d)(\d*)")
+_UTC = late(r"\s*UTC\Z", re.IGNORECASE)
+_FINER = late(r"(\.\d{6})\d+")  # nanoseconds
+_COMPACT = late(r"(\d{4})(\d\d)(\d\d)[@T ](\d\d)(\d\d)(\d\d)(\d*)")
 
 
 def _moment(text: str) -> datetime | None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from reviewer.ingest.extent import MAX_DEPTH
+from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated, has_many_digits, keeps_all
 
 NAN = "NaN or Infinity in the file was read as null"
@@ -20,9 +21,9 @@ SURROGATE = "a lone surrogate in the file was replaced"
 NOT_UTF8 = "bytes that are not UTF-8 were replaced"
 REPEATED = "a name is repeated in an object of the file: the last one was read"
 _decode = msgspec.json.Decoder().decode
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([{\[])|[}\]]', re.DOTALL)
+_TOKEN = late(rb'"(?:[^"\\]++|\\.)*+"|([{\[])|[}\]]', re.DOTALL)
 _MOST_DIGITS = 300
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = late("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):

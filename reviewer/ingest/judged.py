@@ -21,6 +21,7 @@ from reviewer.gates import (
 )
 from reviewer.gates.model import FINDING_ORDER, GATES, Finding, Result
 from reviewer.ingest.catalogue import Target
+from reviewer.trace.patterns import late
 from reviewer.trace.record import SourceVerdict, TraceRecord
 
 FINAL_STATE_CHARS = 500
@@ -150,8 +151,8 @@ def digests(raw: bytes) -> tuple[bytes, int]:
 _SLOT = (b'"attempt"', b'"candidate_id"')
 _BLANK = b" \t\r\n"
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_TOKEN = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
-_SCALAR = re.compile(rb"[ \t\r\n]*+:[ \t\r\n]*+(?:" + _STRING + rb'|[^",{}\[\]]++)', re.DOTALL)
+_TOKEN = late(_STRING + rb"|[{}\[\]]", re.DOTALL)
+_SCALAR = late(rb"[ \t\r\n]*+:[ \t\r\n]*+(?:" + _STRING + rb'|[^",{}\[\]]++)', re.DOTALL)
 _HELD = rb'((?:[ \t\r\n]*+"(?:schema|episode_id|started_at)"[ ]?:[ ]?"[^"\\]*+",)*+)'
 _PLAIN = re.compile(
     rb"\{" + _HELD + rb'[ \t\r\n]*+"candidate_id"[ ]?:[ ]?"[^"\\]*+",[ \t\r\n]*+'

@@ -8,24 +8,26 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address
 
+from reviewer.trace.patterns import late
+
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_V4 = re.compile(
+_V4 = late(
     rf"(?<![0-9A-Za-z_.])(?<![A-Za-z0-9][/-])(?:{_OCTET}\.){{3}}{_OCTET}"
     r"(?![0-9A-Za-z_])(?![.-][0-9])"
 )
-_FOUR = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
-_V6 = re.compile(r"(?<![0-9A-Za-z_:.])[23][0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,35}(?![0-9A-Za-z_])")
-_VERSION = re.compile(
+_FOUR = late(r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_V6 = late(r"(?<![0-9A-Za-z_:.])[23][0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,35}(?![0-9A-Za-z_])")
+_VERSION = late(
     r"(?i:\bv|\bver|version|release|revision|firmware|driver|build|sdk|upgrade[sd]?(?: from| to)?)"
     r"[\"']?[ :=]{0,3}[\"']?\Z|(?:[=<>~!]=|[<>~^]) ?\Z"
 )
-_ADDRESS = re.compile(
+_ADDRESS = late(
     r"(?i:(?<![a-z])(?:ip|ipv4|addr|address|host|remote|client|peer|src|dst|nameserver|resolver|dns"
     r"|ping|ssh|telnet|traceroute|inet|gateway|server|forwarded-for|real-ip"
     r"|connect(?:ed|ing)?(?: to)?|curl|login from|request from|://|@))(?:[\"']?\s{0,2}[:=(]?\s{0,2}[\"']?)\Z|://\Z"
     r"|(?i:\b(?:ssh|scp|sftp|rsync)\b[^\r\n]{0,16}@)\Z|(?i:\b(?:root|admin|ubuntu|user)@)\Z"
 )
-_BEHIND = re.compile(r":[0-9]{2,5}(?![0-9])|/[0-9]{1,2}(?![0-9A-Za-z.])")
+_BEHIND = late(r":[0-9]{2,5}(?![0-9])|/[0-9]{1,2}(?![0-9A-Za-z.])")
 SMALL = 32
 """Versions are made of numbers below this, as a rule."""
 

@@ -7,7 +7,9 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-_TOKEN = re.compile(
+from reviewer.trace.patterns import late
+
+_TOKEN = late(
     r"(?<![0-9A-Za-z])(?:"
     r"sk-[A-Za-z0-9_-]{20,}"
     r"|gh[opsur]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{20,}"
@@ -18,22 +20,22 @@ _TOKEN = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
     r"(?:[^-]*-----END [A-Z ]*PRIVATE KEY-----|(?:\s*[A-Za-z0-9+/=]{16,})*)"
 )
-_BEARER = re.compile(r"(?i:\bbearer) +([A-Za-z0-9._~+/=-]{20,})")
-_URL_LOGIN = re.compile(
+_BEARER = late(r"(?i:\bbearer) +([A-Za-z0-9._~+/=-]{20,})")
+_URL_LOGIN = late(
     r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\x00-\x20/?#:@\"'<>\s]*:([^\x00-\x20/?#@\"'<>\s]+)@"
 )
-_PASSWORD = re.compile(
+_PASSWORD = late(
     r"(?<![0-9A-Za-z])(?i:password|passwd|passphrase|pwd)(?P<named>[\"']?)"
     r"(?P<sign>=|: ?)(?P<quote>[\"']?)(?P<value>[^\s\"'&,;<>(){}\[\]$%*]{4,})"
 )
-_KEY = re.compile(
+_KEY = late(
     r"(?<![0-9A-Za-z])(?i:(?:api|secret)[_-]?key|access[_-]?token|client[_-]?secret)[\"']?"
     r" ?[=:] ?[\"']?([A-Za-z0-9_+=-][A-Za-z0-9_+/=-]{15,}+)(?![.(\[])"
 )
-_BASIC = re.compile(
+_BASIC = late(
     r"(?i:\bauthorization[\"']? ?[=:] ?[\"']?basic) +([A-Za-z0-9+/]{4,}+={0,2})(?![0-9A-Za-z_-])"
 )
-_CODE_WORD = re.compile(
+_CODE_WORD = late(
     r"boolean|false|null|none|optional|pass|passwd|password|redacted|required|secret|self|string|true"
     r"|undefined|unknown|value",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from reviewer.trace.assignments import assigned
 from reviewer.trace.credentials import credentials
 from reviewer.trace.disguises import opened
 from reviewer.trace.fold import fold, plain_separators
+from reviewer.trace.patterns import late
 from reviewer.trace.prefilter_values import may_hold
 from reviewer.trace.rules import ADDED
 from reviewer.trace.tokens import tokens
@@ -36,13 +37,13 @@ _LEFT = rf"(?<![{_WORD}])(?<![0-9][.\-])"
 _RIGHT = rf"(?![{_WORD}])(?![.\-][0-9])"
 
 # e-mail ------------------------------------------------------------------------------------------
-_AT = re.compile(r"@|%40|&#0*64;|&#[xX]0*40;|&commat;")
-_LOCAL = re.compile(r"""[^\x00-\x20\x7f@<>()\[\]{}"'`,;:\\/=|&?#\s]+\Z""")
+_AT = late(r"@|%40|&#0*64;|&#[xX]0*40;|&commat;")
+_LOCAL = late(r"""[^\x00-\x20\x7f@<>()\[\]{}"'`,;:\\/=|&?#\s]+\Z""")
 _LABEL = r"[^\x00-\x2c\x2e\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f\s]"
 _TOP = r"(?:[A-Za-z]|[^\x00-\x7f\s])"
-_DOMAIN = re.compile(rf"(?:{_LABEL}+\.)+{_TOP}(?:{_TOP}|[0-9-])*{_TOP}")
-_VERSION = re.compile(r"v?[0-9]+\.[0-9]")
-_FILE_ENDING = re.compile(
+_DOMAIN = late(rf"(?:{_LABEL}+\.)+{_TOP}(?:{_TOP}|[0-9-])*{_TOP}")
+_VERSION = late(r"v?[0-9]+\.[0-9]")
+_FILE_ENDING = late(
     r"\.(?:bmp|css|gif|html|jpe?g|jsx?|json|lock|pdf|png|svg|tsx?|txt|webp|xml|ya?ml)\Z",
     re.IGNORECASE,
 )
@@ -64,15 +65,15 @@ def _emails(text: str) -> Iterator[tuple[int, int]]:
 # payment card ------------------------------------------------------------------------------------
 _BRANDS = ("visa", "mastercard", "amex", "discover", "maestro", "card")
 _BRANDED = "|".join(rf"(?i:(?<={brand}))" for brand in _BRANDS)
-_GROUPS = re.compile(rf"(?:{_LEFT}|{_BRANDED})[0-9]{{3,}}(?:[ -][0-9]{{3,}})*{_RIGHT}")
-_BRAND_BEHIND = re.compile(rf"-(?i:{'|'.join(_BRANDS)})")
+_GROUPS = late(rf"(?:{_LEFT}|{_BRANDED})[0-9]{{3,}}(?:[ -][0-9]{{3,}})*{_RIGHT}")
+_BRAND_BEHIND = late(rf"-(?i:{'|'.join(_BRANDS)})")
 # Four groups parted by a dot, a tab or a line are a card only where nothing goes on like them: a
 # column of numbers has some that pass every check.
-_FOURS = re.compile(
+_FOURS = late(
     r"(?<![0-9A-Za-z_])(?<![0-9][.\-\s])(?<![0-9](?:\r\n|  ))[0-9]{4}(?P<by>\.|\r?\n|\t|  )[0-9]{4}"
     rf"(?P=by)[0-9]{{4}}(?P=by)[0-9]{{4}}{_RIGHT}(?!\s{{1,2}}[0-9])"
 )
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_UUID = late(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 def _luhn(digits: str) -> bool:
@@ -148,7 +149,7 @@ RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 
 VG24 XK20
 """
 _IBAN_LENGTHS = {entry[:2]: int(entry[2:]) for entry in _IBAN_COUNTRIES.split()}
-_IBAN_START = re.compile(r"(?<![0-9A-Za-z])([A-Z]{2})[0-9]{2}")
+_IBAN_START = late(r"(?<![0-9A-Za-z])([A-Z]{2})[0-9]{2}")
 
 
 def _ibans(text: str) -> Iterator[tuple[int, int]]:
@@ -168,23 +169,23 @@ def _ibans(text: str) -> Iterator[tuple[int, int]]:
 
 
 # telephone, social security ----------------------------------------------------------------------
-_PHONE = re.compile(
+_PHONE = late(
     rf"(?<![{_WORD}+])\+(?:[ .()\-]{{0,2}}[0-9]){{8,15}}(?![0-9])"
     rf"|(?:\([2-9][0-9]{{2}}\)[ .\-]?|{_LEFT}(?:1[ .\-])?[2-9][0-9]{{2}}[.\-])"
     rf"[2-9][0-9]{{2}}[ .\-][0-9]{{4}}{_RIGHT}"
 )
-_DECIMAL = re.compile(r"\+[0-9]+\.[0-9]+")
-_EPP = re.compile(r"\+1\.[2-9][0-9]{2}[2-9][0-9]{6}")
+_DECIMAL = late(r"\+[0-9]+\.[0-9]+")
+_EPP = late(r"\+1\.[2-9][0-9]{2}[2-9][0-9]{6}")
 """A North American number as domain registries write it (RFC 5733)."""
 _MINUTES = r"(?:[0-5][0-9]){0,2}"
 _LATITUDE = rf"\+(?:90|[0-8]?[0-9]){_MINUTES}"
 _LONGITUDE = rf"(?:180|1[0-7][0-9]|0?[0-9]{{1,2}}){_MINUTES}"
-_POINT = re.compile(
+_POINT = late(
     # ISO 6709, with or without the height; and two decimals side by side, as maps print them
     rf"{_LATITUDE}(?:\.[0-9]+-{_LONGITUDE}\.[0-9]+(?:[+-][0-9]+(?:\.[0-9]+)?)?"
     rf"|-{_LONGITUDE}(?=/)|\.[0-9]{{4,}} {{1,2}}-?{_LONGITUDE}\.[0-9]{{4,}})(?![0-9]|[.\-][0-9])"
 )
-_SSN = re.compile(rf"{_LEFT}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{_RIGHT}")
+_SSN = late(rf"{_LEFT}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{_RIGHT}")
 
 
 def _phones(text: str) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,6 @@ alphabets, percent-encoding, HTML entities and tags, codes that color a terminal
 markdown and underscores. `prefilter` holds the byte patterns of the same sets.
 """
 
-import html
 import re
 import sys
 import unicodedata
@@ -135,7 +134,9 @@ def _shown(found: re.Match[str], known: dict[int, str]) -> str | None:
     if first == "%":
         return chr(int(text[-2:], 16)) if text[-2:] != "7f" else None
     if first == "&":
-        plain = html.unescape("&" + re.split(r"amp;|u0026", text[1:])[-1])
+        from html import unescape  # its table of names takes a millisecond
+
+        plain = unescape("&" + re.split(r"amp;|u0026", text[1:])[-1])
         return plain if len(plain) == 1 and plain != "&" else None
     if first == "_":
         return _underscore(found)
@@ -147,7 +148,7 @@ def _shown(found: re.Match[str], known: dict[int, str]) -> str | None:
     return "" if _INVISIBLE.match(first) else None
 
 
-_INVISIBLE = re.compile(_UNSEEN)
+_INVISIBLE = late(_UNSEEN)
 
 
 def _underscore(found: re.Match[str]) -> str:

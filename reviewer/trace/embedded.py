@@ -9,12 +9,13 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import MAX_DEPTH, first_too_deep, read_value
 
 _BLANK = " \t\r\n\ufeff"
 _SPACE = r"[ \t\r\n]*"
 # An array or object that is not empty; a quote only where escaped JSON follows it, as `"{\"a\"…`.
-_BEGIN = re.compile(
+_BEGIN = late(
     rf'\[{_SPACE}[\[{{"\-0-9tfnNI]|\{{{_SPACE}"|"(?=(?:[\[{{ \t]|\\[nrt])*+\\+")', re.ASCII
 )
 _WINDOW = 512

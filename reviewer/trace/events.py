@@ -50,7 +50,7 @@ def calls(events: Sequence[Event]) -> list[Call]:
 def short_calls(events: Sequence[Event], tools: Container[str]) -> list[Call]:
     """The calls of these tools alone, of a trace in which no result or error stands apart."""
     return [
-        _short(position, event)
+        short_call(position, event)
         for position, event in enumerate(events, 1)
         if event.tool in tools and event.kind in _CALLS
     ]
@@ -65,12 +65,12 @@ def deeds(events: Sequence[Event]) -> Deeds:
         if kind == "tool_result" or kind == "error":
             return _paired(events)
         if tool is not None and (kind is None or kind == "tool_call"):
-            found.append(_short(position, event))
+            found.append(short_call(position, event))
     return Deeds(found, [])
 
 
-def _short(position: int, event: Event) -> Call:
-    """A call that has no separate result."""
+def short_call(position: int, event: Event) -> Call:
+    """Return the call that this event alone tells: it names a tool, and has no separate result."""
     assert event.tool is not None
     return Call(
         event.seq or position,

@@ -6,16 +6,17 @@ any character outside ASCII for part of an address anyway. `prefilter` holds the
 the same sets; a property test keeps it a superset.
 """
 
-import re
 import unicodedata
 from bisect import bisect_right
 from typing import NamedTuple
+
+from reviewer.trace.patterns import late
 
 INVISIBLE = (
     "\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f"
 )
 
-_DROPPED = re.compile(f"[{INVISIBLE}]")
+_DROPPED = late(f"[{INVISIBLE}]")
 _WIDE = {
     code: chr(code - 0xFEE0)
     for code in (0xFF0B, 0xFF0D, 0xFF0E, *range(0xFF10, 0xFF1A), *range(0xFF20, 0xFF3B), 0xFF3F)
@@ -24,9 +25,9 @@ _SEPARATORS = {
     **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " "),
     **dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-"),
 }
-_ANY_WIDE = re.compile(f"[{''.join(map(chr, _WIDE))}]")
-_ANY_SEPARATOR = re.compile(f"[{''.join(map(chr, _SEPARATORS))}]")
-_KEY_NOISE = re.compile(r"[_\-\s]")
+_ANY_WIDE = late(f"[{''.join(map(chr, _WIDE))}]")
+_ANY_SEPARATOR = late(f"[{''.join(map(chr, _SEPARATORS))}]")
+_KEY_NOISE = late(r"[_\-\s]")
 
 
 class Folded(NamedTuple):

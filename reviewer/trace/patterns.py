@@ -2,11 +2,11 @@
 compiling all of them would take half as long as reading a small file."""
 
 import re
-from typing import Any, cast
+from typing import Any, AnyStr, cast
 
 
 class _Late:
-    def __init__(self, text: str, flags: int) -> None:
+    def __init__(self, text: Any, flags: int) -> None:
         self._made_of = text, flags
 
     def __getattr__(self, name: str) -> Any:
@@ -15,6 +15,6 @@ class _Late:
         return found
 
 
-def late(text: str, flags: int = 0) -> re.Pattern[str]:
+def late(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """As `re.compile`, at the first use. What is wrong in a pattern shows there: each has tests."""
-    return cast(re.Pattern[str], _Late(text, flags))
+    return cast(re.Pattern[AnyStr], _Late(text, flags))

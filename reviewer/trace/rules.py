@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reviewer.trace.fold import fold_key
+from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated
 
 BASIC = ("email", "card", "iban", "phone", "secret", "ssn")
@@ -69,7 +70,7 @@ SENSITIVE_KEYS = (
 )
 """Built-in names. Whole names only: `secretary`, `max_tokens` and `order_token` are harmless."""
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late(
     r"\[redacted[\w:.\- ]*\]|redacted|\[(?:masked|hidden|removed|filtered)\]|\*{3,}|\{\{[^{}]*\}\}"
     r"|<(?:redacted|masked|hidden|removed|email|phone|name|token|secret|password)>"
     r"|(?-i:<[A-Z][A-Z0-9_ -]*>)",

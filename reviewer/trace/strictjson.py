@@ -15,15 +15,17 @@ from typing import Any, ClassVar, Literal
 import msgspec
 import re2
 
+from reviewer.trace.patterns import late
+
 MAX_DEPTH = 64
 """Objects and arrays inside one another. Recursive readers above stay far from their limits."""
 
 Reason = Literal["empty", "bom", "utf8", "too_deep", "syntax", "lone_surrogate", "not_an_object"]
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
-_TOKEN = re.compile(rf"{_STRING}|[\[{{\]}}]", re.DOTALL)
-_NO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})+', re.DOTALL)
-_LONE_SURROGATE = re.compile(
+_TOKEN = late(rf"{_STRING}|[\[{{\]}}]", re.DOTALL)
+_NO_BRACKET = late(rf'(?:[^"\[\]{{}}]++|{_STRING})+', re.DOTALL)
+_LONE_SURROGATE = late(
     r"(?:[^\\]++|\\[^u]|\\u(?![dD][89a-fA-F])|\\u[dD][89abAB]..\\u[dD][c-fC-F]..)*+(\\u)", re.DOTALL
 )
 _FINITE_DIGITS = 300

@@ -166,6 +166,8 @@ def _objects(values: list[Raw]) -> bool:
 def _unrepeated(values: list[Raw]) -> bool:
     # The decoder lets no NUL into raw JSON, so one in the joined bytes stands between two values.
     joined = b"\0".join(values)
+    if b"," not in joined:
+        return True  # a second member comes behind a comma
     if joined.count(b":") == joined.count(b'\0{"') + joined.startswith(b'{"'):
         return True  # as many as there are objects with a member: one each, and none in texts
     return names_unique(b"[" + b",".join([value for value in values if value != ABSENT]) + b"]")
