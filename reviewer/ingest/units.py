@@ -16,7 +16,7 @@ from reviewer.ingest.faults import asked, foreseen
 from reviewer.ingest.head import Head
 from reviewer.ingest.opening import refused
 from reviewer.ingest.reader import Reader, by_document
-from reviewer.ingest.readers import all_readers, foreign_readers, named, native_reader
+from reviewer.ingest.readers import all_readers, in_turn, named, native_reader
 from reviewer.ingest.split import Unreadable
 
 _OWN_NAMES = {"episode_id", "candidate_id", "events", "final_state"}
@@ -134,7 +134,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
         if inside:
             return None
         raise Unreadable(reason)
-    for reader in foreign_readers():
+    for reader in in_turn():
         if asked(partial(reader.sniff, head), False, reader.name):
             return reader
     if reason := _unsupported(head, inside):

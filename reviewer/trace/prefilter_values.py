@@ -97,9 +97,13 @@ def _shown_otherwise() -> str:
 
 def _disguise() -> str:
     """Return what hides an identifier: asked only of bytes that have a sign of one."""
+    return f"{_shown_otherwise()}|{_disguise_in_ascii()}"
+
+
+def _disguise_in_ascii() -> str:
+    """Return the part of it that ASCII without escapes may hold."""
     return "|".join(
         (
-            _shown_otherwise(),
             # a character that nobody needs to encode
             _UNRESERVED,
             r"#(?:0*(?:3[23567]|4[0-9]|5[0-9]|61|63|6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-6])"
@@ -291,6 +295,12 @@ def _disguised() -> Any:
 
 
 @lru_cache(maxsize=1)
+def _disguised_in_ascii() -> Any:
+    # Other alphabets take 15 ms to compile, which most files need not wait for.
+    return compiled(_disguise_in_ascii()).search
+
+
+@lru_cache(maxsize=1)
 def _escaped() -> Any:
     return compiled(r"\\(?:u|x1|033|e)").search
 
@@ -303,6 +313,7 @@ def _behind_code() -> Any:
 def disguised(raw: bytes) -> bool:
     """Return whether anything but an underscore may disguise an identifier in these bytes. Most
     have none of the signs by which that is done, and to look for those takes no time."""
+    ascii_alone = raw.isascii()
     signs = (
         (b"\\" in raw and _escaped()(raw) is not None)
         or b"%" in raw
@@ -311,9 +322,12 @@ def disguised(raw: bytes) -> bool:
         or b"<" in raw
         or b"&" in raw
         or b"~" in raw
-        or not raw.isascii()
+        or not ascii_alone
     )
-    return signs and _disguised()(raw) is not None
+    if not signs:
+        return False
+    plain = ascii_alone and b"\\u" not in raw
+    return (_disguised_in_ascii() if plain else _disguised())(raw) is not None
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ function without arguments) that gives a reader. Ours come first, so that no ins
 take a known format over.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -63,10 +64,16 @@ def native_reader() -> Reader:
     return _made(NATIVE)
 
 
+def in_turn() -> Iterator[Reader]:
+    """Every other reader, in the order they are asked; each is loaded when its turn comes."""
+    yield from map(_made, OURS)
+    yield from _installed()
+
+
 @cache
 def foreign_readers() -> tuple[Reader, ...]:
     """Every other reader, in the order they are asked."""
-    return (*map(_made, OURS), *_installed())
+    return tuple(in_turn())
 
 
 def all_readers() -> tuple[Reader, ...]:
@@ -78,26 +85,28 @@ def named(name: str) -> Reader:
     """The reader of that name. Raises KeyError."""
     if name == "native":
         return native_reader()
-    for reader in foreign_readers():
+    for reader in in_turn():
         if reader.name == name:
             return reader
     raise KeyError(name)
 
 
 def problems() -> tuple[str, ...]:
-    """Why readers of other packages could not be used, a sentence each; nothing before a file
-    made us look for them."""
+    """Why readers of other packages could not be used, a sentence each; nothing before a file that
+    none of ours takes made us look for them."""
     return tuple(_problems)
 
 
 _problems: list[str] = []
 
 
+@cache
 def _made(place: str) -> Reader:
     module, _, name = place.partition(":")
     return cast(Reader, getattr(import_module(f"reviewer.ingest.readers.{module}"), name)())
 
 
+@cache
 def _installed() -> tuple[Reader, ...]:
     from importlib.metadata import entry_points  # slow to load, and our own records need none
 
