@@ -172,6 +172,9 @@ def _token_forms() -> str:
     return rf"{_NO_WORD}(?:{'|'.join(forms)})"
 
 
+# From 1 to 255: what numbers objects and kinds of images has larger parts.
+_SOME = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]?)"
+
 VALUES = {
     "email": (
         rf"{_LOCAL}(?:@|%40){_LABEL}+\.{_LABEL}"
@@ -245,9 +248,9 @@ VALUES = {
     # With two zeros in the middle four numbers are a version, or this machine.
     "ip": "|".join(
         (
-            r"[0-9]\.(?:[1-9][0-9]{0,2}\.[0-9]{1,3}|0\.[1-9][0-9]{0,2})\.[0-9]",
-            r":[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{0,4}:",
-            r"[0-9A-Fa-f]::[0-9A-Fa-f]{1,4}(?:[^0-9A-Za-z]|$)",
+            rf"(?:^|[^0-9A-Za-z.]|{ESCAPE}|{_CODE_END})(?:{_SOME}|0)"
+            rf"\.(?:{_SOME}\.(?:{_SOME}|0)|0\.{_SOME})\.[0-9]",
+            rf"(?:^|[^0-9A-Za-z:.]|{ESCAPE}|{_CODE_END})[23][0-9A-Fa-f]{{3}}:[0-9A-Fa-f:]{{2}}",
         )
     ),
     "disguised": UNDERSCORES,
