@@ -1,0 +1,117 @@
+"""What a user gets of the program, byte for byte, is what was last accepted.
+
+Where a difference is intended: `python -m tests.behaviour accept`, and the change says so.
+"""
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from behaviour import recorded
+from behaviour.frozen.sitecustomize import PLACES
+from behaviour.scenes import DATA, SCENES
+from behaviour.shape import commands, options
+from behaviour.stage import Driver, Forked, Installed, Stage
+from reviewer.cli.arguments import parser
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not Path("/proc/self/cwd").is_dir(),
+        reason="some evidence names its folder by its absolute path; only /proc has one for all",
+    ),
+]
+
+NO_CASE = {
+    "serve": "does not end; tests/web reads its pages",
+    "serve --port": "as serve",
+    "serve --host": "as serve",
+    "serve --expose": "as serve",
+    "_page": "the screen behind a page",
+    "--no-mouse": "of the workstation",
+    "--embedding-model": "wants the extra `embeddings`",
+    "import --watch": "does not end",
+    "run --network": "depends on the network of this machine",
+    "judge --base-url": "wants a server; tests/cli/test_cli_judge.py has one",
+    "judge --api-key-env": "as --base-url",
+    "judge --timeout": "as --base-url",
+    "sign --signature": "wants ssh-keygen; tests/attest has it",
+}
+"""Commands and options that no scene plays, and why."""
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forked]:
+    with Forked() as driver:
+        yield driver
+
+
+def _played(scene: str, driver: Driver, folder: Path) -> Stage:
+    stage = Stage(driver, folder)
+    SCENES[scene](stage)
+    return stage
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_a_scene_gives_is_as_accepted(scene: str, forked: Forked, tmp_path: Path) -> None:
+    records = _played(scene, forked, tmp_path).records
+    found = recorded.differences(scene, records)
+    assert not found, "\n".join([*found, "", f"intended? python -m tests.behaviour accept {scene}"])
+
+
+@pytest.mark.parametrize("scene", ["deciding", "data-tau_bench"])
+def test_the_installed_command_gives_the_same(scene: str, tmp_path: Path) -> None:
+    found = recorded.differences(scene, _played(scene, Installed(), tmp_path).records)
+    assert not found, "\n".join(found)
+
+
+def _typed() -> list[list[str]]:
+    """The words of every command that a scene plays."""
+    names = (name for scene in SCENES for name in recorded.names(scene))
+    return [name.split(" ") for name in names if name.startswith("reviewer ") and " → " not in name]
+
+
+def test_every_command_and_option_has_a_case() -> None:
+    typed, without = _typed(), set()
+    for path, of in commands(parser()):
+        mine = [words for words in typed if all(word in words for word in path)]
+        if not mine:
+            without.add(" ".join(path))
+        without |= {
+            " ".join((*path, option))
+            for option in options(of)
+            if option not in EVERYWHERE and not any(option in words for words in mine)
+        }
+    assert without == set(NO_CASE)
+
+
+EVERYWHERE = ("--workspace", "--quiet", "--json", "--plain", "--reviewer")
+
+
+def test_every_file_of_the_test_data_is_imported_by_itself() -> None:
+    typed = {words[2] for words in _typed() if words[1] == "import"}
+    apart = {"stores": "opened by the scene `stores`", "oracles": "no traces"}
+    for path in sorted(DATA.rglob("*")):
+        name = path.relative_to(DATA)
+        if path.is_file() and name.parts[0] not in apart:
+            assert f"data/{name.as_posix()}" in typed
+
+
+@pytest.mark.parametrize("module", PLACES)
+def test_what_is_replaced_is_there(module: str) -> None:
+    held = importlib.import_module(module)
+    assert all(hasattr(held, name) for name in PLACES[module])
+
+
+def test_a_difference_is_shown_by_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    before = {"one": "a\nb\nc", "two": "x", "three": "y"}
+    assert recorded.accept("scene", before)
+    assert not recorded.accept("scene", before)
+    now = {"one": "a\nB\nc", "two": "x", "four": "z"}
+    gone, new, changed = recorded.differences("scene", now)
+    assert gone == "scene: three: gone"
+    assert new == "scene: four: new"
+    assert "-b\n+B" in changed
