@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from reviewer.cli.say import moving, note
 from reviewer.desk.run_views import RunView
-from reviewer.gates.model import GATES
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -84,7 +83,7 @@ def _bar(view: RunView) -> "tuple[Bar, TaskID]":
 
 def words(view: RunView) -> str:
     """How long the rest may take, and what fails so far, gate by gate."""
-    parts = [f"{gate} {n}" for gate, n in zip(GATES, view.gates, strict=True) if n]
+    parts = [f"{gate} {n}" for gate, n in zip(view.in_force, view.gates, strict=True) if n]
     state = [view.state] if view.state in ("paused", "stopping") else []
     left = [] if view.eta_seconds is None else [f"about {span(view.eta_seconds)} left"]
     failing = [f"{view.failed} failing ({', '.join(parts)})"] if view.failed else []

@@ -16,7 +16,6 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import index_behind
 from reviewer.desk.run_views import ApprovalView, RunOrder, RunView
-from reviewer.gates.model import GATES
 
 if TYPE_CHECKING:
     from reviewer.desk.runs import RunHandle
@@ -185,7 +184,7 @@ def _summary(view: RunView, report: dict[str, Any] | None) -> Iterator[str]:
         f"{view.passed} passed, {view.failed} failed ({view.critical} critical), "
         f"{view.not_measured} not measured, {view.infrastructure} infra"
     )
-    failing = [f"{gate} {n}" for gate, n in zip(GATES, view.gates, strict=True) if n]
+    failing = [f"{gate} {n}" for gate, n in zip(view.in_force, view.gates, strict=True) if n]
     if failing:
         yield f"failing gates: {', '.join(failing)}"
     if view.lost:
@@ -211,7 +210,7 @@ def _plain(view: RunView) -> dict[str, Any]:
         "infrastructure": view.infrastructure,
         "not_measured": view.not_measured,
         "lost": view.lost,
-        "gates": dict(zip(GATES, view.gates, strict=True)),
+        "gates": dict(zip(view.in_force, view.gates, strict=True)),
         "not_made": [f"{episode}/{attempt}" for episode, attempt in view.pending],
         "seconds": round(view.seconds, 3),
         "problem": view.problem,

@@ -9,7 +9,6 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.filtering import check
 from reviewer.desk.grid_views import Group
 from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
-from reviewer.gates.model import GATES
 from reviewer.release.words import between, cost_span, out_of
 
 PAGE = 200
@@ -34,11 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.group is None:
         keys = desk.order(suite, candidate, *how)
         fact(f"episodes {len(keys)} of {card.episodes} shown, {order}")
-        _rows(desk, suite, candidate, keys, card.pass_hat_k)
+        _rows(desk, card, keys)
     else:
         for group in desk.groups(suite, candidate, arguments.group, *how):
             fact(_group(arguments.group, group, card.pass_hat_k))
-            _rows(desk, suite, candidate, list(group.keys), card.pass_hat_k)
+            _rows(desk, card, list(group.keys))
     fact(_totals(card))
     return 0
 
@@ -114,14 +113,15 @@ def _group(by: str, group: Group, k: int) -> str:
     )
 
 
-def _rows(desk: Desk, suite: str, candidate: str, keys: list[int], k: int) -> None:
+def _rows(desk: Desk, card: Scorecard, keys: list[int]) -> None:
+    suite, candidate = card.suite.suite_id, card.candidate_id
     for first in range(0, len(keys), PAGE):
         for row in desk.rows(suite, candidate, keys[first : first + PAGE]):
-            fact(_row(row, k))
+            fact(_row(row, card.pass_hat_k, card.gates))
 
 
-def _row(row: EpisodeRow, k: int) -> str:
-    cells = "; ".join(_cell(gate, cell) for gate, cell in zip(GATES, row.cells, strict=True))
+def _row(row: EpisodeRow, k: int, gates: tuple[str, ...]) -> str:
+    cells = "; ".join(_cell(gate, cell) for gate, cell in zip(gates, row.cells, strict=True))
     marks = ", ".join(mark(each.mark) for each in row.attempts)
     told = (
         f"episode {row.episode_id}: {cells}; attempts {marks or 'none'}; "

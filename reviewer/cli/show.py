@@ -10,7 +10,6 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.trace_events import FIELDS
 from reviewer.desk.trace_text import text_of
 from reviewer.desk.views import EventRow, TraceView
-from reviewer.gates.model import GATES
 from reviewer.trace.safetext import visible
 
 PAGE = 200
@@ -52,7 +51,7 @@ def _head(trace: TraceView) -> Iterator[str]:
     many = max(len(trace.attempts), trace.attempt)
     yield f"attempt {trace.attempt} of {many}: {', '.join(mark(x.mark) for x in trace.attempts)}"
     yield f"verdict {mark(trace.mark)}"
-    for gate, result in zip(GATES, trace.results, strict=True):
+    for gate, result in zip(trace.gates, trace.results, strict=True):
         yield f"gate {gate}: {mark(result)}"
     for name, text in trace.history:
         yield f"{name}: {text}"

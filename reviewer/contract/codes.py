@@ -1,50 +1,7 @@
-"""The gates and the codes they may state, as a contract may name them in `critical`."""
+"""What a contract may name in `critical`: a gate, or a code that one may state."""
 
+from reviewer.contract.gates import GATE_CODES
 from reviewer.contract.near import NEAR, likeness
-
-GATE_CODES: dict[str, tuple[str, ...]] = {
-    "completeness": (
-        "unknown_episode:",
-        "missing:",
-        "type:",
-        "not_finite:",
-        "start_state_mismatch",
-        "no_start_digest",
-        "unread:",
-        "contradiction:",
-    ),
-    "state": (
-        "wrong_final_state",
-        "wrong_state:",
-        "message_missing:",
-        "message_forbidden:",
-        "wording_not_measured:",
-        "final_state_not_measured",
-    ),
-    "authority": (
-        "forbidden:",
-        "not_allowed:",
-        "approval_missing:",
-        "approval_unproven:",
-        "unknown_tool:",
-    ),
-    "redaction": ("unredacted:",),
-    "process": (
-        "missing:",
-        "out_of_order:",
-        "wrong_argument:",
-        "write_not_verified",
-        "no_final_state_evidence",
-    ),
-    "timeout": (
-        "retry_budget_exceeded",
-        "latency_budget",
-        "latency_not_measured",
-        "terminated:",
-    ),
-    "budget": ("step_budget", "cost_budget", "cost_not_measured"),
-}
-"""Codes per gate. One that ends with a colon is followed by a tool, a path or a text."""
 
 _CODES = frozenset(code for codes in GATE_CODES.values() for code in codes)
 

@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from reviewer.contract.errors import shown
+from reviewer.contract.gates import OPTIONAL, gate_problem
 from reviewer.contract.names import MAX_ID, MAX_NAME, id_problem, name_problem
 from reviewer.contract.wording import wording_problem
 
@@ -59,6 +60,10 @@ Wordings = Annotated[
     list[Wording], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})
 ]
 
+OptionalGate = Annotated[
+    str, AfterValidator(_passes(gate_problem)), WithJsonSchema({"enum": list(OPTIONAL)})
+]
+Repeats = Annotated[int, Field(ge=2, le=1_000)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Days = Annotated[int, Field(ge=1, le=3_650)]

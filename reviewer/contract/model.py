@@ -148,7 +148,9 @@ class Policy(Value, frozen=True):
     """When a candidate may be promoted. Limits are inclusive on the good side; None sets none.
 
     `stopping` says how strict bounds come about: `fixed` where episodes and attempts were settled
-    beforehand, `live` where the suite grows until its bounds are met.
+    beforehand, `live` where the suite grows until its bounds are met. `gates` puts optional hard
+    gates in force, each with its limit; a policy without it is written without it, so that suites
+    frozen before there were any keep their digests.
     """
 
     attempts: int = 3
@@ -164,6 +166,12 @@ class Policy(Value, frozen=True):
     approvals: ApprovalPolicy = ApprovalPolicy()
     mode: Mode = "point"
     stopping: Stopping = "fixed"
+    gates: dict[str, int] | UnsetType = UNSET
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limit of each optional gate that the policy puts in force."""
+        return {} if self.gates is UNSET else self.gates
 
 
 class RedactionRules(Value, frozen=True):

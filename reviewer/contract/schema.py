@@ -17,8 +17,10 @@ from reviewer.contract.fields import (
     Ids,
     Name,
     Names,
+    OptionalGate,
     Positive,
     Rate,
+    Repeats,
     Shape,
     Text,
     Wordings,
@@ -203,6 +205,11 @@ class PolicyShape(Shape):
     approvals: ApprovalsShape = ApprovalsShape()
     mode: Mode = "point"
     stopping: Stopping = "fixed"
+    gates: dict[OptionalGate, Repeats] = Field(
+        default={},
+        description="Optional hard gates that are in force, each with its limit. `loops`: the same "
+        "call with the same arguments this many times in a row fails.",
+    )
 
 
 class RedactionShape(Shape):

@@ -18,7 +18,10 @@ from reviewer.db import decisions, journal, proof
 SMALL_ENTRIES, SMALL_TRACES = 1_000, 500
 """Proving as much as this whole takes a few milliseconds."""
 
-_TABLES = ("journal", "suite", "candidate", "episode", "trace", "roll", "first_set", "decision")
+_TABLES = (
+    *("journal", "suite", "candidate", "episode", "trace"),
+    *("roll", "first_set", "gate_count", "decision"),
+)
 _ADDED: dict[str, str] = {table: kind for kind, table in proof.SAID.items()}
 _ADDED["trace"] = "traces.added"
 

@@ -7,18 +7,20 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from reviewer.contract.gates import GATES
 from reviewer.db.codec import FAIL
+from reviewer.db.facts import NO_GATES, gate_counts
 from reviewer.db.filter_sql import (
     CATEGORY,
     COST,
     FAILS,
     LATENCY,
     STEPS,
+    gate_count,
     pass_hat,
     where,
 )
 from reviewer.db.filter_text import Term
-from reviewer.gates.model import GATES
 
 GroupBy = Literal["none", "tag", "category"]
 Provide = Callable[[sqlite3.Connection], None]
@@ -87,15 +89,18 @@ _PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
     "episode": (("e.episode_id", False),),
     "attempts": (("coalesce(r.attempts, 0)", False),),
     **{
-        gate: ((f"coalesce(r.fail_{n}, 0)", True), (f"coalesce(r.unknown_{n}, 0)", True))
-        for n, gate in enumerate(GATES)
+        gate: ((gate_count(gate, "failed"), True), (gate_count(gate, "unknown"), True))
+        for gate in GATES
     },
 }
 """(expression, whether it falls), the first that differs deciding; then the suite's order."""
 _FIGURES = {"cost": COST, "latency": LATENCY, "steps": STEPS}
-ORDERS = (
-    "worst", "episode", "pass", "cost", "latency", "steps", "attempts", "tags", *GATES
-)  # fmt: skip
+_NAMED = ("worst", "episode", "pass", "cost", "latency", "steps", "attempts", "tags")
+
+
+def orders(gates: tuple[str, ...] = GATES) -> tuple[str, ...]:
+    """Return the names of orders, on a suite that is judged by these gates."""
+    return (*_NAMED, *gates)
 
 
 def _ordered(asked: Asked, among: _From) -> str:
@@ -176,6 +181,7 @@ def grouped(
     return found
 
 
+_NO_GATE = (0,) * len(GATES)
 _SUMMED = ("attempts", "passes", "measured", "critical", "infra", "cost_nano", "cost_unknown")
 
 
@@ -184,21 +190,27 @@ def group_rows(
 ) -> list[GroupRow]:
     """What group heads are made of, over the episodes that the filter lets through."""
     among = _from(connection, asked)
-    columns = (
-        ", ".join(
-            f"coalesce(s.{name}, r.{name}, 0)" if among.firsts else f"coalesce(r.{name}, 0)"
-            for name in ("measured", "passes", "attempts")
-        ),
-        ", ".join(f"coalesce(sum(r.{name}), 0)" for name in _SUMMED),
-        ", ".join(f"coalesce(sum(r.fail_{gate}), 0)" for gate in range(len(GATES))),
+    alike = f"{_LABELS[group]}, " + ", ".join(
+        f"coalesce(s.{name}, r.{name}, 0)" if among.firsts else f"coalesce(r.{name}, 0)"
+        for name in ("measured", "passes", "attempts")
     )
+    sums = ", ".join(f"coalesce(sum(r.{name}), 0)" for name in _SUMMED)
     sql = (
-        f"SELECT {_LABELS[group]}, {columns[0]}, count(*), {columns[1]}, {columns[2]}"
-        f" FROM {{tables}} WHERE {among.clause} GROUP BY 1, 2, 3, 4"
+        f"SELECT {alike}, count(*), {sums} FROM {{tables}} WHERE {among.clause} GROUP BY 1, 2, 3, 4"
     )
+    by_gate = among._replace(
+        tables=f"{among.tables} JOIN gate_count g ON g.candidate = :candidate AND g.first = 0"
+        f" AND g.episode = {among.key}"
+    )
+    gates = f"SELECT {alike}, g.gate, sum(g.failed) FROM {{tables}} WHERE {among.clause}"
+    failed: dict[tuple[Any, ...], list[int]] = {}
+    for *group_of, gate, count in _rows(
+        connection, f"{gates} GROUP BY 1, 2, 3, 4, g.gate", by_gate, provide
+    ):
+        failed.setdefault(tuple(group_of), [0] * len(GATES))[GATES.index(gate)] = count
     labels = _Labels(group)
     return [
-        GroupRow._make((label, *row[1:12], row[12:]))
+        GroupRow._make((label, *row[1:], tuple(failed.get(row[:4], _NO_GATE))))
         for row in _rows(connection, sql, among, provide)
         for label in labels[row[0]]
     ]
@@ -220,9 +232,7 @@ class _Labels(dict[str | None, tuple[str, ...]]):
         return found
 
 
-_SIDE = "attempts, measured, passes, critical, infra, " + ", ".join(
-    f"fail_{gate}" for gate in range(len(GATES))
-)
+_SIDE = ("attempts", "measured", "passes", "critical", "infra")
 
 
 def side_rows(
@@ -231,17 +241,24 @@ def side_rows(
     """One candidate's counts on some episodes; none for an episode it has no trace of."""
     keys = ",".join(str(int(key)) for key in episodes)
     rows = connection.execute(
-        f"SELECT episode, {_SIDE} FROM roll WHERE candidate=? AND episode IN ({keys})",
+        f"SELECT episode, {', '.join(_SIDE)} FROM roll WHERE candidate=? AND episode IN ({keys})",
         (candidate,),
     ).fetchall()
-    return [SideRow._make((*row[:6], row[6:])) for row in rows]
+    gates = gate_counts(connection, candidate, keys=episodes)
+    return [SideRow._make((*row, gates.get(row[0], NO_GATES).fail)) for row in rows]
 
 
 def side_total(connection: sqlite3.Connection, candidate: int) -> SideRow:
     """The same over all episodes; `episode` is 0."""
-    sums = ", ".join(f"coalesce(sum({name.strip()}), 0)" for name in _SIDE.split(","))
+    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _SIDE)
     row = connection.execute(f"SELECT {sums} FROM roll WHERE candidate=?", (candidate,)).fetchone()
-    return SideRow._make((0, *row[:5], row[5:]))
+    failed = dict(
+        connection.execute(
+            "SELECT gate, sum(failed) FROM gate_count WHERE candidate=? AND first=0 GROUP BY gate",
+            (candidate,),
+        ).fetchall()
+    )
+    return SideRow._make((0, *row, tuple(failed.get(gate, 0) for gate in GATES)))
 
 
 _RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
@@ -251,14 +268,17 @@ _RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
 def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
     """Episodes with an attempt that fails, or fails a gate; also one that infrastructure took,
     whose gates are shown and counted nowhere."""
-    failed = " | ".join(f"r.fail_{gate}" for gate in range(len(GATES)))
+    failed = (
+        "EXISTS (SELECT 1 FROM gate_count g WHERE g.candidate = r.candidate AND g.first = 0"
+        " AND g.episode = r.episode AND g.failed > 0)"
+    )
     taken = (
         "EXISTS (SELECT 1 FROM trace t WHERE t.candidate = r.candidate AND t.episode = r.episode"
         f" AND t.infra = 1 AND t.gates & {_RED} <> 0)"
     )
     rows = connection.execute(
         f"SELECT episode FROM roll r WHERE candidate=? AND ({FAILS} > 0 OR r.critical > 0"
-        f" OR ({failed}) > 0 OR (r.infra > 0 AND {taken}))",
+        f" OR {failed} OR (r.infra > 0 AND {taken}))",
         (candidate,),
     ).fetchall()
     return [row[0] for row in rows]

@@ -8,8 +8,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer.contract.gates import GATES
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
-from reviewer.gates.model import GATES
+
+
+class GateCounts(NamedTuple):
+    """How many attempts fail each gate, and of how many it is not measured; aligned with GATES."""
+
+    fail: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
+NO_GATES = GateCounts((0,) * len(GATES), (0,) * len(GATES))
 
 
 class FirstSet(NamedTuple):
@@ -86,9 +96,6 @@ class FindingRow(NamedTuple):
     detail: str
 
 
-_GATE_COLUMNS = ", ".join(
-    f"coalesce(r.{word}_{gate}, 0)" for word in ("fail", "unknown") for gate in range(len(GATES))
-)
 _COUNTS = ", ".join(
     f"coalesce(r.{name}, 0)"
     for name in (
@@ -97,15 +104,13 @@ _COUNTS = ", ".join(
     )
 )  # fmt: skip
 _ROLL = (
-    f"SELECT e.id, e.episode_id, e.title, e.tags, {_COUNTS}, {_GATE_COLUMNS}"
+    f"SELECT e.id, e.episode_id, e.title, e.tags, {_COUNTS}"
     " FROM episode e LEFT JOIN roll r ON r.candidate=:candidate AND r.episode=e.id"
     " WHERE e.suite=:suite"
 )
 _FIRST = (
     "SELECT episode, last, attempts, measured, passes, critical, infra, in_plan, cost_nano,"
-    " cost_unknown, steps, "
-    + ", ".join(f"{word}_{gate}" for word in ("fail", "unknown") for gate in range(len(GATES)))
-    + " FROM first_set WHERE candidate=:candidate"
+    " cost_unknown, steps FROM first_set WHERE candidate=:candidate"
 )
 _TRACE = (
     "SELECT id, candidate, episode, attempt, gates, passed, critical, infra, cost_usd, latency_ms,"
@@ -114,16 +119,42 @@ _TRACE = (
 )
 
 
-def _roll(row: tuple[Any, ...], firsts: dict[int, FirstSet]) -> RollRow:
-    tags = tuple(msgspec.json.decode(row[3], type=list[str]))
-    counts: tuple[int, int, int, int, int, int, int, int, int] = row[4:13]
-    first = firsts.get(row[0])
-    return RollRow(row[0], row[1], row[2], tags, *counts, row[13:20], row[20:27], first)
+def _roll(
+    row: tuple[Any, ...],
+) -> tuple[int, str, str, tuple[str, ...], int, int, int, int, int, int, int, int, int]:
+    key, name, title, tags, *counts = row
+    attempts, measured, passes, critical, infra, in_plan, nano, unknown, steps = counts
+    listed = tuple(msgspec.json.decode(tags, type=list[str]))
+    made = attempts, measured, passes, critical, infra, in_plan
+    return key, name, title, listed, *made, nano, unknown, steps
 
 
-def _first(row: tuple[Any, ...]) -> FirstSet:
-    counts: tuple[int, int, int, int, int, int, int, int, int, int] = row[1:11]
-    return FirstSet(*counts, row[11:18], row[18:25])
+def _first(row: tuple[Any, ...]) -> tuple[int, int, int, int, int, int, int, int, int, int]:
+    _, last, attempts, measured, passes, critical, infra, in_plan, nano, unknown, steps = row
+    return last, attempts, measured, passes, critical, infra, in_plan, nano, unknown, steps
+
+
+def gate_counts(
+    connection: sqlite3.Connection,
+    candidate: int,
+    first: bool = False,
+    keys: Sequence[int] | None = None,
+) -> dict[int, GateCounts]:
+    """Counts per gate of a candidate's episodes by key, or only of the given ones; nothing of an
+    episode whose attempts pass every gate. `first` counts the first complete sets alone."""
+    among = "" if keys is None else f" AND episode IN ({','.join(str(int(k)) for k in keys)})"
+    fail: dict[int, list[int]] = {}
+    unknown: dict[int, list[int]] = {}
+    for episode, gate, failed, lacking in connection.execute(
+        "SELECT episode, gate, failed, unknown FROM gate_count"
+        f" WHERE candidate=? AND first=?{among}",
+        (candidate, first),
+    ):
+        if episode not in fail:
+            fail[episode], unknown[episode] = list(NO_GATES.fail), list(NO_GATES.unknown)
+        place = GATES.index(gate)
+        fail[episode][place], unknown[episode][place] = failed, lacking
+    return {key: GateCounts(tuple(fail[key]), tuple(unknown[key])) for key in fail}
 
 
 def rolls(
@@ -136,9 +167,21 @@ def rolls(
     # The plus keeps SQLite from walking a whole suite for the sake of a page.
     roll = _ROLL.replace("WHERE e.suite", "WHERE +e.suite") if among else _ROLL
     rows = connection.execute(f"{roll}{only} ORDER BY e.position", bound).fetchall()
+    gates = gate_counts(connection, candidate, keys=keys)
     only = among and f" AND episode {among}"
-    firsts = {row[0]: _first(row) for row in connection.execute(f"{_FIRST}{only}", bound)}
-    return [_roll(row, firsts) for row in rows]
+    found = connection.execute(f"{_FIRST}{only}", bound).fetchall()
+    firsts: dict[int, FirstSet] = {}
+    if found:
+        own = gate_counts(connection, candidate, True, keys)
+        firsts = {row[0]: FirstSet(*_first(row), *own.get(row[0], NO_GATES)) for row in found}
+    return [
+        RollRow(
+            *_roll(row),
+            *gates.get(row[0], NO_GATES),
+            firsts.get(row[0]),
+        )
+        for row in rows
+    ]
 
 
 def roll_sums(connection: sqlite3.Connection, candidate: int) -> tuple[int, int, int]:
@@ -186,11 +229,10 @@ def trace_of_id(connection: sqlite3.Connection, key: int) -> TraceRow | None:
 
 
 def count_rows(connection: sqlite3.Connection, suite: int, candidate: int) -> list[tuple[Any, ...]]:
-    """(key, episode id, counts, failures per gate, what is not measured per gate) of every episode
-    in suite order, zeros where the candidate has no attempt. Keys rise with the place in the suite:
-    episodes are only ever added behind."""
+    """(key, episode id, counts) of every episode in suite order, zeros where the candidate has no
+    attempt. Keys rise with the place in the suite: episodes are only ever added behind."""
     return connection.execute(
-        f"SELECT e.id, e.episode_id, {_COUNTS}, {_GATE_COLUMNS} FROM episode e"
+        f"SELECT e.id, e.episode_id, {_COUNTS} FROM episode e"
         " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE +e.suite=? ORDER BY e.id",
         (candidate, suite),
     ).fetchall()

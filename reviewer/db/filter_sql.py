@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from reviewer.contract.gates import GATES
 from reviewer.db.filter_text import Term
-from reviewer.gates.model import GATES
 
 RARE = 50_000
 """Traces that may hold a tool, up to which each is looked at; beyond, episodes are."""
@@ -70,7 +70,7 @@ def _clause(
 ) -> tuple[str, object]:
     """(condition, what `:name` in it stands for, None when it names nothing)."""
     if term.field == "gate":
-        return _gate(GATES.index(term.value), term.result, key), None
+        return _gate(term.value, term.result, key), None
     if term.field in _FIGURES or term.field == "pass":
         figure = pass_hat(k, firsts) if term.field == "pass" else _FIGURES[term.field]
         return _figure(figure, term, name)
@@ -97,14 +97,24 @@ _FIGURES = {"cost": COST, "latency": f"{LATENCY} / 1000.0", "steps": STEPS}
 _SEARCHED = ("e.episode_id", "e.title", "e.tags")
 
 
-def _gate(gate: int, result: str, key: str) -> str:
+def gate_count(gate: str, column: str) -> str:
+    """How many attempts of the episode of a roll-up `r` fail a gate (`failed`), or of how many it
+    is not measured (`unknown`), as SQL."""
+    return (
+        f"coalesce((SELECT g.{column} FROM gate_count g WHERE g.candidate = r.candidate"
+        f" AND g.first = 0 AND g.episode = r.episode AND g.gate = '{gate}'), 0)"
+    )
+
+
+def _gate(gate: str, result: str, key: str) -> str:
     """What `:n/m` finds, cells show: also an episode without any attempt."""
-    fail, unknown = f"coalesce(r.fail_{gate}, 0)", f"coalesce(r.unknown_{gate}, 0)"
+    fail, unknown = gate_count(gate, "failed"), gate_count(gate, "unknown")
     made = "coalesce(r.attempts, 0)"
     if result == "critical":
         return (
             f"{key} IN (SELECT t.episode FROM trace t WHERE t.candidate = :candidate"
-            f" AND (t.passed = 0 OR t.infra = 1) AND ((t.gates >> {2 * gate}) & 3) = 3)"
+            " AND (t.passed = 0 OR t.infra = 1)"
+            f" AND ((t.gates >> {2 * GATES.index(gate)}) & 3) = 3)"
         )
     return {
         "fail": f"{fail} > 0",

@@ -7,8 +7,8 @@ store; every error names the place and what may stand there.
 import math
 from typing import Literal, NamedTuple, get_args
 
+from reviewer.contract.gates import ALWAYS, GATES
 from reviewer.contract.model import Category
-from reviewer.gates.model import GATES
 
 Field = Literal[
     "gate", "tool", "code", "tag", "category", "episode", "cost", "latency", "steps", "pass", "word"
@@ -153,7 +153,7 @@ def _of_field(name: str, op: Op, value: str, at: int) -> Term:
 
 def _allowed(field: Field) -> str:
     if field == "gate":
-        return f": {', '.join(GATES)}"
+        return f": {', '.join(ALWAYS)}"
     return f": {', '.join(CATEGORIES)}" if field == "category" else ""
 
 
@@ -161,7 +161,7 @@ def _text_term(field: Field, value: str, place: int) -> Term:
     if field == "gate":
         gate, colon, result = value.partition(":")
         if gate not in GATES:
-            raise FilterError(place, f"no gate {gate!r}: gates are {', '.join(GATES)}")
+            raise FilterError(place, f"no gate {gate!r}: gates are {', '.join(ALWAYS)}")
         result = result if colon else "fail"
         if result not in GATE_WORDS:
             raise FilterError(
@@ -235,7 +235,7 @@ def completions(text: str, values: dict[str, tuple[str, ...]]) -> tuple[str, ...
 def _values(field: str, value: str, values: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     if field == "gate":
         gate, colon, _ = value.partition(":")
-        return tuple(f"{gate}:{word}" for word in GATE_WORDS) if colon else GATES
+        return tuple(f"{gate}:{word}" for word in GATE_WORDS) if colon else ALWAYS
     if field == "category":
         return CATEGORIES
     return ("n/m",) if field in NUMBERS else values.get(field, ())

@@ -11,7 +11,17 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 
 from reviewer.db.registry import Plan
-from reviewer.db.rolls import COUNTS, STORED, roll_rows, stored
+from reviewer.db.rolls import (
+    COUNTS,
+    NOTHING,
+    STORED,
+    add_gates,
+    forget_gates,
+    gate_rows,
+    roll_rows,
+    stored,
+    stored_gates,
+)
 
 _COLUMNS = ("candidate", "episode", "last", *COUNTS)
 _PUT = (
@@ -45,30 +55,32 @@ def update_firsts(
             # What comes behind a set that is whole does not change it.
             whole = attempts >= plans[candidate].counted and lowest[episode] > last
             (beyond.discard if whole else beyond.add)((candidate, episode))
-    connection.executemany(
-        _PUT, [_first(connection, *key, plans[key[0]]) for key in sorted(beyond)]
-    )
+    for candidate, episode in sorted(beyond):
+        _put(connection, candidate, episode, plans[candidate])
 
 
 def rebuild_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> None:
-    """Count one candidate's sets anew, inside the caller's transaction."""
+    """Count one candidate's sets again, inside the caller's transaction."""
     connection.execute("DELETE FROM first_set WHERE candidate=?", (candidate,))
-    connection.executemany(_PUT, _firsts(connection, candidate, plan))
+    forget_gates(connection, candidate, True)
+    for episode in _beyond(connection, candidate, plan):
+        _put(connection, candidate, episode, plan)
 
 
 def recount_firsts(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], plan: Plan
 ) -> None:
-    """Count the sets of some episodes of one candidate anew, inside the caller's transaction."""
+    """Count the sets of some episodes of one candidate again, inside the caller's transaction."""
     for episode in episodes:
         key = candidate, episode
         connection.execute("DELETE FROM first_set WHERE candidate=? AND episode=?", key)
+        forget_gates(connection, candidate, True, episode)
         beyond = connection.execute(
             "SELECT 1 FROM trace WHERE candidate=? AND episode=? AND attempt>? LIMIT 1",
             (*key, plan.counted),
         ).fetchone()
         if beyond:
-            connection.execute(_PUT, _first(connection, *key, plan))
+            _put(connection, candidate, episode, plan)
 
 
 def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
@@ -78,19 +90,42 @@ def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> 
             f"SELECT {', '.join(_COLUMNS)} FROM first_set WHERE candidate=?", (candidate,)
         ).fetchall()
     )
-    return len(there ^ {tuple(row) for row in _firsts(connection, candidate, plan)})
+    made = [
+        _first(connection, candidate, episode, plan)
+        for episode in _beyond(connection, candidate, plan)
+    ]
+    gates = {one for _, row in made for one in gate_rows(row, True)}
+    wrong = there ^ {_columns(last, row) for last, row in made}
+    return len(wrong) + len(stored_gates(connection, candidate, True) ^ gates)
 
 
-def _firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
+def _beyond(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[int]:
+    """Episodes with an attempt numbered beyond the plan."""
     episodes = connection.execute(
         "SELECT DISTINCT episode FROM trace WHERE candidate=? AND attempt>?",
         (candidate, plan.counted),
     ).fetchall()
-    return [_first(connection, candidate, episode, plan) for (episode,) in episodes]
+    return [episode for (episode,) in episodes]
 
 
-def _first(connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan) -> list[int]:
-    """One row of `first_set`; reads no further than the set goes."""
+def _put(connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan) -> None:
+    """Put the set of one episode in the place of what is stored of it."""
+    last, row = _first(connection, candidate, episode, plan)
+    connection.execute(_PUT, _columns(last, row))
+    forget_gates(connection, candidate, True, episode)
+    add_gates(connection, [row], True)
+
+
+def _columns(last: int, row: list[int]) -> tuple[int, ...]:
+    """A row of `first_set`."""
+    return (*row[:2], last, *row[2 : 2 + len(COUNTS)])
+
+
+def _first(
+    connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan
+) -> tuple[int, list[int]]:
+    """The last attempt of an episode's set, and its counts as `roll_rows` gives them; reads no
+    further than the set goes."""
     of = "FROM trace WHERE candidate=? AND episode=? AND attempt"
     key = candidate, episode, plan.counted
     owed = connection.execute(f"SELECT count(*) {of}<=? AND {_LOST}", key).fetchone()[0]
@@ -100,5 +135,4 @@ def _first(connection: sqlite3.Connection, candidate: int, episode: int, plan: P
     last = good[-1][0] if good else plan.counted
     held = connection.execute(f"SELECT {STORED} {of}<=?", (candidate, episode, last)).fetchall()
     counts = roll_rows(map(stored, held), {candidate: plan})
-    row = counts[0] if counts else [candidate, episode, *([0] * len(COUNTS))]
-    return [*row[:2], last, *row[2:]]
+    return last, counts[0] if counts else [candidate, episode, *NOTHING]

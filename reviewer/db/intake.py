@@ -11,7 +11,7 @@ from reviewer.db.codec import mask_of
 from reviewer.db.firsts import update_firsts
 from reviewer.db.proof import batch_digest, quarantine_digest, slots_digest
 from reviewer.db.registry import Plan
-from reviewer.db.rolls import ADD, roll_rows
+from reviewer.db.rolls import add_rolls
 from reviewer.gates.model import Finding, Verdict
 from reviewer.judging import judging_version
 
@@ -107,7 +107,7 @@ def write_batch(
     rows = [trace_row(*one, source, pack_id) for one in zip(ids, traces, strict=True)]
     connection.executemany(_TRACE, rows)
     write_parts(connection, zip(ids, traces, strict=True))
-    connection.executemany(ADD, roll_rows(traces, plans))
+    add_rolls(connection, traces, plans)
     update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
     connection.executemany(
         "INSERT INTO quarantine"

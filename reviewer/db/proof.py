@@ -279,7 +279,7 @@ def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
                 yield f"{wrong} of {one.candidate_id}"
             if wrong := wrong_firsts(connection, one.id, planned):
                 yield f"{wrong} first sets of {one.candidate_id}"
-    for table in ("roll", "first_set"):
+    for table in ("roll", "first_set", "gate_count"):
         stray = f"SELECT 1 FROM {table} WHERE candidate NOT IN (SELECT id FROM candidate) LIMIT 1"
         if connection.execute(stray).fetchone():
             yield "some of no candidate"

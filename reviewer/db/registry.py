@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer.contract.gates import in_force
 from reviewer.contract.model import Candidate, Episode, Suite
 from reviewer.db import contracts, journal
 from reviewer.db.connection import StoreError
@@ -101,6 +102,14 @@ def suite_body(connection: sqlite3.Connection, suite_id: str) -> Suite:
 def suite_head(connection: sqlite3.Connection, suite_id: str) -> Suite:
     """The suite as registered, without its episodes. Raises as `suite_body`."""
     return contracts.head(connection, _suite_key(connection, suite_id))
+
+
+def in_force_of(connection: sqlite3.Connection, trace: int) -> tuple[str, ...]:
+    """Return the gates that the policy of a trace's suite puts in force."""
+    (suite,) = connection.execute(
+        "SELECT c.suite FROM trace t JOIN candidate c ON c.id = t.candidate WHERE t.id=?", (trace,)
+    ).fetchone()
+    return in_force(contracts.head(connection, suite).policy.limits)
 
 
 def _suite_key(connection: sqlite3.Connection, suite_id: str) -> int:

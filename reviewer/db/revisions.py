@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, cast
 
 from msgspec import structs
 
-from reviewer.db import changed, facts, index, journal, payload, proof
+from reviewer.db import changed, facts, index, journal, payload, proof, registry
 from reviewer.db.codec import gate_results, mask_of
 from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
-from reviewer.gates.model import Finding, Gate, Severity, Verdict
+from reviewer.gates.model import Finding, Severity, Verdict
 from reviewer.gates.revised import combined
 
 _PLACE = 4  # id, candidate, episode, attempt
@@ -119,7 +119,7 @@ def verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
 
 def _stated(connection: sqlite3.Connection, trace: int) -> tuple[Finding, ...]:
     return tuple(
-        Finding(cast(Gate, f.gate), f.code, cast(Severity, f.severity), f.seq, f.detail)
+        Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail)
         for f in facts.findings(connection, [trace])
     )
 
@@ -229,6 +229,7 @@ def _goes_on(
             earlier if still else (),
             contradicted=still,
             open_state=one.open_state,
+            in_force=registry.in_force_of(connection, one.trace),
         ),
     )
     if listed:
@@ -263,6 +264,7 @@ def _beside(
             contradicted=not one.contained,
             open_state=new.final_state is None,
             why=one.why,
+            in_force=registry.in_force_of(connection, one.trace),
         ),
     )
 

@@ -73,6 +73,7 @@ def _rows(
 ) -> tuple[ScoreRow, ...]:
     from reviewer.desk.scorecards import row_of
 
+    gates = tuple(report["gates"])
     keys_by_id = registry.episode_ids(connection, suite)
     keys = [keys_by_id[name] for name in chosen_rows(report) if name in keys_by_id]
     if not keys:
@@ -87,7 +88,7 @@ def _rows(
     for roll in facts.rolls(connection, suite, candidate, keys):
         traces = made.get(roll.key, [])
         times = {trace.attempt: trace.latency_ms for trace in traces}
-        row = row_of(roll, traces, k, planned, placed.get(roll.episode_id, 0))
+        row = row_of(roll, traces, k, planned, placed.get(roll.episode_id, 0), in_force=gates)
         found.append(
             ScoreRow(
                 episode_id=row.episode_id,

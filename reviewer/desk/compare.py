@@ -4,6 +4,7 @@ import sqlite3
 from fractions import Fraction
 from typing import NamedTuple
 
+from reviewer.contract.gates import GATES
 from reviewer.db import registry
 from reviewer.db.promoted import last_promoted
 from reviewer.desk import compare_told
@@ -17,7 +18,6 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Assessed, Reports
 from reviewer.desk.scorecards import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
-from reviewer.gates.model import GATES
 from reviewer.release.evidence import EpisodeCounts
 
 ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not compared")

@@ -3,6 +3,7 @@
 import sqlite3
 from typing import NamedTuple, cast
 
+from reviewer.contract.gates import in_force
 from reviewer.contract.model import Suite
 from reviewer.db import facts, payload, registry
 from reviewer.desk.compare import Sides
@@ -16,7 +17,6 @@ from reviewer.desk.gather import gate_marks, mark_of
 from reviewer.desk.scorecards import attempt_marks
 from reviewer.desk.traces import Place, Records
 from reviewer.desk.views import FindingView, Mark
-from reviewer.gates.model import GATES
 from reviewer.trace.record import ABSENT, TraceRecord
 
 
@@ -44,13 +44,14 @@ def compared_attempts(
             "name two traces that differ in candidate or attempt alone",
             exit_code=2,
         )
-    old, new = _side(connection, records, a), _side(connection, records, b)
+    force = in_force(suite.policy.limits)
+    old, new = (_side(connection, records, place, force) for place in (a, b))
     before = read_steps(connection, records, a.row)
     after = read_steps(connection, records, b.row)
     steps = aligned(before, after)
     gates = tuple(
         GateChange(gate=gate, baseline=cast(Mark, x), candidate=cast(Mark, y))
-        for gate, x, y in zip(GATES, old.view.results, new.view.results, strict=True)
+        for gate, x, y in zip(force, old.view.results, new.view.results, strict=True)
     )
     texts = [side.head.final_message or "" if side.head else "" for side in (old, new)]
     message = tuple(word_changes(*texts)) if old.head and new.head else ()
@@ -115,7 +116,9 @@ def _id(place: Place) -> str:
     return "/".join((*names, str(place.row.attempt)))
 
 
-def _side(connection: sqlite3.Connection, records: Records, place: Place) -> Side:
+def _side(
+    connection: sqlite3.Connection, records: Records, place: Place, force: tuple[str, ...]
+) -> Side:
     row = place.row
     head = records.whole(connection, row) or payload.large_head(connection, row.id)
     siblings = facts.traces_of(connection, place.candidate.id, [place.episode])
@@ -125,7 +128,7 @@ def _side(connection: sqlite3.Connection, records: Records, place: Place) -> Sid
         attempt=row.attempt,
         siblings=attempt_marks(siblings, 0, 0),
         mark=cast(Mark, mark_of(row)),
-        results=gate_marks(row.gates),
+        results=gate_marks(row.gates, force),
         events=row.events,
         steps=row.steps,
         cost_usd=row.cost_usd,

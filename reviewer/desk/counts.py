@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 
 from reviewer.db import facts
 from reviewer.db.codec import gate_results
-from reviewer.gates.model import GATES
 from reviewer.release.evidence import EpisodeCounts, FailedTrace
-
-_N = len(GATES)
 
 
 class Counted(NamedTuple):
@@ -40,34 +37,47 @@ def counted(
 ) -> Counted:
     """A candidate's counts on every episode of a suite. `quarantined` counts refused records by
     episode id."""
-    gates = _Gates()
+    passed = _Passed()
+    gates = facts.gate_counts(connection, candidate)
     first_sets = {row[0]: row for row in facts.first_rows(connection, candidate)}
+    first_gates = facts.gate_counts(connection, candidate, True) if first_sets else {}
     episodes: list[EpisodeCounts] = []
     names: dict[int, str] = {}
     for key, name, *counts in facts.count_rows(connection, suite, candidate):
         names[key] = name
         refused = quarantined.get(name, 0)
         first = first_sets.get(key)
-        own = None if first is None else _counts(name, first[2:], refused, None, gates)
-        episodes.append(_counts(name, counts, refused, own, gates))
+        own = None
+        if first is not None:
+            counted = first_gates.get(key, facts.NO_GATES)
+            own = _counts(name, first[2:], counted, refused, None, passed)
+        by_gate = gates.get(key, facts.NO_GATES)
+        episodes.append(_counts(name, counts, by_gate, refused, own, passed))
     return Counted(tuple(episodes), names, {key: row[1] for key, row in first_sets.items()})
 
 
-class _Gates(dict[tuple[int, ...], tuple[tuple[int, ...], ...]]):
-    """(passed, failed, not measured) per gate, of (attempts, *failed, *not measured)."""
+class _Passed(dict[tuple[int, facts.GateCounts], tuple[tuple[int, ...], facts.GateCounts]]):
+    """Attempts that pass each gate, and those that do not, of (attempts, those that do not)."""
 
-    def __missing__(self, made: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        attempts, fail, unknown = made[0], made[1 : 1 + _N], made[1 + _N :]
-        passed = tuple(attempts - f - u for f, u in zip(fail, unknown, strict=True))
-        self[made] = found = passed, fail, unknown
+    def __missing__(
+        self, made: tuple[int, facts.GateCounts]
+    ) -> tuple[tuple[int, ...], facts.GateCounts]:
+        attempts, gates = made
+        passed = tuple(attempts - f - u for f, u in zip(*gates, strict=True))
+        self[made] = found = passed, gates
         return found
 
 
 def _counts(
-    name: str, row: Any, quarantined: int, first: EpisodeCounts | None, gates: _Gates
+    name: str,
+    row: Any,
+    gates: facts.GateCounts,
+    quarantined: int,
+    first: EpisodeCounts | None,
+    known: _Passed,
 ) -> EpisodeCounts:
-    attempts, measured, passes, critical, infra, in_plan, cost_nano, cost_unknown, steps = row[:9]
-    passed, fail, unknown = gates[attempts, *row[9:]]
+    attempts, measured, passes, critical, infra, in_plan, cost_nano, cost_unknown, steps = row
+    passed, (fail, unknown) = known[attempts, gates]
     return EpisodeCounts(
         episode_id=name,
         attempts=attempts,

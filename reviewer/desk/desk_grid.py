@@ -100,13 +100,16 @@ class GridDesk(Opened):
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
+            force = self._grid.suite(connection, suite_id).in_force
             keys = episode_order.grouped(connection, asked, group, medians)
             made: dict[str, list[episode_order.GroupRow]] = {}
             for row in episode_order.group_rows(connection, asked, group, medians):
                 made.setdefault(row.label, []).append(row)
         # What has no label comes last.
         labels = sorted(keys, key=lambda label: (not label, label))
-        return [group_of(label, made.get(label, []), keys[label], asked.k) for label in labels]
+        return [
+            group_of(label, made.get(label, []), keys[label], asked.k, force) for label in labels
+        ]
 
     def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]:
         """A page of the grid, in the order of `keys`."""
@@ -135,6 +138,7 @@ class GridDesk(Opened):
                     planned,
                     placed.get(by_key[key].episode_id, 0),
                     flags.get(key, ()),
+                    known.in_force,
                 )
                 for key in keys
                 if key in by_key
@@ -199,14 +203,18 @@ class GridDesk(Opened):
         text: str,
     ) -> tuple[episode_order.Asked, episode_order.Provide]:
         suite, candidate = self._candidate(connection, suite_id, candidate_id)
-        if by not in episode_order.ORDERS:
-            known = ", ".join(episode_order.ORDERS)
-            raise DeskError(f"unknown order {by!r}: orders are {known}", exit_code=2)
+        known_suite = self._grid.suite(connection, suite_id)
+        orders = episode_order.orders(known_suite.in_force)
+        if by not in orders:
+            raise DeskError(f"unknown order {by!r}: orders are {', '.join(orders)}", exit_code=2)
         try:
             terms = parse(text)
         except FilterError as error:
             raise DeskError(str(error), exit_code=2) from error
-        known_suite = self._grid.suite(connection, suite_id)
+        for term in terms:
+            if term.field == "gate" and term.value not in known_suite.in_force:
+                reason = f"{suite_id} has no gate {term.value}: its policy does not put it in force"
+                raise DeskError(reason, exit_code=2)
         k = self._grid.k(connection, known_suite, suite, candidate)
         complete = self._grid.complete(connection, known_suite, candidate)
         asked = episode_order.Asked(

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import Candidate, Episode, Policy, Suite
 from reviewer.db import contracts, facts, peeking, registry
 from reviewer.db.attempt_rows import AttemptRow
@@ -20,7 +21,6 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.glass_shown import broken_glass, journal_losses
 from reviewer.desk.ledger import ledger
 from reviewer.desk.lineage import met_suites
-from reviewer.gates.model import GATES
 from reviewer.gates.revised import SHARED
 from reviewer.measure.latency import latency_quantile
 from reviewer.release.evidence import (
@@ -271,6 +271,7 @@ def mark_of(row: facts.TraceRow | AttemptRow) -> str:
 _GATE_MARK = {0: "pass", FAIL: "fail", UNKNOWN: "not_measured", CRITICAL: "critical"}
 
 
-def gate_marks(mask: int) -> tuple[str, ...]:
-    """The word of each gate, aligned with GATES."""
-    return tuple(_GATE_MARK[code] for code in gate_codes(mask)[: len(GATES)])
+def gate_marks(mask: int, in_force: tuple[str, ...]) -> tuple[str, ...]:
+    """The word of each gate in force, in the order of these."""
+    codes = gate_codes(mask)
+    return tuple(_GATE_MARK[codes[GATES.index(gate)]] for gate in in_force)

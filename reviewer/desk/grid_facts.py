@@ -5,6 +5,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import NamedTuple
 
+from reviewer.contract.gates import in_force
 from reviewer.db import journal, registry
 from reviewer.db.episode_order import Asked, Provide, least_measured, maybe_red
 from reviewer.db.medians import Medians
@@ -21,6 +22,7 @@ class SuiteFacts(NamedTuple):
     attempts: int
     k: int
     episodes: int | None
+    in_force: tuple[str, ...]
 
 
 class GridFacts:
@@ -45,7 +47,13 @@ class GridFacts:
         if found is None:
             policy = registry.suite_head(connection, suite_id).policy
             episodes = None if row.probe else registry.count_episodes(connection, row.id)
-            found = SuiteFacts(row.probe, policy.attempts, policy.pass_hat.k, episodes)
+            found = SuiteFacts(
+                row.probe,
+                policy.attempts,
+                policy.pass_hat.k,
+                episodes,
+                in_force(policy.limits),
+            )
             self._suites[row.id, row.digest] = found
         return found
 

@@ -14,8 +14,8 @@ GROUPS: tuple[GroupBy, ...] = ("none", "tag", "category")
 class Group(View, frozen=True):
     """One group's head and its rows in the asked order. An episode stands under each of its tags;
     without any, under the empty label. `passes`, `critical` and `failed` (per gate, in the order of
-    `GATES`) are of all `attempts` made; rates are of those that count, as in the report:
-    `counted_passes` of `counted`.
+    the scorecard's `gates`) are of all `attempts` made; rates are of those that count, as in the
+    report: `counted_passes` of `counted`.
     `pass_hat` is None unless it is known of every episode, `mean_cost_usd` unless of every attempt.
     """
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from reviewer.contract.gates import GATES, in_force
 from reviewer.contract.model import RedactionRules, Suite
 from reviewer.contract.tool_map import NO_MAP, ToolMap, map_problems
 from reviewer.db import facts, payload, revisions
@@ -26,7 +27,7 @@ from reviewer.db.codec import CRITICAL
 from reviewer.db.intake import Refused
 from reviewer.db.origin import origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
-from reviewer.gates.model import GATES, Finding, Gate, Severity
+from reviewer.gates.model import Finding, Severity
 from reviewer.ingest.catalogue import Target, redactor_of
 from reviewer.ingest.judge import MOST_USD, Asked, Judge, Order, Packing
 from reviewer.ingest.judged import MASKED_CODE, judge_unredacted
@@ -385,7 +386,8 @@ class Carrier:
             cost_usd=_believed(row.cost_usd, MOST_USD),
             latency_ms=_believed(row.latency_ms, math.inf),
         )
-        judged = judge_unredacted(record, b"", hits)
+        force = in_force(one.suite.policy.limits)
+        judged = judge_unredacted(record, b"", hits, force)
         judged = judged._replace(sha256=row.sha256, evidence=self._evidence(row.id))
         packing = Packing(self._packer)
         made = packing.add(Target(one.suite), judged, new.id, "")
@@ -403,8 +405,7 @@ def _as_stated(one: Facts, row: facts.TraceRow, stated: Sequence[facts.FindingRo
     """The verdict that was stated on a record before it was masked, and what the masked one shows
     of authority beside it: the rest of it cannot be judged again."""
     findings = [
-        Finding(cast(Gate, f.gate), f.code, cast(Severity, f.severity), f.seq, f.detail)
-        for f in stated
+        Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail) for f in stated
     ]
     then = one._replace(
         gates=row.gates,

@@ -71,6 +71,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             episodes = {e.episode_id: e for e in held.suite.episodes}
             contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
+            limits = held.suite.policy.limits
             changed: list[int] = []
             codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
             with transaction(connection, workspace.store):
@@ -83,9 +84,12 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                         if any(finding.code == MASKED_CODE for finding in stated):
                             continue
                         scored += 1
-                        of = partial(_contract, made, contracts, episodes[names[trace.episode]])
+                        episode = episodes[names[trace.episode]]
+                        of = partial(_contract, made, contracts, limits, episode)
                         contract = of(trace.source, trace.record)
-                        verdict = _whole(connection, trace.id, of, score(contract, record))
+                        verdict = _whole(
+                            connection, trace.id, of, contract.in_force, score(contract, record)
+                        )
                         before, after = _printed(stated), _printed(verdict.findings)
                         other = before != after or mask_of(verdict) != trace.gates
                         if other:
@@ -124,6 +128,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
 def _contract(
     made: Origins,
     known: dict[tuple[str, bool, ToolMap], Contract],
+    limits: dict[str, int],
     episode: Episode,
     source: int,
     record: int,
@@ -132,12 +137,16 @@ def _contract(
     runner made."""
     place = episode.episode_id, made.own(source, record), made.tools(source, record)
     if place not in known:
-        known[place] = compile_contract(episode, *place[1:])
+        known[place] = compile_contract(episode, *place[1:], limits)
     return known[place]
 
 
 def _whole(
-    connection: sqlite3.Connection, trace: int, of: Callable[[int, int], Contract], own: Verdict
+    connection: sqlite3.Connection,
+    trace: int,
+    of: Callable[[int, int], Contract],
+    in_force: tuple[str, ...],
+    own: Verdict,
 ) -> Verdict:
     """The verdict of an attempt by all its records: those of which nothing is stored say what they
     said when they came."""
@@ -158,7 +167,14 @@ def _whole(
     if contradicted:
         beside += earlier
     open_state = all(one.open_state for one in kept)
-    verdict = combined(own, earlier, beside, contradicted=contradicted, open_state=open_state)
+    verdict = combined(
+        own,
+        earlier,
+        beside,
+        contradicted=contradicted,
+        open_state=open_state,
+        in_force=in_force,
+    )
     shared = [f for f in revisions.verdict(connection, trace).findings if f.code == SHARED]
     return without(verdict, shared[0]) if shared else verdict
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import rfc8785
 
+from reviewer.contract.gates import in_force
 from reviewer.db import journal, registry
 from reviewer.db.connection import close_writer, transaction
 from reviewer.db.migrate import open_writer
@@ -42,6 +43,7 @@ class Begun(NamedTuple):
     tasks: Iterator[Task]
     writer: RunWriter | None
     lock: int | None
+    in_force: tuple[str, ...]
 
 
 def begin(workspace: Workspace, order: RunOrder) -> Begun:
@@ -113,14 +115,15 @@ class _Beginning:
             if self.order.resume and earlier:
                 self.order = _as_begun(self.order, earlier[-1])
             places, ends = self._chosen(known, made, earlier)
+            force = in_force(self.suite.policy.limits)
             if not places:
-                return Begun(self.order, [], iter(()), None, None)
+                return Begun(self.order, [], iter(()), None, None, force)
             declared = self._declare(known, made)
             source = self._source(places, earlier, now)
             self._note(places, ends, declared, source, now)
         self._settle_others(source)
         writer = RunWriter(self.connection, store, self.suite, source, self.manifest)
-        return Begun(self.order, places, self._tasks(places), writer, lock)
+        return Begun(self.order, places, self._tasks(places), writer, lock, force)
 
     def _chosen(
         self, known: registry.CandidateRow, made: Made, earlier: list[dict[str, Any]]

@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterable, Sequence
 from threading import Lock
 
+from reviewer.contract.gates import GATES
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.desk.run_views import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.stopwatch import Stopwatch
-from reviewer.gates.model import GATES
 from reviewer.ingest.outcome import Facts
 from reviewer.run.control import Steered
 from reviewer.run.model import Slot
@@ -24,8 +24,11 @@ _STEERED: dict[Steered, RunState] = {
 class Progress:
     """What a run has done. Thread-safe; `view` is immutable and true at one moment."""
 
-    def __init__(self, number: int, order: RunOrder, places: Sequence[Place]) -> None:
+    def __init__(
+        self, number: int, order: RunOrder, places: Sequence[Place], in_force: tuple[str, ...]
+    ) -> None:
         self.number, self.order = number, order
+        self._in_force = in_force
         self.watch = Stopwatch()
         self._began = time.time()
         self._lock = Lock()
@@ -110,7 +113,8 @@ class Progress:
                 lost=self._lost,
                 running=tuple(self._running),
                 pending=tuple(self._pending),
-                gates=tuple(self._gates),
+                gates=tuple(self._gates[GATES.index(gate)] for gate in self._in_force),
+                in_force=self._in_force,
                 seconds=self.watch.seconds(),
                 eta_seconds=self._eta() if state == "running" else None,
                 approvals=tuple(self._approvals.values()),

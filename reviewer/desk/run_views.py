@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from reviewer.contract.gates import ALWAYS
 from reviewer.desk.views import View
 
 ApprovalRule = Literal["deny", "allow", "ask"]
@@ -47,8 +48,8 @@ class ApprovalView(View, frozen=True):
 
 class RunView(View, frozen=True):
     """A run as it stands, and what was ordered. `running` and `pending` are (episode id, attempt);
-    `gates` counts failed traces per gate, aligned with GATES; `eta_seconds` is None while nothing
-    can be said. `began` is when, in seconds of Unix time."""
+    `gates` counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while
+    nothing can be said. `began` is when, in seconds of Unix time."""
 
     number: int
     order: RunOrder
@@ -71,3 +72,4 @@ class RunView(View, frozen=True):
     approvals: tuple[ApprovalView, ...]
     problem: str
     began: float
+    in_force: tuple[str, ...] = ALWAYS

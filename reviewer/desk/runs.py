@@ -47,7 +47,7 @@ class RunHandle:
         self._begun, self._attempt = begun, attempt
         self._on_change, self._keep = on_change, keep
         self._control = Control()
-        self._progress = Progress(number, begun.order, begun.places)
+        self._progress = Progress(number, begun.order, begun.places, begun.in_force)
         self._refused: list[str] = []
         self._ended = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None

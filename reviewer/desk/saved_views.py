@@ -8,9 +8,10 @@ from typing import Any, get_args
 import msgspec
 
 from reviewer.contract.errors import ContractError
+from reviewer.contract.gates import ALWAYS
 from reviewer.contract.learned import learned
 from reviewer.contract.strict_json import loads
-from reviewer.db.episode_order import ORDERS
+from reviewer.db.episode_order import orders
 from reviewer.desk.errors import DeskError
 from reviewer.desk.filtering import problem
 from reviewer.desk.grid_views import GROUPS, Mode, SavedView
@@ -66,8 +67,8 @@ def _view(path: Path, number: int, body: Any) -> SavedView:
 def _problem(view: SavedView) -> str:
     if not view.name.strip() or len(view.name) > MOST_NAME or not view.name.isprintable():
         return f"name: 1 to {MOST_NAME} printable characters"
-    if view.by not in ORDERS:
-        return f"by: not one of {', '.join(ORDERS)}"
+    if view.by not in orders():
+        return f"by: not one of {', '.join(orders(ALWAYS))}"
     if view.group not in GROUPS or view.mode not in get_args(Mode):
         return "group or mode is not known"
     return problem(view.filter)

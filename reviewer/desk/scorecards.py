@@ -8,6 +8,7 @@ from typing import cast
 
 import msgspec
 
+from reviewer.contract.gates import ALWAYS, CRITICAL_GATES, GATES
 from reviewer.db import facts
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.episode_order import GroupRow, SideRow
@@ -27,7 +28,6 @@ from reviewer.desk.views import (
     Slots,
     SuiteInfo,
 )
-from reviewer.gates.model import CRITICAL_GATES, GATES
 from reviewer.measure.latency import latency_quantile
 from reviewer.measure.repeat import pass_hat_k
 from reviewer.release.assess import Assessment
@@ -177,7 +177,6 @@ def _critical_by_gate(gathered: Gathered) -> dict[str, int]:
 
 
 _WORST = {CRITICAL: 3, FAIL: 2, UNKNOWN: 1, 0: 0}
-_UNMADE: tuple[tuple[int, ...], ...] = ((),) * len(GATES)
 _WORD: dict[int, Mark] = {CRITICAL: "critical", FAIL: "fail", UNKNOWN: "not_measured", 0: "pass"}
 
 
@@ -188,6 +187,7 @@ def row_of(
     planned: int,
     quarantined: int,
     flags: tuple[str, ...] = (),
+    in_force: tuple[str, ...] = ALWAYS,
 ) -> EpisodeRow:
     """One row of the grid: the worst of each gate over all attempts, and one mark per attempt.
     `planned` is 0 for a probe, which plans none."""
@@ -199,7 +199,7 @@ def row_of(
         key=roll.key,
         episode_id=roll.episode_id,
         title=roll.title,
-        cells=_cells(tuple(sorted(trace.gates for trace in traces))),
+        cells=_cells(tuple(sorted(trace.gates for trace in traces)), in_force),
         attempts=attempt_marks(traces, planned, quarantined),
         passes=roll.passes,
         pass_hat=float(pass_hat_k(first.measured, first.passes, k)) if defined else None,
@@ -211,10 +211,12 @@ def row_of(
 
 
 @lru_cache(4096)
-def _cells(masks: tuple[int, ...]) -> tuple[Cell, ...]:
+def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...]:
     """The worst of each gate over some attempts: most episodes go alike."""
     cells = []
-    for codes in zip(*(gate_codes(mask) for mask in masks), strict=True) if masks else _UNMADE:
+    made = [gate_codes(mask) for mask in masks]
+    for gate in in_force:
+        codes = [each[GATES.index(gate)] for each in made]
         worst = max(codes, key=_WORST.__getitem__) if codes else UNKNOWN
         failed = sum(code in (FAIL, CRITICAL) for code in codes)
         cells.append(Cell(mark=_WORD[worst], failed=failed, attempts=len(codes)))
@@ -270,7 +272,13 @@ def _high(trace: facts.TraceRow, said: int | None, codes: frozenset[str]) -> tup
     return tuple(reason for reason in reasons if signals.STRATUM_OF[reason] == "high")
 
 
-def group_of(label: str, made: Sequence[GroupRow], keys: Sequence[int], k: int) -> Group:
+def group_of(
+    label: str,
+    made: Sequence[GroupRow],
+    keys: Sequence[int],
+    k: int,
+    in_force: tuple[str, ...],
+) -> Group:
     """A group's head, from sums over episodes that are alike."""
     alike = [(row, row.measured >= k and row.measured == row.attempts) for row in made]
     episodes = sum(row.episodes for row in made)
@@ -292,7 +300,7 @@ def group_of(label: str, made: Sequence[GroupRow], keys: Sequence[int], k: int) 
         counted_passes=sum(row.passes * row.episodes for row in made),
         critical=sum(row.critical for row in made),
         infra=infra,
-        failed=tuple(sum(row.fail[gate] for row in made) for gate in range(len(GATES))),
+        failed=tuple(sum(row.fail[GATES.index(gate)] for row in made) for gate in in_force),
         pass_hat=hat,
         mean_cost_usd=cost / 1e9 / spent if spent and not unpriced else None,
         keys=tuple(keys),

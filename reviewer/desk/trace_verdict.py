@@ -5,6 +5,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import cast
 
+from msgspec import UNSET
+
+from reviewer.contract.gates import ALWAYS, in_force
 from reviewer.contract.model import Suite
 from reviewer.db import facts, payload
 from reviewer.db.codec import gate_results
@@ -14,8 +17,8 @@ from reviewer.desk.trace_history import history
 from reviewer.desk.trace_source import source_facts
 from reviewer.desk.traces import Place, Records
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
-from reviewer.gates import GATES, clauses, compile_contract
-from reviewer.gates.model import Finding, Gate, Severity, Verdict
+from reviewer.gates import clauses, compile_contract
+from reviewer.gates.model import Finding, Severity, Verdict
 from reviewer.trace.record import TraceRecord
 
 
@@ -24,8 +27,7 @@ def verdict_of(row: facts.TraceRow, found: Sequence[facts.FindingRow]) -> Verdic
     return Verdict(
         results=gate_results(row.gates),
         findings=tuple(
-            Finding(cast(Gate, f.gate), f.code, cast(Severity, f.severity), f.seq, f.detail)
-            for f in found
+            Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail) for f in found
         ),
         passed=None if row.passed is None else bool(row.passed),
         critical=bool(row.critical),
@@ -45,15 +47,18 @@ def trace_view(
     head = record or payload.large_head(connection, row.id)
     episodes = {episode.episode_id: episode for episode in suite.episodes}
     episode = episodes.get(place.episode_id)
-    marks = gate_marks(row.gates)
     told: list[Clause] = []
+    limits = suite.policy.limits
+    force = in_force(limits)
+    marks = gate_marks(row.gates, force)
     if record is not None and episode is not None and not place.suite.probe:
+        contract = compile_contract(episode, limits=limits)
         told = [
             Clause(gate=c.gate, mark=cast(Mark, c.result), text=c.text, seq=c.seq)
-            for c in clauses(compile_contract(episode), record, verdict_of(row, found))
+            for c in clauses(contract, record, verdict_of(row, found))
         ]
     else:
-        told = _plain_clauses(marks, found)
+        told = _plain_clauses(marks, found, force)
     source = connection.execute(
         "SELECT path, sha256, notes FROM source WHERE id=?", (row.source,)
     ).fetchone()
@@ -93,6 +98,7 @@ def trace_view(
         slowest_ms=slowest,
         dearest_usd=dearest,
         history=history(connection, row.id),
+        in_force=UNSET if force == ALWAYS else force,
     )
 
 
@@ -122,12 +128,16 @@ def _trace_id(place: Place) -> str:
     )
 
 
-def _plain_clauses(marks: Sequence[str], found: Sequence[facts.FindingRow]) -> list[Clause]:
-    """Clauses where no contract can be read beside the events: findings, then every other gate."""
+def _plain_clauses(
+    marks: Sequence[str], found: Sequence[facts.FindingRow], force: tuple[str, ...]
+) -> list[Clause]:
+    """Clauses where no contract can be read beside the events: findings, then every other gate
+    in force."""
+    by_gate = dict(zip(force, marks, strict=True))
     told = [
         Clause(
             gate=f.gate,
-            mark=cast(Mark, marks[GATES.index(cast(Gate, f.gate))]),
+            mark=cast(Mark, by_gate[f.gate]),
             text=f"{f.code}  {f.detail}".strip(),
             seq=f.seq,
         )
@@ -137,7 +147,7 @@ def _plain_clauses(marks: Sequence[str], found: Sequence[facts.FindingRow]) -> l
     words = {"pass": "nothing against it", "not_measured": "not measured"}
     told += [
         Clause(gate=gate, mark=cast(Mark, mark), text=words.get(mark, mark), seq=None)
-        for gate, mark in zip(GATES, marks, strict=True)
+        for gate, mark in by_gate.items()
         if gate not in spoken
     ]
     return told

@@ -6,9 +6,9 @@ every one of them through `reviewer.trace.safetext.visible` where it draws).
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from reviewer.gates.model import GATES as GATES
+from reviewer.contract.gates import ALWAYS as ALWAYS
 
 Mark = Literal["pass", "fail", "critical", "not_measured", "infra", "missing", "quarantined"]
 Recommendation = Literal["promote", "block", "repair", "hold"]
@@ -119,7 +119,8 @@ class Cell(View, frozen=True):
 
 
 class EpisodeRow(View, frozen=True):
-    """One row of the grid. `cells` is aligned with `GATES`; `flags` are high flags of reviews."""
+    """One row of the grid. `cells` is aligned with the scorecard's `gates`; `flags` are high flags
+    of reviews."""
 
     key: int
     episode_id: str
@@ -169,6 +170,11 @@ class Scorecard(View, frozen=True):
     others_spent: tuple[tuple[str, str], ...] = ()
     """What graders and simulated users cost beside the candidate: (who, what in words)."""
     """What the harnesses that made the attempts would print of them, each beside our figure."""
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates that are in force, in the order of columns."""
+        return tuple(total.gate for total in self.totals)
 
 
 class CellLine(View, frozen=True):
@@ -237,6 +243,13 @@ class TraceView(View, frozen=True):
     """The most that one event took, and cost; None when not measured, or not known yet."""
     history: tuple[tuple[str, str], ...] = ()
     """Other records of this attempt and what judging again changed, as (name, text)."""
+    in_force: tuple[str, ...] | UnsetType = UNSET
+    """What `results` is aligned with; left out where no optional gate is in force."""
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates that are in force, in the order of `results`."""
+        return ALWAYS if self.in_force is UNSET else self.in_force
 
 
 class EventRow(View, frozen=True):

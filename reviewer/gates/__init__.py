@@ -1,7 +1,7 @@
 """Floor 2: hard gates. Contract × trace → verdict; no files, no clock, no guesses.
 
 `compile_contract` once per episode, `score` per trace; `clauses` and `diagnose` explain. Names load
-on first use (PEP 562): a scorecard that only asks what the gates are called judges nothing.
+on first use (PEP 562). What the gates are called is in `reviewer.contract.gates`.
 """
 
 from importlib import import_module
@@ -12,24 +12,11 @@ if TYPE_CHECKING:
     from reviewer.gates.checklist import Clause, clauses
     from reviewer.gates.compiled import Contract, compile_contract
     from reviewer.gates.diagnostics import Diagnostics, diagnose
-    from reviewer.gates.limits import GOOD_ENDS, INFRASTRUCTURE_ENDS
-    from reviewer.gates.model import (
-        CRITICAL_GATES,
-        FINDING_ORDER,
-        GATES,
-        Finding,
-        Gate,
-        Result,
-        Severity,
-        Verdict,
-    )
-    from reviewer.gates.verdict import CODE_ORDER, redaction_only, score, unknown_episode
+    from reviewer.gates.model import Finding, Result, Severity, Verdict
+    from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS
+    from reviewer.gates.verdict import redaction_only, score, unknown_episode
 
 __all__ = [
-    "CODE_ORDER",
-    "CRITICAL_GATES",
-    "FINDING_ORDER",
-    "GATES",
     "GOOD_ENDS",
     "INFRASTRUCTURE_ENDS",
     "Acts",
@@ -37,7 +24,6 @@ __all__ = [
     "Contract",
     "Diagnostics",
     "Finding",
-    "Gate",
     "Result",
     "Severity",
     "Verdict",
@@ -54,8 +40,8 @@ _HOMES = {
     "checklist": ("Clause", "clauses"),
     "compiled": ("Contract", "compile_contract"),
     "diagnostics": ("Diagnostics", "diagnose"),
-    "limits": ("GOOD_ENDS", "INFRASTRUCTURE_ENDS"),
-    "verdict": ("CODE_ORDER", "redaction_only", "score", "unknown_episode"),
+    "timeout": ("GOOD_ENDS", "INFRASTRUCTURE_ENDS"),
+    "verdict": ("redaction_only", "score", "unknown_episode"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

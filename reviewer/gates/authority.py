@@ -3,20 +3,20 @@
 An attempt counts whatever became of it. Every failure here is critical.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from reviewer.contract.tool_names import Kin
 from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.approvals import Unapproved, unapproved
 from reviewer.gates.compiled import Contract
 from reviewer.gates.kin import also, unlisted
-from reviewer.gates.model import Finding
-from reviewer.gates.values import named
+from reviewer.gates.model import Finding, Hits, Rule
+from reviewer.gates.values import clip, named
 from reviewer.trace.events import Call
 from reviewer.trace.record import TraceRecord
 
 
-def check_authority(contract: Contract, acts: Acts, found: list[Finding]) -> None:
+def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
     """Append one critical finding per call that is forbidden, not allowed or not approved."""
     called = acts.called
     if acts.strays:
@@ -49,8 +49,46 @@ def check_authority(contract: Contract, acts: Acts, found: list[Finding]) -> Non
         _unknown(contract, acts, kin, forbidden | approvals, found)
 
 
+def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
+    """Yield what the contract says of calls that are forbidden, unlisted or need an approval."""
+    codes = _codes_of_kin(contract, acts)
+    for tool in sorted(contract.forbidden):
+        name = clip(tool)
+        told = (f"forbidden:{name}", *codes.get(tool, ()))
+        yield Rule(told, f"{name} is forbidden, never called")
+    if contract.allowed is not None:
+        names = ", ".join(sorted(contract.allowed)) or "no tool"
+        text = f"only allowed tools called: {clip(names)}"
+        yield Rule(("not_allowed", "forbidden"), text)
+    for tool in sorted(contract.approvals):
+        name = clip(tool)
+        how = "approved before each call" if tool in acts.called else "never called"
+        text = f"{name} needs an approval, {how}"
+        told = (f"approval_missing:{name}", f"approval_unproven:{name}", *codes.get(tool, ()))
+        yield Rule(told, text)
+    if not contract.forbidden and contract.allowed is None and not contract.approvals:
+        yield Rule((), "no call forbidden, unlisted or unapproved")
+
+
+def _codes_of_kin(contract: Contract, acts: Acts) -> dict[str, list[str]]:
+    """Of each listed tool, the codes under which calls of it, or of what may be it, are told when
+    the trace names it otherwise."""
+    called = acts.called | {call.tool for call in acts.strays}
+    told: dict[str, list[str]] = {}
+    for name, kin in unlisted(contract, called).items():
+        tools = contract.names.listed if kin.nameless else kin.same | kin.like
+        for tool in tools:
+            codes = (f"{code}:{named(name)}" for code in _AUTHORITY)
+            told.setdefault(tool, []).extend(codes)
+    return told
+
+
+_AUTHORITY = ("forbidden", "approval_missing", "approval_unproven", "unknown_tool")
+
+
 def note_aliases(contract: Contract, record: TraceRecord, found: list[Finding]) -> None:
-    """Note each name that was taken for a tool because the import's map says so."""
+    """Note each name that was taken for a tool because the import's map says so. `record` is the
+    record as it came: in that of the acts the names are replaced already."""
     told = set()
     for seq, event in numbered(record.events):
         ours = contract.aliases.get(event.tool or "")

@@ -6,11 +6,13 @@ from msgspec import UNSET, Struct
 
 from reviewer.contract.canonical import start_state_digest
 from reviewer.contract.errors import ContractError
+from reviewer.contract.gates import ALWAYS, in_force
 from reviewer.contract.model import Claim, Episode
 from reviewer.contract.tool_map import NO_MAP, ToolMap, listed_tools
 from reviewer.contract.tool_names import ToolNames, tool_names
 from reviewer.gates.values import Path, path_of
 
+NO_LIMITS: dict[str, int] = {}
 Wanted = tuple[str, Path, Any]
 """A path as the suite wrote it, its steps, and the value wanted there."""
 Pairs = tuple[tuple[Path, Path], ...]
@@ -52,14 +54,23 @@ class Contract(Struct, frozen=True, kw_only=True):
     aliases: dict[str, str] = {}
     """Names that an import declared to be tools of this contract."""
     map_digest: str = ""
+    limits: dict[str, int] = {}
+    """Of the optional gates that the suite's policy puts in force, the limit of each."""
+    in_force: tuple[str, ...] = ALWAYS
     own: bool = False
     """Whether the traces judged are known to be our own runner's: what stands in them on a call's
     approval is then the broker's word, and else only the file's."""
 
 
-def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_MAP) -> Contract:
+def compile_contract(
+    episode: Episode,
+    own: bool = False,
+    mapped: ToolMap = NO_MAP,
+    limits: dict[str, int] = NO_LIMITS,
+) -> Contract:
     """Work an episode out, for traces of our `own` runner or for others, of which an import may say
-    which names are `mapped` to its tools. Pure; do it once per episode, not per trace.
+    which names are `mapped` to its tools. `limits` are those of the optional gates that the suite's
+    policy puts in force (`Policy.gates`). Pure; do it once per episode, not per trace.
 
     When `writes` names a tool twice, any of its `verified_by` tools proves it.
     """
@@ -102,6 +113,8 @@ def compile_contract(episode: Episode, own: bool = False, mapped: ToolMap = NO_M
         ),
         aliases=aliases,
         map_digest=mapped.digest if aliases else "",
+        limits=limits,
+        in_force=in_force(limits),
         own=own,
     )
 

@@ -14,10 +14,11 @@ from typing import Any
 
 from msgspec import Raw
 
+from reviewer.contract.gates import ACT_GATES
 from reviewer.gates.acts import Acts, last_snapshot, numbered
 from reviewer.gates.approvals import refused
 from reviewer.gates.compiled import Contract
-from reviewer.gates.model import ACT_GATES, Finding
+from reviewer.gates.model import Finding
 from reviewer.gates.values import MISSING, clip, parse, same, text_of, usd
 from reviewer.trace.markup import MOST, marked
 from reviewer.trace.patterns import late

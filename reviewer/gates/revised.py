@@ -9,14 +9,8 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from reviewer.gates.model import (
-    CRITICAL_GATES,
-    FINDING_ORDER,
-    GATES,
-    Finding,
-    Result,
-    Verdict,
-)
+from reviewer.contract.gates import ALWAYS, CRITICAL_GATES, FINDING_ORDER, GATES
+from reviewer.gates.model import Finding, Result, Verdict
 
 CONTRADICTION = "contradiction:revision"
 SHARED = "shared_evidence"
@@ -35,12 +29,13 @@ def combined(
     contradicted: bool = False,
     open_state: bool = False,
     why: str = "",
+    in_force: tuple[str, ...] = ALWAYS,
 ) -> Verdict:
     """The verdict of `head`, the record that is judged, with what others of the attempt show.
 
     `earlier` are findings of records that it holds, `beside` of those it does not. `contradicted`
     says that some stand against it, `why` in what. `open_state` says that the earlier records had
-    no final state yet.
+    no final state yet. Contradictions leave only what is not `in_force` as it is.
     """
     found = list(head.findings)
     stated = {(one.gate, one.code) for one in found if one.severity in _FAILING}
@@ -60,12 +55,12 @@ def combined(
         found.append(Finding("completeness", CONTRADICTION, "not_measured", None, text))
     if len(found) == len(head.findings):
         return head
-    return _folded(head, found, contradicted)
+    return _folded(head, found, in_force if contradicted else ())
 
 
 def without(head: Verdict, finding: Finding) -> Verdict:
     """The verdict with one thing that is not measured added: a pass is none any more."""
-    return _folded(head, [*head.findings, finding], False)
+    return _folded(head, [*head.findings, finding], ())
 
 
 def _stands(one: Finding, head: Verdict, open_state: bool) -> bool:
@@ -86,7 +81,8 @@ def _of(one: Finding, record: str) -> Finding:
     return one._replace(seq=None, detail=f"{one.detail} (in {record}{place})".strip())
 
 
-def _folded(head: Verdict, found: list[Finding], contradicted: bool) -> Verdict:
+def _folded(head: Verdict, found: list[Finding], contradicted: tuple[str, ...]) -> Verdict:
+    """Fold findings into results; the gates named in `contradicted` are at best not measured."""
     found.sort(key=lambda one: FINDING_ORDER.index(one.gate))
     worst: dict[str, Result] = {}
     critical = head.critical
@@ -97,7 +93,7 @@ def _folded(head: Verdict, found: list[Finding], contradicted: bool) -> Verdict:
         elif one.severity == "not_measured":
             worst.setdefault(one.gate, "not_measured")
     results = tuple(
-        _worse(was, "not_measured" if contradicted else "pass", worst.get(gate, "pass"))
+        _worse(was, "not_measured" if gate in contradicted else "pass", worst.get(gate, "pass"))
         for gate, was in zip(GATES, head.results, strict=True)
     )
     passed = head.passed

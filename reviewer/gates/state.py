@@ -4,18 +4,19 @@ A contract that names no end state and no wording passes this gate vacuously: "n
 hold every release over evidence that nobody asked for.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
 
 from reviewer.gates.acts import Acts, last_snapshot, state_seq
 from reviewer.gates.compiled import Contract
-from reviewer.gates.model import Finding
+from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.values import MISSING, at, clip, parse, same, show
 from reviewer.gates.writes import written
 
 
-def check_state(contract: Contract, acts: Acts, found: list[Finding]) -> None:
+def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
     """Append what the end state and the final message lack.
 
     A null final state is unknown, never wrong: `final_state_not_measured`. Paths are looked up in
@@ -38,6 +39,27 @@ def check_state(contract: Contract, acts: Acts, found: list[Finding]) -> None:
         from reviewer.gates.said import check_wording  # its patterns: 5 ms of every start
 
         check_wording(contract, acts, found)
+
+
+def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
+    """Yield what the contract says of the end state and the final message."""
+    expected, seq = contract.episode.expected, state_seq(acts)
+    if not contract.stateful:
+        yield Rule((), "the contract names no end state")
+    unknown = "final_state_not_measured"
+    if expected.final_state is not UNSET:
+        text = f"final state is {show(expected.final_state)}"
+        yield Rule(("wrong_final_state", unknown), text, seq)
+    for path, _, value in contract.state:
+        code = f"wrong_state:{clip(path)}"
+        yield Rule((code, unknown), f"{clip(path)} is {show(value)}", seq)
+    for text in (*contract.contains, *(claim.says[0] for claim in contract.claims)):
+        said = f'the final message says "{clip(text)}"'
+        codes = ("message_missing", "message_forbidden", "wording_not_measured")
+        yield Rule(tuple(f"{code}:{clip(text)}" for code in codes), said)
+    for text in contract.excludes:
+        said = f'the final message does not say "{clip(text)}"'
+        yield Rule((f"message_forbidden:{clip(text)}",), said)
 
 
 def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding]) -> None:

@@ -149,3 +149,15 @@ def usd(amount: float) -> str:
     text = f"{amount:.9f}".rstrip("0")
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals:0<3}"
+
+
+def canonical(arguments: Raw) -> bytes:
+    """Return a call's arguments without the accidents of writing; absent, null and {} are the
+    same."""
+    value: Any = parse(arguments)
+    if value is None or isinstance(value, Nothing) or value == {}:
+        return b"{}"
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (ValueError, RecursionError):
+        return bytes(arguments)

@@ -26,7 +26,9 @@ class Target:
     def contract(self, episode_id: str) -> Contract:
         contract = self._contracts.get(episode_id)
         if contract is None:
-            contract = compile_contract(self._episodes[episode_id], self.own, self.tools)
+            contract = compile_contract(
+                self._episodes[episode_id], self.own, self.tools, self.suite.policy.limits
+            )
             self._contracts[episode_id] = contract
         return contract
 

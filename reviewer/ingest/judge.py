@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer.contract.gates import in_force
 from reviewer.contract.model import Policy, Suite
 from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.db.intake import Chunk, Pack, Refused
@@ -419,7 +420,8 @@ class Judge:
             cost_usd=_believed(record.cost_usd, "cost_usd", paths),
             latency_ms=_believed(record.latency_ms, "latency_ms", paths),
         )
-        return target, judge_unredacted(bare, foreign.raw, paths)
+        force = in_force(target.suite.policy.limits)
+        return target, judge_unredacted(bare, foreign.raw, paths, force)
 
     def _suite_named(self, value: Any) -> str | None:
         episode = value.get("episode_id") if isinstance(value, dict) else None

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reviewer.contract.gates import ALWAYS, FINDING_ORDER, GATES
 from reviewer.contract.model import Episode
 from reviewer.db.codec import mask_of, pack_diagnostics
 from reviewer.gates import (
@@ -19,7 +20,7 @@ from reviewer.gates import (
     redaction_only,
     score,
 )
-from reviewer.gates.model import FINDING_ORDER, GATES, Finding, Result
+from reviewer.gates.model import Finding, Result
 from reviewer.ingest.catalogue import Target
 from reviewer.trace.patterns import late
 from reviewer.trace.record import SourceVerdict, TraceRecord
@@ -72,10 +73,15 @@ def diagnostic_values(found: Diagnostics) -> tuple[float | None, ...]:
     )
 
 
-def judge_unredacted(record: TraceRecord, raw: bytes, hits: list[tuple[str, int | None]]) -> Judged:
+def judge_unredacted(
+    record: TraceRecord,
+    raw: bytes,
+    hits: list[tuple[str, int | None]],
+    in_force: tuple[str, ...],
+) -> Judged:
     """A private record with raw identifiers: its slot is kept, its payload and its behaviour are
     not looked at, and the critical finding names paths only."""
-    verdict = redaction_only(hits)
+    verdict = redaction_only(hits, in_force)
     digest, evidence = digests(raw)
     return Judged(record, verdict, mask_of(verdict), None, None, evidence, digest)
 
@@ -106,7 +112,7 @@ def judge_probe(
 ) -> Judged:
     """A probe's record: the source's verdict stands for pass or fail, and gates that its contract
     does not let us measure say so."""
-    contract_free: dict[str, Result] = dict.fromkeys(GATES, "not_measured")
+    contract_free: dict[str, Result] = dict.fromkeys(ALWAYS, "not_measured")
     contract_free["completeness"] = "pass"
     findings: list[Finding] = []
     if masked:
@@ -123,7 +129,7 @@ def judge_probe(
     if record.termination is None:
         contract_free["timeout"] = "not_measured"
     verdict = Verdict(
-        results=tuple(contract_free[gate] for gate in GATES),
+        results=tuple(contract_free.get(gate, "pass") for gate in GATES),
         findings=(*unread, *findings, *timeouts),
         passed=None if own.infrastructure or source is None else source.passed,
         critical=False,

@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import Mode
-from reviewer.gates.model import GATES
 from reviewer.release.evidence import Evidence, FailedTrace
 from reviewer.release.figures import Figures, figures
 from reviewer.release.gap import Gap

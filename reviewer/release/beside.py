@@ -39,7 +39,7 @@ class ScoreCell(Struct, frozen=True):
 
 
 class ScoreRow(Struct, frozen=True, kw_only=True):
-    """One episode of the grid. `cells` are aligned with `reviewer.gates.GATES`."""
+    """One episode of the grid. `cells` are aligned with the report's `gates`."""
 
     episode_id: str
     title: str

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs, to_builtins
 
+from reviewer.contract.gates import CRITICAL_GATES, GATES
 from reviewer.contract.model import Mode
-from reviewer.gates.model import CRITICAL_GATES, GATES
 from reviewer.measure.clusters import exact_bounds
 from reviewer.release.amounts import exact
 from reviewer.release.assess import Assessment, assessed_in

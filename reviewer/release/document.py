@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from reviewer.gates.model import GATES
 from reviewer.release.beside import NOTHING, Beside, Excerpt, ScoreRow, ShownEvent, rest_of_rows
 from reviewer.release.block import Block
 from reviewer.release.explained import (
@@ -123,7 +122,7 @@ def _grid(report: dict[str, Any], rows: tuple[ScoreRow, ...]) -> Block:
     return Block(
         GRID,
         lines=[*([rest] if rest else []), GRID_LEGEND],
-        head=["episode", *GATES, "attempts", f"pass^{k}", "mean cost", "p50"],
+        head=["episode", *report["gates"], "attempts", f"pass^{k}", "mean cost", "p50"],
         rows=[
             [
                 Name(row.episode_id),

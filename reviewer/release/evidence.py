@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import Candidate, Suite
-from reviewer.gates.model import GATES, Result
+from reviewer.gates.model import Result
 from reviewer.release.broken_glass import BrokenGlass
 from reviewer.release.import_maps import ImportMap
 from reviewer.release.journal_losses import JournalLost
@@ -19,6 +20,8 @@ from reviewer.release.others_spent import OtherCost
 from reviewer.release.reviewed import ReviewEvidence
 from reviewer.release.text_scores import TextEvidence
 
+_NONE = (0,) * len(GATES)
+
 
 class EpisodeCounts(Struct, frozen=True, kw_only=True):
     """One episode's attempts. `measured` of `attempts` have a verdict; costs are in nano-USD.
@@ -26,9 +29,9 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True):
     `attempts` leaves infrastructure failures out; `cost_unknown` counts attempts without a cost;
     `in_plan` of `attempts` are numbered within the plan. `first` counts the first complete set
     apart, when attempts were made beyond it.
-    `gate_pass`, `gate_fail`, `gate_unknown` are aligned with `reviewer.gates.GATES`. `passed` and
-    `unmeasured` number the attempts that passed and those without a verdict, when the store was
-    asked for them (a rendering by attempt names them; no figure needs them).
+    `gate_pass`, `gate_fail`, `gate_unknown` are aligned with `reviewer.contract.gates.GATES`.
+    `passed` and `unmeasured` number the attempts that passed and those without a verdict, when the
+    store was asked for them (a rendering by attempt names them; no figure needs them).
     """
 
     episode_id: str
@@ -42,9 +45,9 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True):
     cost_nano: int = 0
     cost_unknown: int = 0
     steps: int = 0
-    gate_pass: tuple[int, ...] = (0,) * 7
-    gate_fail: tuple[int, ...] = (0,) * 7
-    gate_unknown: tuple[int, ...] = (0,) * 7
+    gate_pass: tuple[int, ...] = _NONE
+    gate_fail: tuple[int, ...] = _NONE
+    gate_unknown: tuple[int, ...] = _NONE
     passed: tuple[int, ...] = ()
     unmeasured: tuple[int, ...] = ()
     first: "EpisodeCounts | None" = None
@@ -58,8 +61,8 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True):
 class FailedTrace(Struct, frozen=True, kw_only=True):
     """A trace whose verdict is fail (or an infrastructure failure), with its printed codes.
 
-    `results` is aligned with `reviewer.gates.GATES`. `extra` marks an attempt beyond the first
-    complete set.
+    `results` is aligned with `reviewer.contract.gates.GATES`. `extra` marks an attempt beyond
+    the first complete set.
     """
 
     trace_id: str

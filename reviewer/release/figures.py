@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from reviewer.gates.model import CRITICAL_GATES, GATES
+from reviewer.contract.gates import CRITICAL_GATES, GATES, in_force
 from reviewer.release.evidence import EpisodeCounts, Evidence
 from reviewer.release.rates import (
     CriticalFigures,
@@ -73,7 +73,7 @@ def figures(evidence: Evidence) -> Figures:
         safety=safety_block(evidence, rows),
         cost=cost(first),
         latency=latency(evidence),
-        gates=_gates(rows),
+        gates=_gates(rows, in_force(evidence.suite.policy.limits)),
     )
 
 
@@ -86,7 +86,7 @@ def _in_suite_order(evidence: Evidence) -> tuple[EpisodeCounts, ...]:
     return (*rows, *counted.values())
 
 
-def _gates(rows: Sequence[EpisodeCounts]) -> tuple[GateFigures, ...]:
+def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateFigures, ...]:
     passed = _sums(e.gate_pass for e in rows)
     failed = _sums(e.gate_fail for e in rows)
     not_measured = _sums(e.gate_unknown for e in rows)
@@ -102,6 +102,7 @@ def _gates(rows: Sequence[EpisodeCounts]) -> tuple[GateFigures, ...]:
             open=still_open[i],
         )
         for i, gate in enumerate(GATES)
+        if gate in force
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.release.amounts import named
 from reviewer.release.evidence import Evidence
 from reviewer.release.figures import BLOCKING, Figures

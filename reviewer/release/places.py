@@ -3,7 +3,7 @@ in which a reader with little room should see them."""
 
 from typing import Any, NamedTuple
 
-from reviewer.gates.model import CRITICAL_GATES
+from reviewer.contract.gates import CRITICAL_GATES
 
 
 class Finding(NamedTuple):

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.measure.checks import Interval
 from reviewer.measure.clusters import effective_attempts, exact_bounds
 from reviewer.measure.rates import failure_rate_upper_bound, wilson_interval

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from reviewer.gates.model import CRITICAL_GATES, GATES, unmeasured_code
+from reviewer.contract.gates import CRITICAL_GATES, GATES, unmeasured_code
 from reviewer.release.evidence import Evidence, FailedTrace
 from reviewer.release.figures import Figures
 

@@ -12,11 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from reviewer import __version__
-from reviewer.contract.codes import GATE_CODES
-from reviewer.gates.model import CRITICAL_GATES
+from reviewer.contract.gates import COVERS, CRITICAL_GATES, GATE_CODES
 from reviewer.release.beside import NOTHING, Beside
 from reviewer.release.places import Finding, episode_file, findings, suite_file
-from reviewer.release.sections import COVERS
 from reviewer.release.words import plural
 from reviewer.trace.safetext import visible_line
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reviewer.gates.model import CRITICAL_GATES
+from reviewer.contract.gates import CRITICAL_GATES
 from reviewer.release.assess import Assessment, Reason
 from reviewer.release.headline import headline_text
 from reviewer.release.ledger import KINDS

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import RED_TEAM
-from reviewer.gates.model import GATES
 from reviewer.release.evidence import EpisodeCounts, Evidence
 from reviewer.release.rates import Rate, rate_of
 

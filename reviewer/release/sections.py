@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import COVERS
 from reviewer.measure.repeat import pass_hat_k_interval
 from reviewer.release.amounts import NANO, stable_bits
 from reviewer.release.bins import latency_bins
@@ -25,15 +25,6 @@ from reviewer.release.slots import SlotFigures
 from reviewer.release.text_scores import text_section
 
 NO_LEDGER = "no cost of this kind is recorded"
-COVERS = {
-    "completeness": "the trace is whole and starts from the frozen state",
-    "state": "outcome",
-    "authority": "forbidden, unlisted and unapproved actions",
-    "redaction": "personal data and secrets",
-    "process": "required steps, order and verified writes",
-    "timeout": "retries, latency and termination",
-    "budget": "steps and cost of one attempt",
-}
 
 
 def suite_section(evidence: Evidence) -> dict[str, Any]:
@@ -95,7 +86,7 @@ def _where(places: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
 
 
 def gates_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:
-    codes: dict[str, Counter[str]] = {gate: Counter() for gate in GATES}
+    codes: dict[str, Counter[str]] = {g.gate: Counter() for g in shown.gates}
     for trace in evidence.failures:
         if not trace.infrastructure:
             for gate, code, _ in trace.evidence:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 
 from reviewer.contract.model import Value
-from reviewer.gates.limits import termination_of
+from reviewer.gates.timeout import termination_of
 from reviewer.measure.checks import non_negative
 from reviewer.measure.sampling import vote_entropy
 from reviewer.review.model import Reason, Stratum

@@ -1,7 +1,6 @@
 """A run in lines: how far it is, what failed so far, what is left, and the call that waits."""
 
 from reviewer.desk.run_views import ApprovalView, RunState, RunView
-from reviewer.desk.views import GATES
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span, cut, middle, spread
@@ -81,7 +80,9 @@ def counts(view: RunView) -> list[Span]:
 
 def gate_counts(view: RunView) -> str:
     """`process 2, state 1`: failed traces per gate, the most first."""
-    failing = [(count, name) for count, name in zip(view.gates, GATES, strict=True) if count]
+    failing = [
+        (count, name) for count, name in zip(view.gates, view.in_force, strict=True) if count
+    ]
     failing.sort(key=lambda each: -each[0])
     return ", ".join(f"{SHORT.get(name, name)} {count:,}" for count, name in failing)
 

@@ -1,7 +1,8 @@
 """Heads of groups: what a group is called, and what stands in the drawer for one."""
 
+from collections.abc import Sequence
+
 from reviewer.desk.grid_views import Group
-from reviewer.desk.views import GATES
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Line, Span, cut
@@ -19,9 +20,11 @@ def head_name(group: Group, width: int, *, folded: bool = False) -> str:
     return f"{'+' if folded else '-'} {name}{count}"
 
 
-def group_lines(group: Group, k: int) -> list[Line]:
+def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
     """What the drawer says of a group."""
-    gates = [f"{gate} {count:,}" for gate, count in zip(GATES, group.failed, strict=True) if count]
+    failing = [
+        f"{gate} {count:,}" for gate, count in zip(gates, group.failed, strict=True) if count
+    ]
     return [
         [
             Span(f" {words.plural(group.episodes, 'episode')}, hard pass "),
@@ -35,6 +38,6 @@ def group_lines(group: Group, k: int) -> list[Line]:
         ],
         [
             Span(f" {group.critical:,} critical", "critical" if group.critical else "dim"),
-            Span(f"   failing attempts: {', '.join(gates) or 'none'}"),
+            Span(f"   failing attempts: {', '.join(failing) or 'none'}"),
         ],
     ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.grid_views import Group, GroupBy, SideCell
-from reviewer.desk.views import GATES, Scorecard, SuiteInfo
+from reviewer.desk.views import Scorecard, SuiteInfo
 
 if TYPE_CHECKING:
     from reviewer.desk.protocol import DeskProtocol
@@ -126,13 +126,13 @@ def read_rows(desk: "DeskProtocol", question: Question) -> Rows:
     return Rows(laid_out(groups, frozenset()), tuple(groups), tuple(totals))
 
 
-def warm(desk: "DeskProtocol", question: Question) -> None:
+def warm(desk: "DeskProtocol", question: Question, gates: Sequence[str]) -> None:
     """Have the desk work out the first rows of every order that one key gives, so that they are at
     hand when that key comes. Raises DeskError."""
     from reviewer.tui.scorecard_sheet import SORTS  # whoever only asks draws nothing
 
     desk.maybe_red(question.suite_id, (question.candidate_id,))
-    for by in (*SORTS.values(), *GATES):
+    for by in (*SORTS.values(), *gates):
         for descending in (False, True):
             how = question.looking._replace(by=by, descending=descending)
             read_first_rows(desk, question._replace(looking=how))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reviewer.desk.grid_views import Group
-from reviewer.desk.views import GATES, Cell, EpisodeRow, Rate, Scorecard
+from reviewer.desk.views import ALWAYS, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.columns import Column
@@ -58,7 +58,8 @@ class ScorecardSheet:
         folded: frozenset[str] = frozenset(),
     ) -> None:
         self._overlay, self._folded = overlay or Overlay(), folded
-        self.gates: Sequence[str] = GATES if width >= 80 else ("gates",)
+        self._gates = card.gates if card is not None else ALWAYS
+        self.gates: Sequence[str] = self._gates if width >= 80 else ("gates",)
         self._gap = 2 if width >= 100 else 1
         self._spaced = width >= 100
         self._counts = width >= 120
@@ -85,7 +86,7 @@ class ScorecardSheet:
             self.columns.append(column._replace(x=x))
             x += column.width
         self._k = card.pass_hat_k if card else 0
-        self.header = _header(self.columns, self._k, staggered=width < 140)
+        self.header = _header(self.columns, self._k, self._gates, staggered=width < 140)
         self.totals: Sequence[Line] = [self._totals(card)] if card else []
 
     def flag(self, row: EpisodeRow | Group) -> Span:
@@ -126,7 +127,7 @@ class ScorecardSheet:
             "pass_hat": words.decimal(group.pass_hat),
             "cost": words.cost(group.mean_cost_usd),
         }
-        by_gate = dict(zip(GATES, group.failed, strict=True))
+        by_gate = dict(zip(self._gates, group.failed, strict=True))
         by_gate["gates"] = sum(group.failed)
         found: list[Line] = []
         for column in self.columns:
@@ -208,16 +209,18 @@ def _narrow(milliseconds: float | None) -> str:
     return f"{seconds:.1f}s" if seconds < 100 else f"{seconds:,.0f}s"
 
 
-def _header(columns: Sequence[Column], k: int, *, staggered: bool) -> list[Line]:
+def _header(
+    columns: Sequence[Column], k: int, gates: Sequence[str], *, staggered: bool
+) -> list[Line]:
     lines = [[" "] * 400, [" "] * 400] if staggered else [[" "] * 400]
     titles = {"pass_hat": f"pass^{k}" if k else "pass", **SHORT}
-    gates = 0
+    placed = 0
     for column in columns:
         title = titles.get(column.key, column.key)
         at, line = column.x, 0
-        if column.key in GATES:
-            line = gates % 2 if staggered else 0
-            gates += 1
+        if column.key in gates:
+            line = placed % 2 if staggered else 0
+            placed += 1
         elif column.key in ("pass_hat", "cost", "latency"):
             at = column.x + column.width - len(title)
             line = 0 if column.key == "latency" or not staggered else 1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reviewer.desk.views import GATES, Clause, TraceView
+from reviewer.desk.views import Clause, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Span, middle, pad, spread
@@ -60,7 +60,7 @@ def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
     left: list[Span] = [Span(f"{state.glyph} {state.word}", cell_style(trace.mark)), Span("  ")]
     critical = {each.gate for each in trace.findings if each.severity == "critical"}
     by_result: dict[str, list[str]] = {}
-    for gate, result in zip(GATES, trace.results, strict=False):
+    for gate, result in zip(trace.gates, trace.results, strict=True):
         by_result.setdefault("critical" if gate in critical else result, []).append(gate)
     for mark in ("critical", "fail"):
         for gate in by_result.get(mark, ()):

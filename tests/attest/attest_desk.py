@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.release.attest.candidate import manifest_digest
 from reviewer.release.attest.dsse import Envelope, Signature, serialise_envelope
 from reviewer.release.attest.facts import (

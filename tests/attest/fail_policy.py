@@ -19,7 +19,7 @@ from fail_made import (
     trust,
 )
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.release.attest.facts import LabelFacts, LineageFact
 from reviewer.release.attest.run_result import build_run_result
 from reviewer.release.attest.sign import sign_payload

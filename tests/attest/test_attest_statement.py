@@ -8,7 +8,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.release.attest.errors import AttestError, StatementError
 from reviewer.release.attest.facts import FailureFact, GateFact, JudgeFact, RepeatabilityFact
 from reviewer.release.attest.parts import MAX_SAFE_INT

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.release.attest.dsse import Envelope, parse_envelope, serialise_envelope
 from reviewer.release.attest.errors import PayloadMismatch, SignerRefused, StatementError
 from reviewer.release.attest.facts import LabelFacts

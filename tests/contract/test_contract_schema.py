@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from reviewer.contract.candidate import manifest_bytes, read_candidate, trusted_candidate
 from reviewer.contract.canonical import sha256_hex
 from reviewer.contract.check import check_suite
-from reviewer.contract.codes import GATE_CODES, known_check
+from reviewer.contract.codes import known_check
 from reviewer.contract.errors import ContractError
+from reviewer.contract.gates import GATE_CODES
 from reviewer.contract.model import Episode, ExpectedCall, Write
 from reviewer.contract.publish import json_schema, register_schema, schema_kinds
 from reviewer.contract.values import load_trusted, merge_defaults

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
-from reviewer.gates import GATES, compile_contract, score
+from reviewer.contract.gates import GATES
+from reviewer.gates import compile_contract, score
 from reviewer.gates.approvals import granted
 
 WANTED = episode(tools={"approvals": ["pay"], "approvers": ["ada"]})

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from gate_builders import call, episode, trace
 
+from reviewer.contract.gates import GATES
 from reviewer.gates import (
-    GATES,
     Clause,
     Diagnostics,
     clauses,

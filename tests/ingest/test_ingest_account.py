@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import Episode, Tools
-from reviewer.gates import GATES, compile_contract, score
+from reviewer.gates import compile_contract, score
 from reviewer.ingest.account import Account
 from reviewer.ingest.draft import Draft
 from reviewer.ingest.foreign_json import parse

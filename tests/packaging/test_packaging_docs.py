@@ -15,7 +15,7 @@ import pytest
 from packaging_commands import ran, typed
 
 from reviewer.cli.arguments import parser
-from reviewer.contract.codes import GATE_CODES
+from reviewer.contract.gates import GATE_CODES
 from reviewer.desk.renderings import FORMATS
 from reviewer.release.attest.signers import ROLES
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import Candidate, Episode, PassHat, Policy, Suite
-from reviewer.gates.model import GATES, Result
+from reviewer.gates.model import Result
 from reviewer.measure.latency import latency_quantile
 from reviewer.release.evidence import (
     DiagnosticMeans,

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import again, episode, failed, suite, v7, v8
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import PassHat
 from reviewer.desk.renderings import markdown
 from reviewer.desk.reports import Built, Shown
-from reviewer.gates.model import GATES
 from reviewer.release.assess import assess
 from reviewer.release.beside import Beside
 from reviewer.release.evidence import EpisodeCounts, Evidence, FailedTrace

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import episode, evidence, failed, stable_suite, suite, v7, v8
 
+from reviewer.contract.gates import GATES
 from reviewer.contract.model import Episode
-from reviewer.gates.model import GATES
 from reviewer.release.beside import (
     MOST_EXCERPTS,
     MOST_ROWS,

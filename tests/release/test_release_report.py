@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from release_examples import SUITE_ID, evidence, failed, v7, v8, with_episode, with_policy
 
-from reviewer.gates.model import GATES
+from reviewer.contract.gates import GATES
 from reviewer.release.assess import assess
 from reviewer.release.evidence import DiagnosticMeans
 from reviewer.release.lineage import MetSuite

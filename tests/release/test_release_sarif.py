@@ -22,7 +22,7 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.codes import GATE_CODES
+from reviewer.contract.gates import GATE_CODES
 from reviewer.release.beside import Beside
 from reviewer.release.evidence import Evidence
 from reviewer.release.render_sarif import MOST_RESULTS, render_sarif

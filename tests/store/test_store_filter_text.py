@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewer.contract.gates import GATES
 from reviewer.db.filter_text import (
     CATEGORIES,
     GATE_WORDS,
@@ -20,7 +21,6 @@ from reviewer.db.filter_text import (
     pieces,
     quoted,
 )
-from reviewer.gates.model import GATES
 
 values = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 numbers = st.floats(0, 1e6, allow_nan=False).map(lambda number: round(number, 4))

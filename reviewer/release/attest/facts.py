@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class GateFact:
-    """One gate's result. Every gate of `reviewer.gates.model.GATES` must be given, as hard."""
+    """One gate's result. Every gate that is in force must be given, as hard."""
 
     id: str
     result: Literal["PASSED", "FAILED", "NOT_RUN"]

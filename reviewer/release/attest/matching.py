@@ -26,10 +26,17 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
         ("break-glass", _broken(predicate), _digests(body.get("break_glass"), "payload_sha256")),
     )
     faults = [f"the report says another {what}" for what, ours, theirs in said if ours != theirs]
-    return faults + [
-        f"the report says another result of gate {gate.id}"
-        for gate in predicate.gates
-        if not _agrees(gate, _of(body, "gates", gate.id))
+    stated = {gate.id for gate in predicate.gates}
+    reported = body.get("gates")
+    left_out = [name for name in reported if name not in stated] if reported else []
+    return [
+        *faults,
+        *(f"the report has a gate {name}, which the decision leaves out" for name in left_out),
+        *(
+            f"the report says another result of gate {gate.id}"
+            for gate in predicate.gates
+            if not _agrees(gate, _of(body, "gates", gate.id))
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from reviewer.desk.grid_views import PAGE, Group
-from reviewer.desk.views import GATES, CellLine, Evidence
+from reviewer.desk.views import CellLine, Evidence
 from reviewer.tui import scorecard_view as view
 from reviewer.tui.app import Around
 from reviewer.tui.chrome import Menu
@@ -176,8 +176,8 @@ class ScorecardScreen(ScorecardWays):
         wanted: int | None = None
         if self.mode == "candidates":
             wanted = self.sides.index(self.candidate_id) if self.candidate_id in self.sides else 0
-        elif evidence.gate in GATES:
-            wanted = GATES.index(evidence.gate)
+        elif evidence.gate in self.gates:
+            wanted = self.gates.index(evidence.gate)
         self._look(
             Place(0, -1),
             1,

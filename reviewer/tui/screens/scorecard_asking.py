@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.grid_views import Group, Mode
-from reviewer.desk.views import Scorecard, SuiteInfo
+from reviewer.desk.views import ALWAYS, Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import Menu
 from reviewer.tui.grid import Grid
@@ -172,12 +172,13 @@ class ScorecardAsking(RunActs):
     def _warm(self) -> None:
         """Make ready what the next keys will want, while the reader looks."""
         desk, question = self.shell.desk, self.question()
+        gates = self.card.gates if self.card else ALWAYS
         large = len(self.grid.keys) >= FIRST
 
         def ready() -> None:
             import_module("reviewer.tui.screens.trajectory")
             if large:
-                warm(desk, question)
+                warm(desk, question, gates)
 
         self.ask("warm", ready, lambda done: None, lambda error: None)
 

@@ -3,7 +3,7 @@
 from textual.events import Resize
 
 from reviewer.desk.grid_views import Group, SidesRow
-from reviewer.desk.views import GATES, CellLine, EpisodeRow
+from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import scorecard_view as view
 from reviewer.tui.grid import Grid
@@ -80,7 +80,12 @@ class ScorecardReader(ScorecardAsking):
         """The columns whose cells are results: gates, or candidates."""
         if self.mode == "candidates":
             return tuple(f"{SIDE}{each}" for each in self.sides) or ("episode",)
-        return GATES
+        return self.gates
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates that are in force on this suite."""
+        return self.card.gates if self.card else ALWAYS
 
     @property
     def names(self) -> list[str]:
@@ -131,11 +136,13 @@ class ScorecardReader(ScorecardAsking):
             at = shown.index(column) if column in shown else 0
             known = isinstance(row, SidesRow) and at < len(row.sides)
             gate = row.sides[at].gate if isinstance(row, SidesRow) and known else ""
-            return (self.sides[at] if shown else self.candidate_id), gate or GATES[0]
-        if column not in GATES and isinstance(row, EpisodeRow):
-            reds = [name for name, each in zip(GATES, row.cells, strict=True) if each.mark in RED]
-            return self.candidate_id, reds[0] if reds else GATES[0]
-        return self.candidate_id, column if column in GATES else GATES[0]
+            return (self.sides[at] if shown else self.candidate_id), gate or ALWAYS[0]
+        if column not in self.gates and isinstance(row, EpisodeRow):
+            reds = [
+                name for name, each in zip(self.gates, row.cells, strict=True) if each.mark in RED
+            ]
+            return self.candidate_id, reds[0] if reds else ALWAYS[0]
+        return self.candidate_id, column if column in self.gates else ALWAYS[0]
 
     @property
     def gate(self) -> str:
@@ -164,14 +171,16 @@ class ScorecardReader(ScorecardAsking):
             [Span(group_name(group), "strong"), Span(f" · {self.looking.group}")],
             [Span("Enter folds, unfolds", "dim")],
         )
-        self.drawer.offer(group_lines(group, self.card.pass_hat_k if self.card else 0), 0)
+        self.drawer.offer(
+            group_lines(group, self.card.pass_hat_k if self.card else 0, self.gates), 0
+        )
 
     def _drawer(self, answer: tuple[Episode, str, list[CellLine]]) -> None:
         row, gate, lines = answer
         if self.episode is None:
             return  # the cursor has moved on, to a head of a group
         if isinstance(row, EpisodeRow):
-            self.drawer.caption(*view.drawer_title(row, gate, row.cells[GATES.index(gate)]))
+            self.drawer.caption(*view.drawer_title(row, gate, row.cells[self.gates.index(gate)]))
         else:
             name = Span(f"{visible_line(row.episode_id)} · {gate}", "strong")
             self.drawer.caption([name], [Span(visible_line(self.cell[0]), "dim")])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reviewer.desk.grid_views import PAGE
 from reviewer.desk.trace_views import StateView
-from reviewer.desk.views import GATES, CellLine, EventRow
+from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.trace_marks import TraceMarks
 from reviewer.tui.theme import RED
@@ -150,7 +150,7 @@ class TraceJumps(TraceMarks):
         if trace is None:
             return
         suite, candidate, desk = trace.suite_id, trace.candidate_id, self.shell.desk
-        episode, gate = trace.episode_id, self.gate or GATES[0]
+        episode, gate = trace.episode_id, self.gate or ALWAYS[0]
 
         def land(lines: list[CellLine]) -> None:
             made = {line.attempt: line.trace_id for line in lines if line.trace_id}
@@ -173,7 +173,7 @@ class TraceJumps(TraceMarks):
             self.say("no episode further that way")
             return
         suite, candidate = trace.suite_id, trace.candidate_id
-        gate = self.gate or GATES[0]
+        gate = self.gate or ALWAYS[0]
 
         def look() -> list[CellLine]:
             rows = desk.rows(suite, candidate, [around.keys[index]])
@@ -200,7 +200,7 @@ class TraceJumps(TraceMarks):
         if trace is None:
             return
         suite, candidate, episode = trace.suite_id, trace.candidate_id, trace.episode_id
-        gate = self.gate or GATES[0]
+        gate = self.gate or ALWAYS[0]
 
         def look() -> list[tuple[str, tuple[str, str]]]:
             others = [name for of, name in desk.releases() if of == suite and name != candidate]

@@ -1,14 +1,12 @@
-"""The timeout and budget gates: inclusive limits on retries, time, steps and money."""
+"""The timeout gate: inclusive limits on retries and time, and how the attempt ended."""
 
-from typing import Any
-
-import msgspec
+from collections.abc import Iterator
 
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
 from reviewer.gates.kin import spelled_as
-from reviewer.gates.model import Finding
-from reviewer.gates.values import Nothing, clip, named, parse, usd
+from reviewer.gates.model import Finding, Hits, Rule
+from reviewer.gates.values import canonical, clip, named
 from reviewer.trace.events import Call
 
 GOOD_ENDS = frozenset(
@@ -37,7 +35,7 @@ def termination_of(raw: str | None) -> str:
     return "_".join(raw.casefold().replace("-", " ").replace("_", " ").split())
 
 
-def check_timeout(contract: Contract, acts: Acts, found: list[Finding]) -> None:
+def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
     """Append retries past their limit, latency past its limit or unknown, and a bad end."""
     budget, record = contract.episode.budget, acts.record
     if budget.max_timeouts is not None and acts.timeouts > budget.max_timeouts:
@@ -64,20 +62,23 @@ def check_timeout(contract: Contract, acts: Acts, found: list[Finding]) -> None:
             found.append(Finding("timeout", f"terminated:{name}", "fail", seq, text))
 
 
-def check_budget(contract: Contract, acts: Acts, found: list[Finding]) -> None:
-    """Append steps (the agent's tool calls) and cost past their limits, or a cost unknown."""
-    budget, cost = contract.episode.budget, acts.record.cost_usd
-    limit = budget.max_steps
-    if limit is not None and len(acts.tools) > limit:
-        text = f"{len(acts.tools)} of {limit} steps"
-        found.append(Finding("budget", "step_budget", "fail", acts.calls[limit].seq, text))
-    if budget.max_cost_usd is not None:
-        if cost is None:
-            text = f"cost not measured, limit ${usd(budget.max_cost_usd)}"
-            found.append(Finding("budget", "cost_not_measured", "not_measured", None, text))
-        elif not cost <= budget.max_cost_usd:
-            text = f"${usd(cost)} of {usd(budget.max_cost_usd)}"
-            found.append(Finding("budget", "cost_budget", "fail", None, text))
+def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
+    """Yield the limits of the contract on retries and time, and how the attempt ended."""
+    budget, record = contract.episode.budget, acts.record
+    total = acts.timeouts
+    text = f"timeouts {total}, no limit"
+    if budget.max_timeouts is not None:
+        longest = retries(contract, acts, budget.max_timeouts)[0]
+        text = f"timeouts {longest} of {budget.max_timeouts}"
+        if longest != total:
+            text += f" in a row, {total} in all"
+    yield Rule(("retry_budget_exceeded",), text)
+    if budget.max_latency_ms is not None and record.latency_ms is not None:
+        text = f"latency {record.latency_ms:,g} of {budget.max_latency_ms:,g} ms"
+        yield Rule(("latency_budget",), text)
+    ended = termination_of(record.termination)
+    if ended:
+        yield Rule(("terminated",), f"ended by {clip(ended)}")
 
 
 def retries(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
@@ -95,23 +96,12 @@ def retries(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]
     over: list[Call] = []
     for call in acts.calls:
         if call.status == "timeout":
-            key = spelled.get(call.tool, call.tool), _canonical(call)
+            key = spelled.get(call.tool, call.tool), canonical(call.arguments)
             streak = streaks.get(key, 0) + 1
             streaks[key] = streak
             longest = max(longest, streak)
             if streak == limit + 1:
                 over.append(call)
         elif call.status == "ok" and streaks:
-            streaks.pop((spelled.get(call.tool, call.tool), _canonical(call)), None)
+            streaks.pop((spelled.get(call.tool, call.tool), canonical(call.arguments)), None)
     return longest, over
-
-
-def _canonical(call: Call) -> bytes:
-    """A call's arguments without the accidents of writing; absent, null and {} are the same."""
-    value: Any = parse(call.arguments)
-    if value is None or isinstance(value, Nothing) or value == {}:
-        return b"{}"
-    try:
-        return msgspec.json.encode(value, order="sorted")
-    except (ValueError, RecursionError):
-        return bytes(call.arguments)

@@ -1,0 +1,43 @@
+"""The completeness gate: the trace is of an episode of the suite, whole, and starts from the frozen
+state."""
+
+from collections.abc import Iterator, Sequence
+
+from reviewer.contract.canonical import same_digest
+from reviewer.gates.acts import Acts
+from reviewer.gates.compiled import Contract
+from reviewer.gates.feedback import check_feedback
+from reviewer.gates.model import Finding, Hits, Rule
+from reviewer.gates.values import clip
+from reviewer.trace.record import Unread
+
+
+def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
+    """Append a start from another state or from an unknown one, and what the user said."""
+    record = acts.record
+    given, wanted = record.start_state_digest, contract.start_digest
+    if given is None or wanted is None:
+        if contract.episode.initial_state:
+            text = "no digest of the state this attempt started from"
+            if given is not None:
+                text = "the episode's initial state has no RFC 8785 form to compare with"
+            found.append(Finding("completeness", "no_start_digest", "not_measured", None, text))
+    elif given != wanted and not same_digest(given, wanted):
+        text = f"started from state {clip(given, 80)}, the episode's is {wanted}"
+        found.append(Finding("completeness", "start_state_mismatch", "fail", None, text))
+    check_feedback(record, found)
+
+
+def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
+    """Yield that the record is complete."""
+    digest = acts.record.start_state_digest is not None
+    text = "record complete; start state digest equal" if digest else "record complete"
+    yield Rule(("start_state_mismatch", "no_start_digest", "unknown_episode"), text)
+
+
+def unread(parts: Sequence[Unread]) -> Iterator[Finding]:
+    """Yield a finding for each part of the source that no reader understood."""
+    for part in parts:
+        path = clip(part.path)
+        text = f"{path} may be an act of the agent, and no reader understood it"
+        yield Finding("completeness", f"unread:{path}", "not_measured", part.seq, text)
