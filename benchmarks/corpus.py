@@ -4,8 +4,8 @@ import json
 import random
 from pathlib import Path
 
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.freeze import freeze
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.freeze import freeze
 
 SUITE = "bench-v1"
 CANDIDATE = "bench-agent-v1"

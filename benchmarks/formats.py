@@ -206,11 +206,11 @@ print(time.process_time() - started, size)
 READER = """
 import sys, time
 from pathlib import Path
-from reviewer.ingest.joining import gather, in_order
-from reviewer.ingest.reader import RecordReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.units import find_units
-import reviewer.ingest.readers as readers
+from reviewer.importing.joining import gather, in_order
+from reviewer.importing.reader import RecordReader
+from reviewer.importing.source import Source
+from reviewer.importing.units import find_units
+import reviewer.importing.formats as readers
 readers.foreign_readers()
 started, count = time.process_time(), 0
 units = find_units([Path(sys.argv[1])]).units

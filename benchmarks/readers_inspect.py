@@ -76,9 +76,9 @@ for form in ("eval", "json"):
 def ours(path: str) -> list[float]:
     """[seconds, peak MB, samples] of reading a log here."""
     sys.path.insert(0, str(HERE.parent))
-    from reviewer.ingest.reader import Foreign
-    from reviewer.ingest.readers.inspect_ai.reader import InspectReader
-    from reviewer.ingest.source import Source
+    from reviewer.importing.formats.inspect_ai.reader import InspectReader
+    from reviewer.importing.reader import Foreign
+    from reviewer.importing.source import Source
 
     started = time.perf_counter()
     made = sum(isinstance(one, Foreign) for one in InspectReader().traces(Source(Path(path))))

@@ -23,11 +23,11 @@ ENVIRONMENT["PYTHONPATH"] = str(HERE.parent)
 
 def bare(folder: Path, attempts: int) -> float:
     """Seconds for the calls alone, imports not counted."""
-    from reviewer.contract.candidate import read_candidate
-    from reviewer.contract.folder import read_suite
-    from reviewer.run.candidates.scripted import Scripted
-    from reviewer.run.model import Brief, Slot, Task
-    from reviewer.run.world import SimulatedWorld
+    from reviewer.running.candidates.scripted import Scripted
+    from reviewer.running.model import Brief, Slot, Task
+    from reviewer.running.world import SimulatedWorld
+    from reviewer.suite.candidate import read_candidate
+    from reviewer.suite.folder import read_suite
 
     suite = read_suite(folder).suite
     candidate = read_candidate((folder / "candidates" / f"{CANDIDATE}.json").read_bytes())

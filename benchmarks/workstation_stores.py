@@ -20,17 +20,17 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.lock import LOCK_FILE, make_lock
-from reviewer.contract.model import Suite
-from reviewer.contract.values import load_trusted
 from reviewer.db import registry
 from reviewer.db.connection import close_writer, transaction
 from reviewer.db.intake import NewTrace, Pack, Progress, write_batch
 from reviewer.db.migrate import open_writer
 from reviewer.db.payload import PACK_TRACES, Packer
-from reviewer.ingest.catalogue import Target
-from reviewer.ingest.judged import Judged, judge
+from reviewer.importing.catalogue import Target
+from reviewer.importing.judged import Judged, judge
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.lock import LOCK_FILE, make_lock
+from reviewer.suite.model import Suite
+from reviewer.suite.values import load_trusted
 from reviewer.trace.validate import decode
 
 SUITE = "desk-v1"

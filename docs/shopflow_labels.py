@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.folder import read_suite, suite_state
 from reviewer.review.items import candidate_pairs, message_digest
 from reviewer.review.judging.judgments import judgment_file
 from reviewer.review.judging.judgments import seal as seal_judgment
@@ -27,6 +25,8 @@ from reviewer.review.judging.prompt import prompt_digest
 from reviewer.review.labels import label_file, seal
 from reviewer.review.model import Answer, Item, Label, Role, Side, TraceMessage
 from reviewer.review.pairs import showing
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.folder import read_suite, suite_state
 
 SUITE = Path(__file__).resolve().parents[1] / "suites" / "refund-eval-v5"
 A, B = "refund-agent-v7", "refund-agent-v8"

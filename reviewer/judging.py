@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reviewer import __version__
 
-ROOMS = ("contract", "gates", "trace")
+ROOMS = ("suite", "gates", "trace")
 """What a verdict on the same bytes can depend on."""
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from reviewer.ingest.archive import Archive
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.inspect_ai.reader import InspectReader
-from reviewer.ingest.source import Source
+from reviewer.importing.archive import Archive
+from reviewer.importing.formats.inspect_ai.reader import InspectReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 LOGS = Path(__file__).resolve().parent / "data/inspect"
 READER = InspectReader()

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from doors import SUITE, V7, V8, Door, Said
 
-from reviewer.release.attest.dsse import Envelope, Signature, parse_envelope, serialise_envelope
-from reviewer.release.attest.keys import load_signer
+from reviewer.signing.dsse import Envelope, Signature, parse_envelope, serialise_envelope
+from reviewer.signing.keys import load_signer
 
 TWO = "refund-two"
 ROLES = {

@@ -12,9 +12,9 @@ from doors import SUITE, V8, Door
 from reviewer.desk.run_views import RunOrder, RunView
 from reviewer.desk.runs import RunHandle, Runs
 from reviewer.desk.workspace import at
-from reviewer.run.attempt import lost_attempt, run_attempt
-from reviewer.run.executor import Attempt
-from reviewer.run.model import ApprovalRequest, Approver, Finished, Task
+from reviewer.running.attempt import lost_attempt, run_attempt
+from reviewer.running.executor import Attempt
+from reviewer.running.model import ApprovalRequest, Approver, Finished, Task
 
 PATIENCE = 60.0
 

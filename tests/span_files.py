@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from reviewer.ingest.reader import Broken, DocumentReader, Foreign
-from reviewer.ingest.source import Source
+from reviewer.importing.reader import Broken, DocumentReader, Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parent / "data"
 START = 1_795_217_417_000_000_000

@@ -10,7 +10,7 @@ from reviewer.cli.say import fact, note, out_json
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
-    from reviewer.release.evidence import CostEntry
+    from reviewer.report.evidence import CostEntry
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -100,8 +100,8 @@ def passphrase_for(key: str) -> str | None:
     """Ask for a passphrase when the key is an encrypted file and someone is there to answer."""
     import os
 
-    from reviewer.release.attest.errors import AttestError, PassphraseNeeded
-    from reviewer.release.attest.keys import load_signer
+    from reviewer.signing.errors import AttestError, PassphraseNeeded
+    from reviewer.signing.keys import load_signer
 
     if os.environ.get("REVIEWER_PASSPHRASE"):
         return None

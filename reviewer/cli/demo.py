@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from reviewer.cli.say import note, out
-from reviewer.contract.errors import ContractError
 from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import RunOrder
 from reviewer.desk.shipped import load_shipped
 from reviewer.desk.workspace import Workspace, make
+from reviewer.suite.errors import ContractError
 
 SUITE = "refund-eval-v5"
 CANDIDATES = ("refund-agent-v7", "refund-agent-v8")
@@ -50,7 +50,7 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
             ended = desk.start_run(order).wait()
             if ended.state != "done":
                 raise DeskError(f"the shipped example did not run: {ended.problem}", exit_code=40)
-        from reviewer.release.render_text import summary_text
+        from reviewer.report.render_text import summary_text
 
         for number, candidate in enumerate(CANDIDATES):
             if number:

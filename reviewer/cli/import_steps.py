@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO
 
 from reviewer.desk.errors import DeskError
-from reviewer.ingest.files import FileResult, OnProgress
-from reviewer.ingest.importer import Tally
+from reviewer.importing.files import FileResult, OnProgress
+from reviewer.importing.importer import Tally
 
 
 class Steering:

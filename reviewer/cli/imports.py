@@ -19,11 +19,11 @@ from reviewer.desk.imports import import_paths, index_behind, index_now, watch
 from reviewer.desk.patterns import is_pattern
 from reviewer.desk.quarantine import way_out
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.files import FileResult, OnProgress
-from reviewer.ingest.importer import Filled, Tally
-from reviewer.ingest.judge import Asked
-from reviewer.ingest.units import STDIN
-from reviewer.release.words import plural
+from reviewer.importing.files import FileResult, OnProgress
+from reviewer.importing.importer import Filled, Tally
+from reviewer.importing.judge import Asked
+from reviewer.importing.units import STDIN
+from reviewer.report.words import plural
 from reviewer.trace.safetext import visible_line
 
 SHOWN_REFUSALS = 20
@@ -268,7 +268,7 @@ def unmeasured_words(filled: Filled) -> list[str]:
     """A line for each cause that leaves attempts without a verdict, with its way out."""
     if not filled.unmeasured:
         return []
-    from reviewer.release.unmeasured import way_of  # 14 ms
+    from reviewer.report.unmeasured import way_of  # 14 ms
 
     return [
         f"{plural(count, 'attempt')} not measured: {kind}; {way_of(kind, filled.suite_id)}"

@@ -13,7 +13,7 @@ from reviewer.cli.say import measured, note, out, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge_views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
 from reviewer.desk.review_views import LabelKind
-from reviewer.release.words import spent
+from reviewer.report.words import spent
 
 if TYPE_CHECKING:
     from reviewer.desk.judge_runs import JudgeHandle

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import counted, fail, note, out, out_json
-from reviewer.contract.errors import Problem
-from reviewer.contract.folder import read_bytes
 from reviewer.desk.errors import DeskError
 from reviewer.desk.said_files import Taken
+from reviewer.suite.errors import Problem
+from reviewer.suite.folder import read_bytes
 
 MOST_BYTES = 256 << 20
 SHOWN = 20

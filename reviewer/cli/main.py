@@ -72,9 +72,9 @@ def main(argv: list[str] | None = None) -> int:
 def _told(error: Exception, arguments: argparse.Namespace) -> int:
     """Say an expected failure in words; anything else is ours, with exit code 40."""
     from reviewer.cli.say import fail
-    from reviewer.contract.errors import ContractError
     from reviewer.db.connection import DAMAGE, StoreError
     from reviewer.desk.errors import DeskError
+    from reviewer.suite.errors import ContractError
 
     if isinstance(error, DeskError):
         return fail(error.text, *error.ways_out, exit_code=error.exit_code)

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             out_json(built.report)
         else:
-            from reviewer.release.render_text import summary_text
+            from reviewer.report.render_text import summary_text
 
             out(summary_text(built.report).rstrip("\n"))
     if annotated:

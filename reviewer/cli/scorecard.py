@@ -9,7 +9,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.filtering import check
 from reviewer.desk.grid_views import Group
 from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
-from reviewer.release.words import between, cost_span, out_of
+from reviewer.report.words import between, cost_span, out_of
 
 PAGE = 200
 RED = ("fail", "critical")

@@ -5,14 +5,14 @@ from typing import Any
 
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import note, out, out_json, table
-from reviewer.contract import freeze as freezing
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.folder import suite_problems, suite_state
-from reviewer.contract.model import Suite
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.ingest.probes import benchmark_of
-from reviewer.release.words import plural
+from reviewer.importing.probes import benchmark_of
+from reviewer.report.words import plural
+from reviewer.suite import freeze as freezing
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.folder import suite_problems, suite_state
+from reviewer.suite.model import Suite
 
 NO_START = "no initial state: a record needs no digest"
 

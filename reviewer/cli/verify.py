@@ -13,8 +13,8 @@ MOST_BYTES = 64 << 20
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from reviewer.release.attest.folder import verify_folder
-    from reviewer.release.attest.verify import verify
+    from reviewer.signing.folder import verify_folder
+    from reviewer.signing.verify import verify
 
     pins = _pins(arguments)
     place = Path(arguments.decision)
@@ -79,7 +79,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _moment(text: str | None) -> datetime:
-    from reviewer.release.attest.parts import parse_time
+    from reviewer.signing.parts import parse_time
 
     if text is None:
         return datetime.now(UTC)

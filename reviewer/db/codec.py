@@ -7,8 +7,8 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 
-from reviewer.contract.gates import GATES
 from reviewer.gates.model import Finding, Result, Verdict
+from reviewer.suite.gates import GATES
 
 PASS, FAIL, UNKNOWN, CRITICAL = range(4)
 _CODE = {"pass": PASS, "fail": FAIL, "not_measured": UNKNOWN}

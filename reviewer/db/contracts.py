@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.contract.model import Category, Episode, Suite
+from reviewer.suite.model import Category, Episode, Suite
 
 _EPISODES = b'"episodes":['
 """Quotes inside JSON text are escaped, so this stands where the list begins and nowhere else."""

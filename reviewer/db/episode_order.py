@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reviewer.contract.gates import GATES
 from reviewer.db.codec import FAIL
 from reviewer.db.facts import NO_GATES, gate_counts
 from reviewer.db.filter_sql import (
@@ -21,6 +20,7 @@ from reviewer.db.filter_sql import (
     where,
 )
 from reviewer.db.filter_text import Term
+from reviewer.suite.gates import GATES
 
 GroupBy = Literal["none", "tag", "category"]
 Provide = Callable[[sqlite3.Connection], None]

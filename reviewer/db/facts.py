@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.contract.gates import GATES
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
+from reviewer.suite.gates import GATES
 
 
 class GateCounts(NamedTuple):

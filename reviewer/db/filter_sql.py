@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.contract.gates import GATES
 from reviewer.db.filter_text import Term
+from reviewer.suite.gates import GATES
 
 RARE = 50_000
 """Traces that may hold a tool, up to which each is looked at; beyond, episodes are."""

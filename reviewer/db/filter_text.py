@@ -7,8 +7,8 @@ store; every error names the place and what may stand there.
 import math
 from typing import Literal, NamedTuple, get_args
 
-from reviewer.contract.gates import ALWAYS, GATES
-from reviewer.contract.model import Category
+from reviewer.suite.gates import ALWAYS, GATES
+from reviewer.suite.model import Category
 
 Field = Literal[
     "gate", "tool", "code", "tag", "category", "episode", "cost", "latency", "steps", "pass", "word"

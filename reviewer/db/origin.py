@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.db import journal
 from reviewer.db.connection import StoreError
 from reviewer.db.facts import scanned
+from reviewer.suite.tool_map import NO_MAP, ToolMap
 
 Spans = Sequence[tuple[int, int]]
 """First and last of each unbroken run of numbers, in order."""

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.contract.gates import in_force
-from reviewer.contract.model import Candidate, Episode, Suite
 from reviewer.db import contracts, journal
 from reviewer.db.connection import StoreError
+from reviewer.suite.gates import in_force
+from reviewer.suite.model import Candidate, Episode, Suite
 
 MOST_NAMES = 500
 """Names asked for in one query; SQLite binds at least 999 values."""

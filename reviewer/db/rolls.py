@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from reviewer.contract.gates import GATES
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes, nano
 from reviewer.db.registry import Plan
+from reviewer.suite.gates import GATES
 
 COUNTS = (
     "attempts",

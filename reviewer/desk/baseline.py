@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reviewer.db import registry
 from reviewer.db.promoted import last_promoted
 from reviewer.desk.errors import DeskError
-from reviewer.release.evidence import Promoted
+from reviewer.report.evidence import Promoted
 
 
 class Against(NamedTuple):

@@ -11,7 +11,7 @@ from reviewer.db.attempt_rows import attempt_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.gather import mark_of
 from reviewer.desk.workspace import Workspace
-from reviewer.release.beside import (
+from reviewer.report.beside import (
     MOST_NUMBERED,
     MOST_TEXT,
     AttemptFact,

@@ -4,7 +4,6 @@ import sqlite3
 from fractions import Fraction
 from typing import NamedTuple
 
-from reviewer.contract.gates import GATES
 from reviewer.db import registry
 from reviewer.db.promoted import last_promoted
 from reviewer.desk import compare_told
@@ -18,7 +17,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Assessed, Reports
 from reviewer.desk.scorecards import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
-from reviewer.release.evidence import EpisodeCounts
+from reviewer.report.evidence import EpisodeCounts
+from reviewer.suite.gates import GATES
 
 ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not compared")
 

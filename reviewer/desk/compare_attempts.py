@@ -3,8 +3,6 @@
 import sqlite3
 from typing import NamedTuple, cast
 
-from reviewer.contract.gates import in_force
-from reviewer.contract.model import Suite
 from reviewer.db import facts, payload, registry
 from reviewer.desk.compare import Sides
 from reviewer.desk.compare_steps import MOST_EVENTS, aligned, first_divergence, read_steps
@@ -17,6 +15,8 @@ from reviewer.desk.gather import gate_marks, mark_of
 from reviewer.desk.scorecards import attempt_marks
 from reviewer.desk.traces import Place, Records
 from reviewer.desk.views import FindingView, Mark
+from reviewer.suite.gates import in_force
+from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, TraceRecord
 
 

@@ -10,7 +10,7 @@ from reviewer.desk.compare_views import AlignedStep, StepWord
 from reviewer.desk.trace_events import event_window
 from reviewer.desk.traces import Records
 from reviewer.desk.views import EventRow
-from reviewer.measure.alignment import Keys, align, beside
+from reviewer.stats.alignment import Keys, align, beside
 from reviewer.trace.record import Event, by_agent, kind_of
 
 MOST_EVENTS = 5_000

@@ -5,10 +5,10 @@ from typing import Literal
 
 from reviewer.desk.compare_views import Amount, EpisodeWord
 from reviewer.desk.views import Rate
-from reviewer.measure.compare import MIN_CHANGED_EPISODES
-from reviewer.release.amounts import exact, named
-from reviewer.release.assess import Assessment
-from reviewer.release.regression import Regression
+from reviewer.report.amounts import exact, named
+from reviewer.report.assess import Assessment
+from reviewer.report.regression import Regression
+from reviewer.stats.compare import MIN_CHANGED_EPISODES
 
 
 def sentence(against: Regression, by_word: Mapping[EpisodeWord, tuple[str, ...]]) -> str:

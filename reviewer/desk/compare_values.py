@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from reviewer.desk.state_changes import changes
-from reviewer.measure.alignment import common_subsequence
-from reviewer.measure.calls import canonical
+from reviewer.stats.alignment import common_subsequence
+from reviewer.stats.calls import canonical
 from reviewer.trace.record import ABSENT
 
 MOST_WORDS = 3_000

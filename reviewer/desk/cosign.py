@@ -22,14 +22,14 @@ from reviewer.desk.label_book import Book
 from reviewer.desk.rederive import Build, rederived
 from reviewer.desk.trust import approving, signing_key, trusted
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.approvals import approved
-from reviewer.release.attest.dsse import Envelope, parse_envelope, serialise_envelope
-from reviewer.release.attest.errors import AttestError, PayloadMismatch
-from reviewer.release.attest.keys import Signer
-from reviewer.release.attest.parts import parse_time
-from reviewer.release.attest.sign import MadeElsewhere, add_signature
-from reviewer.release.attest.signers import Signers
-from reviewer.release.attest.sshsig import dearmored
+from reviewer.signing.approvals import approved
+from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
+from reviewer.signing.errors import AttestError, PayloadMismatch
+from reviewer.signing.keys import Signer
+from reviewer.signing.parts import parse_time
+from reviewer.signing.sign import MadeElsewhere, add_signature
+from reviewer.signing.signers import Signers
+from reviewer.signing.sshsig import dearmored
 
 BuildOf = Callable[[str, str], Build]
 """Reports of a candidate on a suite, by baseline."""

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from reviewer.contract.errors import ContractError, Problem
 from reviewer.db import costs as stored
 from reviewer.db import registry
 from reviewer.db.connection import close_writer
@@ -18,9 +17,10 @@ from reviewer.desk.ledger import entries_of, ledger, views
 from reviewer.desk.merge_said import There
 from reviewer.desk.said_files import Kind, Taken, join
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
-from reviewer.release.evidence import CostEntry
+from reviewer.importing.catalogue import redactor_of
+from reviewer.report.evidence import CostEntry
 from reviewer.review.costs import COSTS, Cost, CostKind, amount_of, counting, entry_id_of, same
+from reviewer.suite.errors import ContractError, Problem
 
 
 class NewCost(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reviewer.db import facts
 from reviewer.db.codec import gate_results
-from reviewer.release.evidence import EpisodeCounts, FailedTrace
+from reviewer.report.evidence import EpisodeCounts, FailedTrace
 
 
 class Counted(NamedTuple):

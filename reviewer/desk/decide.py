@@ -21,10 +21,10 @@ from reviewer.desk.rederive import refuse_twin
 from reviewer.desk.reports import Built
 from reviewer.desk.trust import approving, signing_key, trusted
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.candidate import agent_of, subject_name
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.sign import sign_statement
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.candidate import agent_of, subject_name
+from reviewer.signing.errors import AttestError
+from reviewer.signing.sign import sign_statement
+from reviewer.signing.statement import build_statement
 
 
 def sign(

@@ -15,14 +15,14 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.standing import files_of
 from reviewer.desk.workspace import Workspace, write_private
-from reviewer.release.attest.approvals import approved
-from reviewer.release.attest.candidate import agent_of
-from reviewer.release.attest.dsse import MAX_ENVELOPE_BYTES, parse_envelope
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.predicate import Statement
-from reviewer.release.attest.signers import Signers, TrustedKey
-from reviewer.release.attest.trusted import Vouched, vouched
-from reviewer.release.attest.verify import VerifyResult, decision_in
+from reviewer.signing.approvals import approved
+from reviewer.signing.candidate import agent_of
+from reviewer.signing.dsse import MAX_ENVELOPE_BYTES, parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.predicate import Statement
+from reviewer.signing.signers import Signers, TrustedKey
+from reviewer.signing.trusted import Vouched, vouched
+from reviewer.signing.verify import VerifyResult, decision_in
 
 
 class Filed(NamedTuple):

@@ -13,7 +13,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.standing import WAYS_OUT
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.verify import VerifyResult, verify
+from reviewer.signing.verify import VerifyResult, verify
 from reviewer.trace.safetext import visible_line
 
 WAY_OUT = "restore a backup"

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from reviewer.contract.model import Policy
 from reviewer.desk.decision_views import Choice, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
-from reviewer.release.assess import Recommendation
+from reviewer.report.assess import Recommendation
+from reviewer.suite.model import Policy
 
 DECISIONS = ("PROMOTE", "BLOCK", "REPAIR")
 ENVIRONMENT = "production"

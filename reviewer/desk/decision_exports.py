@@ -9,9 +9,9 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.renderings import put
 from reviewer.desk.trust import signing_key, trusted
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.exports import SUMMARY, export_files
-from reviewer.release.attest.sign import sign_payload
+from reviewer.signing.errors import AttestError
+from reviewer.signing.exports import SUMMARY, export_files
+from reviewer.signing.sign import sign_payload
 
 
 def export_decision(

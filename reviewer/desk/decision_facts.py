@@ -18,7 +18,10 @@ from reviewer.desk.policies import policy_digest
 from reviewer.desk.reports import Built
 from reviewer.desk.run_results import current_results
 from reviewer.desk.trust import approvers_for
-from reviewer.release.attest.facts import (
+from reviewer.report.figures import GateFigures
+from reviewer.report.references import against_promotion
+from reviewer.review.labels import label_line
+from reviewer.signing.facts import (
     BreakGlassFact,
     DecisionFacts,
     FailureFact,
@@ -28,11 +31,8 @@ from reviewer.release.attest.facts import (
     RepeatabilityFact,
     ReviewerFact,
 )
-from reviewer.release.attest.merkle import merkle_root
-from reviewer.release.attest.signers import Signers
-from reviewer.release.figures import GateFigures
-from reviewer.release.references import against_promotion
-from reviewer.review.labels import label_line
+from reviewer.signing.merkle import merkle_root
+from reviewer.signing.signers import Signers
 
 
 class Told(NamedTuple):

@@ -17,11 +17,11 @@ from reviewer.desk.glass import info_of, take_break_glass
 from reviewer.desk.standing import WAYS_OUT
 from reviewer.desk.trust import signers_of, trusted
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.approvals import approved
-from reviewer.release.attest.break_glass import BREAK_GLASS_TYPE
-from reviewer.release.attest.dsse import parse_envelope
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.trusted import vouched
+from reviewer.signing.approvals import approved
+from reviewer.signing.break_glass import BREAK_GLASS_TYPE
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.trusted import vouched
 
 
 def listed(workspace: Workspace, connection: sqlite3.Connection) -> list[DecisionInfo]:

@@ -10,7 +10,7 @@ from reviewer.desk.errors import DeskError
 
 if TYPE_CHECKING:
     from reviewer.desk.costs import Entered, NewCost
-    from reviewer.release.evidence import CostEntry
+    from reviewer.report.evidence import CostEntry
 
 
 class CostsDesk(Opened):

@@ -33,7 +33,7 @@ class Deciding(Opened):
         from reviewer.desk import decision_choices, scorecards
         from reviewer.desk.decision_views import DecisionView
         from reviewer.desk.rederive import pending_view
-        from reviewer.release.render_lines import summary_lines
+        from reviewer.report.render_lines import summary_lines
 
         build = self._build_of(suite_id, candidate_id)
         with self._reading() as connection:

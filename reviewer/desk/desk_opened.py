@@ -20,13 +20,13 @@ from reviewer.desk.label_book import Book
 from reviewer.desk.readers import Readers
 
 if TYPE_CHECKING:
-    from reviewer.contract.model import Suite
     from reviewer.desk.aside import Aside
     from reviewer.desk.import_jobs import ImportJobs
     from reviewer.desk.judging import Judging
     from reviewer.desk.runs import Runs
     from reviewer.desk.views import SuiteInfo
     from reviewer.desk.workspace import Workspace
+    from reviewer.suite.model import Suite
 
 
 class Opened:

@@ -4,10 +4,10 @@ from __future__ import annotations  # what only types name is not loaded
 
 from typing import TYPE_CHECKING
 
-from reviewer.contract.errors import ContractError
 from reviewer.db.connection import StoreError
 from reviewer.desk.desk_shown import Showing
 from reviewer.desk.errors import DeskError
+from reviewer.suite.errors import ContractError
 
 if TYPE_CHECKING:
     from reviewer.desk.trace_views import NoteKind, NoteView, SearchView, StateView

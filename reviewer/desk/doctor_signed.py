@@ -16,7 +16,7 @@ from reviewer.desk.standing import files_of, linked_folders
 from reviewer.desk.workspace import Workspace
 
 if TYPE_CHECKING:
-    from reviewer.release.attest.signers import Signers
+    from reviewer.signing.signers import Signers
 
 
 def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[Check]:
@@ -97,8 +97,8 @@ def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
     """Return whether a file is the envelope that the store keeps, or the same with more
     signatures."""
     from reviewer.desk.decision_book import read_envelope
-    from reviewer.release.attest.dsse import parse_envelope
-    from reviewer.release.attest.errors import AttestError
+    from reviewer.signing.dsse import parse_envelope
+    from reviewer.signing.errors import AttestError
 
     if not path.is_file():
         return [f"{what}: {path.name} is missing"]
@@ -119,9 +119,9 @@ def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
 
 def _signature(workspace: Workspace, what: str, envelope: bytes, trusted: object) -> list[str]:
     """The chain is only as good as a head outside it, and that only as good as its signature."""
-    from reviewer.release.attest.errors import AttestError
-    from reviewer.release.attest.signers import Signers
-    from reviewer.release.attest.trusted import vouched
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.signers import Signers
+    from reviewer.signing.trusted import vouched
 
     try:
         vouched(envelope, trusted if isinstance(trusted, Signers) else Signers((), ""))
@@ -131,8 +131,8 @@ def _signature(workspace: Workspace, what: str, envelope: bytes, trusted: object
 
 
 def _bound_head(connection: sqlite3.Connection, what: str, envelope: bytes) -> list[str]:
-    from reviewer.release.attest.dsse import parse_envelope
-    from reviewer.release.attest.errors import AttestError
+    from reviewer.signing.dsse import parse_envelope
+    from reviewer.signing.errors import AttestError
 
     try:
         audit = json.loads(parse_envelope(envelope).payload)["predicate"]["audit"]
@@ -194,8 +194,8 @@ def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
     """Whether an envelope is a decision still short of a signature: one that a colleague handed on
     to be signed here is taken in by signing it."""
     from reviewer.desk.decision_book import filed, standing_of
-    from reviewer.release.attest.errors import AttestError
-    from reviewer.release.attest.signers import Signers
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.signers import Signers
 
     if not isinstance(trusted, Signers):
         return False
@@ -288,9 +288,9 @@ class _Bound(NamedTuple):
 
 def _bound(envelope: bytes) -> _Bound | None:
     """None for what binds no journal entry."""
-    from reviewer.release.attest.dsse import parse_envelope
-    from reviewer.release.attest.errors import AttestError
-    from reviewer.release.attest.journal_loss import LOSS_TYPE
+    from reviewer.signing.dsse import parse_envelope
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.journal_loss import LOSS_TYPE
 
     try:
         payload = parse_envelope(envelope).payload

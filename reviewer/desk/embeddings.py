@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.model import RedactionRules
 from reviewer.desk.errors import DeskError
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.model import RedactionRules
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 UNNAMED = (
@@ -73,7 +73,7 @@ def open_model(path: str) -> Model:
         raise DeskError(
             f"--embedding-model {path}: cannot be read as a static model ({type(error).__name__})"
         ) from error
-    from reviewer.ingest.catalogue import redactor_of
+    from reviewer.importing.catalogue import redactor_of
 
     name = redactor_of(RedactionRules()).masked(folder.resolve().name)
     return Model(name, sha256_hex(canonical_bytes(digests)), model.encode)

@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.strict_json import loads
-from reviewer.contract.tool_map import NO_MAP, ToolMap
 from reviewer.desk.errors import DeskError
+from reviewer.suite.errors import ContractError
+from reviewer.suite.strict_json import loads
+from reviewer.suite.tool_map import NO_MAP, ToolMap
 
 SCHEMA = "reviewer/episode-map@1"
 

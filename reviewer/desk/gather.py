@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.model import Candidate, Episode, Policy, Suite
 from reviewer.db import contracts, facts, peeking, registry
 from reviewer.db.attempt_rows import AttemptRow
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
@@ -22,8 +20,7 @@ from reviewer.desk.glass_shown import broken_glass, journal_losses
 from reviewer.desk.ledger import ledger
 from reviewer.desk.lineage import met_suites
 from reviewer.gates.revised import SHARED
-from reviewer.measure.latency import latency_quantile
-from reviewer.release.evidence import (
+from reviewer.report.evidence import (
     Cause,
     DiagnosticMeans,
     EarlierDecision,
@@ -32,9 +29,12 @@ from reviewer.release.evidence import (
     Peeking,
     SaidElsewhere,
 )
-from reviewer.release.headline import BY_EPISODE
-from reviewer.release.import_maps import ImportMap
-from reviewer.release.others_spent import OtherCost
+from reviewer.report.headline import BY_EPISODE
+from reviewer.report.import_maps import ImportMap
+from reviewer.report.others_spent import OtherCost
+from reviewer.stats.latency import latency_quantile
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Candidate, Episode, Policy, Suite
 
 
 def evidence(

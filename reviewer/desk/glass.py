@@ -22,7 +22,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.trust import in_role, signing_key, trusted
 from reviewer.desk.workspace import Workspace, write_private
-from reviewer.release.attest.break_glass import (
+from reviewer.signing.break_glass import (
     LONGEST,
     ROLE,
     WORD,
@@ -32,12 +32,12 @@ from reviewer.release.attest.break_glass import (
     break_glass_of,
     build_break_glass,
 )
-from reviewer.release.attest.candidate import agent_of, subject_name
-from reviewer.release.attest.dsse import Envelope, parse_envelope
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.sign import sign_payload
-from reviewer.release.attest.trusted import Vouched
-from reviewer.release.attest.verify import verify
+from reviewer.signing.candidate import agent_of, subject_name
+from reviewer.signing.dsse import Envelope, parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.sign import sign_payload
+from reviewer.signing.trusted import Vouched
+from reviewer.signing.verify import verify
 
 
 def break_glass(

@@ -5,9 +5,9 @@ import sqlite3
 from typing import Any
 
 from reviewer.db import beside
-from reviewer.release.attest.candidate import ManifestError, agent_of, subject_name
-from reviewer.release.broken_glass import BrokenGlass
-from reviewer.release.journal_losses import JournalLost
+from reviewer.report.broken_glass import BrokenGlass
+from reviewer.report.journal_losses import JournalLost
+from reviewer.signing.candidate import ManifestError, agent_of, subject_name
 
 
 def broken_glass(

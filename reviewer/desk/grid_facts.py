@@ -5,10 +5,10 @@ from collections import OrderedDict
 from threading import Lock
 from typing import NamedTuple
 
-from reviewer.contract.gates import in_force
 from reviewer.db import journal, registry
 from reviewer.db.episode_order import Asked, Provide, least_measured, maybe_red
 from reviewer.db.medians import Medians
+from reviewer.suite.gates import in_force
 
 KEPT = 64
 """Orders whose first rows are kept."""

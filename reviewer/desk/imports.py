@@ -9,9 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.model import RedactionRules, Suite
-from reviewer.contract.tool_map import map_problems
 from reviewer.db import index
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
@@ -19,13 +16,16 @@ from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.patterns import expand
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest import readers
-from reviewer.ingest.catalogue import redactor_of
-from reviewer.ingest.files import Context, FileResult, OnProgress, refused_file
-from reviewer.ingest.judge import Asked
-from reviewer.ingest.keys import FindManifest, Manifest
-from reviewer.ingest.together import import_all
-from reviewer.ingest.units import Unit, find_units
+from reviewer.importing import formats as readers
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.files import Context, FileResult, OnProgress, refused_file
+from reviewer.importing.judge import Asked
+from reviewer.importing.keys import FindManifest, Manifest
+from reviewer.importing.together import import_all
+from reviewer.importing.units import Unit, find_units
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import RedactionRules, Suite
+from reviewer.suite.tool_map import map_problems
 
 INLINE_EVENTS = 20_000
 LOOK_S = 1.0

@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reviewer.contract.model import JudgePrompt
 from reviewer.db import judgments as stored
 from reviewer.desk import suites, traces
 from reviewer.desk.errors import DeskError
@@ -22,10 +21,11 @@ from reviewer.review.judging.model import KIND_OF
 from reviewer.review.judging.plan import Bench, Question, questions
 from reviewer.review.judging.prompt import Observed
 from reviewer.review.model import Item, Kind, TraceMessage
-from reviewer.run.candidates.openai_manifest import Settings
-from reviewer.run.candidates.prices import Prices
-from reviewer.run.masking import Mask
-from reviewer.run.model import Unrunnable
+from reviewer.running.candidates.openai_manifest import Settings
+from reviewer.running.candidates.prices import Prices
+from reviewer.running.masking import Mask
+from reviewer.running.model import Unrunnable
+from reviewer.suite.model import JudgePrompt
 from reviewer.trace.record import ABSENT, kind_of
 
 LONGEST_OBSERVATION = 4_000

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from reviewer.contract.model import Asked, JudgePrompt
 from reviewer.db import judgments as stored
 from reviewer.db import registry
 from reviewer.desk.label_book import Book, candidates_of
@@ -22,6 +21,7 @@ from reviewer.review.judging.judgments import judgment_line, stored_judgment
 from reviewer.review.judging.model import Judgment
 from reviewer.review.judging.prompt import prompt_digest
 from reviewer.review.model import Label
+from reviewer.suite.model import Asked, JudgePrompt
 
 
 class Judged(NamedTuple):

@@ -5,18 +5,18 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
 from reviewer.desk.finals import Finals
 from reviewer.desk.judge_book import JudgeBook, Judged
 from reviewer.desk.judge_sides import win_rate_of
 from reviewer.desk.label_items import side_of
 from reviewer.desk.suites import Held
-from reviewer.release.judged import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
+from reviewer.report.judged import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
 from reviewer.review.agreement import Share
 from reviewer.review.calibration import Calibration, Confusion
 from reviewer.review.correction import WinRate
 from reviewer.review.judged_messages import MessageFigures
 from reviewer.review.labels import counting
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
 
 NO_PAIRS = "the suite's judge is asked about single messages, not about pairs"
 

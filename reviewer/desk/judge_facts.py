@@ -1,7 +1,7 @@
 """What a signed decision says of the judge."""
 
-from reviewer.release.attest.facts import JudgeFact
-from reviewer.release.judged import JudgeEvidence
+from reviewer.report.judged import JudgeEvidence
+from reviewer.signing.facts import JudgeFact
 
 
 def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:

@@ -23,10 +23,10 @@ from reviewer.desk.stopwatch import Stopwatch
 from reviewer.desk.workspace import Workspace
 from reviewer.review.judging.ask import PACE, Line, Silent, ask_all
 from reviewer.review.judging.model import Judgment
-from reviewer.run.candidates.openai_manifest import Settings
-from reviewer.run.candidates.openai_pace import Pace
-from reviewer.run.control import Control
-from reviewer.run.model import Unrunnable
+from reviewer.running.candidates.openai_manifest import Settings
+from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.control import Control
+from reviewer.running.model import Unrunnable
 
 OnChange = Callable[["JudgeHandle"], None]
 Number = TypeVar("Number", int, float)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.contract.model import JudgePolicy, JudgePrompt
 from reviewer.desk.judge_blind import Own
 from reviewer.desk.judge_book import Judged
 from reviewer.desk.judge_views import JudgeDetail, JudgePairRow, JudgeView
@@ -16,6 +15,7 @@ from reviewer.review.judged_messages import MessageFigures
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import Judgment
 from reviewer.review.model import BOTH_BAD, TIE
+from reviewer.suite.model import JudgePolicy, JudgePrompt
 
 NO_ANSWERS = "no judge answers: reviewer judge shows what they would cost"
 NOT_HERE = "(the message of this trace is not in the store)"

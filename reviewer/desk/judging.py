@@ -27,7 +27,7 @@ from reviewer.review.correction import WinRate
 from reviewer.review.judging.ask import PACE
 from reviewer.review.judging.plan import estimate
 from reviewer.review.judging.prompt import prompt_digest
-from reviewer.run.candidates.openai_pace import Pace
+from reviewer.running.candidates.openai_pace import Pace
 
 
 class _About(NamedTuple):

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator
 
-from reviewer.contract.errors import ContractError, Problem
 from reviewer.db.judgments import JUDGMENTS as TABLE
 from reviewer.db.judgments import JudgmentRow
 from reviewer.desk import said_files, suites
@@ -11,9 +10,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.judge_book import JudgeBook, row_of
 from reviewer.desk.said_files import Kind, Taken
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.importing.catalogue import redactor_of
 from reviewer.review.judging.judgments import JUDGMENTS
 from reviewer.review.judging.model import Judgment
+from reviewer.suite.errors import ContractError, Problem
 
 
 class JudgmentBorder:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from reviewer.desk.label_sheet import Place, Sheet
 from reviewer.desk.review_views import Drafted, Session
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.importing.catalogue import redactor_of
 from reviewer.review.label_rules import instant
 from reviewer.review.labels import latest
 from reviewer.review.model import Label, LabelKey

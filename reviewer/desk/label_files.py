@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator
 
-from reviewer.contract.errors import ContractError, Problem
 from reviewer.db.labels import LABELS as TABLE
 from reviewer.db.labels import LabelRow
 from reviewer.desk import said_files
@@ -13,10 +12,11 @@ from reviewer.desk.label_sheet import Ruled
 from reviewer.desk.label_sheets import ruled
 from reviewer.desk.said_files import Kind, Taken
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.importing.catalogue import redactor_of
 from reviewer.review.label_rules import rubric_problems
 from reviewer.review.labels import LABELS
 from reviewer.review.model import Label
+from reviewer.suite.errors import ContractError, Problem
 
 
 class LabelBorder:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.contract.model import Episode, Rubric, Suite
 from reviewer.desk.review_views import Session
 from reviewer.review.adjudication import to_adjudicate
 from reviewer.review.consistency import ENOUGH
@@ -16,6 +15,7 @@ from reviewer.review.model import Item, Kind, Label
 from reviewer.review.pairs import Seen, distance, remaining, showing
 from reviewer.review.queue import Entry, Queue, build_queue, order
 from reviewer.review.signals import Signals
+from reviewer.suite.model import Episode, Rubric, Suite
 
 
 class Ruled(NamedTuple):

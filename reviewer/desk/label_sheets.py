@@ -3,7 +3,6 @@
 import sqlite3
 from threading import Lock
 
-from reviewer.contract.values import RUBRIC_FILE
 from reviewer.db import registry
 from reviewer.desk import label_items, suites
 from reviewer.desk.errors import DeskError
@@ -13,6 +12,7 @@ from reviewer.desk.label_sheet import Ruled, Sheet
 from reviewer.desk.workspace import Workspace
 from reviewer.review.items import message_items
 from reviewer.review.model import Kind
+from reviewer.suite.values import RUBRIC_FILE
 
 
 class Sheets:

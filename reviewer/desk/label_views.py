@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reviewer.contract.model import Criterion
 from reviewer.desk.label_sheet import Place, Sheet
 from reviewer.desk.review_views import (
     CriterionView,
@@ -17,6 +16,7 @@ from reviewer.review.agreement import Agreement, Estimate, Share
 from reviewer.review.consistency import SelfConsistency
 from reviewer.review.label_rules import levels_of
 from reviewer.review.model import Label, Message
+from reviewer.suite.model import Criterion
 
 
 def shown(sheet: Sheet, place: Place, labels: Sequence[Label], session: Session) -> LabelItem:

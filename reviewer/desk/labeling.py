@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reviewer.contract.errors import ContractError
 from reviewer.db import labels as stored
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
@@ -37,6 +36,7 @@ from reviewer.review.consistency import self_consistency
 from reviewer.review.label_rules import rubric_problems
 from reviewer.review.labels import seal
 from reviewer.review.model import Kind, Label, Role
+from reviewer.suite.errors import ContractError
 
 
 class Labeling:

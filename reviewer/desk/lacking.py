@@ -8,11 +8,11 @@ on what the store holds still says by digest which records failed; nothing is pr
 import sqlite3
 from collections.abc import Iterator
 
-from reviewer.contract.model import Suite
 from reviewer.db import decisions, registry
 from reviewer.desk.standing import envelope_names, files_of
 from reviewer.desk.workspace import Workspace
-from reviewer.release.evidence import Lacking
+from reviewer.report.evidence import Lacking
+from reviewer.suite.model import Suite
 
 SHOWN = 3
 
@@ -46,7 +46,7 @@ def _lacking(
 ) -> Iterator[Lacking]:
     from reviewer.desk import decision_book
     from reviewer.desk.trust import signers_of
-    from reviewer.release.attest.errors import AttestError
+    from reviewer.signing.errors import AttestError
 
     signers = signers_of(workspace)
     if signers is None:

@@ -12,8 +12,6 @@ from typing import Any
 
 import msgspec
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.model import RedactionRules, Suite
 from reviewer.db.connection import close_writer
 from reviewer.db.leaks import LEAKS as TABLE
 from reviewer.db.leaks import LeakRow
@@ -23,12 +21,14 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import clock
 from reviewer.desk.said_files import Kind
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
-from reviewer.ingest.split import Unreadable
-from reviewer.ingest.texts import Text, texts_of
-from reviewer.measure.near import Known, Match, missed
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.split import Unreadable
+from reviewer.importing.texts import Text, texts_of
 from reviewer.review.leaks import LEAKS, Leak, LeakCheck, Look, standing
 from reviewer.review.lines import age
+from reviewer.stats.near import Known, Match, missed
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.redaction import Redactor
 
 THRESHOLD = 0.7

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reviewer.db import costs as stored
-from reviewer.release.evidence import CostEntry
+from reviewer.report.evidence import CostEntry
 
 if TYPE_CHECKING:
     from reviewer.review.costs import Cost

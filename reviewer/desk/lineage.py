@@ -4,13 +4,13 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from reviewer.contract.errors import shown
 from reviewer.db import lineage, registry
 from reviewer.db.connection import close_writer, transaction
 from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import Workspace
-from reviewer.release.lineage import MetSuite
+from reviewer.report.lineage import MetSuite
+from reviewer.suite.errors import shown
 from reviewer.trace.safetext import visible_line
 
 MOST_CHARACTERS = 1000

@@ -21,11 +21,11 @@ from reviewer.desk.doctor_signed import gone_files
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trust import in_role, signing_key, trusted
 from reviewer.desk.workspace import Workspace, write_private
-from reviewer.release.attest.dsse import parse_envelope
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.journal_loss import ROLE, JournalLossFacts, build_journal_loss
-from reviewer.release.attest.keys import Signer
-from reviewer.release.attest.sign import sign_payload
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.journal_loss import ROLE, JournalLossFacts, build_journal_loss
+from reviewer.signing.keys import Signer
+from reviewer.signing.sign import sign_payload
 
 
 class Stated(NamedTuple):

@@ -9,9 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.contract.candidate import read_candidate
-from reviewer.contract.errors import ContractError
-from reviewer.contract.model import RedactionRules, Suite
 from reviewer.db import index, journal, proof, registry, shape
 from reviewer.db.connection import (
     DAMAGE,
@@ -36,10 +33,13 @@ from reviewer.desk.merge_said import (
 from reviewer.desk.merge_traces import READER, Carrier, Shared, identify, refusals
 from reviewer.desk.said_files import Taken
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
-from reviewer.ingest.importer import Batcher, JudgeAgain, Manifest, Tally
-from reviewer.ingest.judge import probe_suite
-from reviewer.ingest.outcome import Group
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.importer import Batcher, JudgeAgain, Manifest, Tally
+from reviewer.importing.judge import probe_suite
+from reviewer.importing.outcome import Group
+from reviewer.suite.candidate import read_candidate
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.safetext import visible_line
 
 

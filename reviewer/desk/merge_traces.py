@@ -19,23 +19,23 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from reviewer.contract.gates import GATES, in_force
-from reviewer.contract.model import RedactionRules, Suite
-from reviewer.contract.tool_map import NO_MAP, ToolMap, map_problems
 from reviewer.db import facts, payload, revisions
 from reviewer.db.codec import CRITICAL
 from reviewer.db.intake import Refused
 from reviewer.db.origin import origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.gates.model import Finding, Severity
-from reviewer.ingest.catalogue import Target, redactor_of
-from reviewer.ingest.judge import MOST_USD, Asked, Judge, Order, Packing
-from reviewer.ingest.judged import MASKED_CODE, judge_unredacted
-from reviewer.ingest.outcome import Facts, Group
-from reviewer.ingest.parts import STRONG, fits
-from reviewer.ingest.reader import Foreign
-from reviewer.ingest.readers import foreign_readers
-from reviewer.ingest.split import Piece
+from reviewer.importing.catalogue import Target, redactor_of
+from reviewer.importing.formats import foreign_readers
+from reviewer.importing.judge import MOST_USD, Asked, Judge, Order, Packing
+from reviewer.importing.judged import MASKED_CODE, judge_unredacted
+from reviewer.importing.outcome import Facts, Group
+from reviewer.importing.parts import STRONG, fits
+from reviewer.importing.reader import Foreign
+from reviewer.importing.split import Piece
+from reviewer.suite.gates import GATES, in_force
+from reviewer.suite.model import RedactionRules, Suite
+from reviewer.suite.tool_map import NO_MAP, ToolMap, map_problems
 from reviewer.trace.record import SourceVerdict, TraceRecord
 
 READER = "merge/1"

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from reviewer.contract.errors import ContractError, Problem
 from reviewer.db import registry
 from reviewer.db.notes import NOTES as TABLE
 from reviewer.db.notes import NoteRow
@@ -14,8 +13,9 @@ from reviewer.desk import said_files, traces
 from reviewer.desk.errors import DeskError
 from reviewer.desk.said_files import Kind, Taken
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.importing.catalogue import redactor_of
 from reviewer.review.notes import NOTES, Note
+from reviewer.suite.errors import ContractError, Problem
 from reviewer.trace.redaction import Redactor
 
 AHEAD = timedelta(days=1)

@@ -4,7 +4,6 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.seal import as_frozen
 from reviewer.db import decisions, registry
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
@@ -12,8 +11,9 @@ from reviewer.desk.large import is_large
 from reviewer.desk.reports import Reports
 from reviewer.desk.views import CandidateInfo, SuiteInfo, SuiteState
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.probes import benchmark_of
-from reviewer.release.assess import Assessment
+from reviewer.importing.probes import benchmark_of
+from reviewer.report.assess import Assessment
+from reviewer.suite.seal import as_frozen
 
 
 class _Known(NamedTuple):

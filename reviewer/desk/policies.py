@@ -2,8 +2,8 @@
 
 import msgspec
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.model import Policy
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.model import Policy
 
 
 def policy_digest(policy: Policy) -> str:

@@ -20,12 +20,12 @@ from reviewer.desk.label_book import Book
 from reviewer.desk.reports import Built
 from reviewer.desk.trust import signers_of
 from reviewer.desk.workspace import Workspace
-from reviewer.release.attest.approvals import approved
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.parts import parse_time
-from reviewer.release.attest.sign import mismatches
-from reviewer.release.attest.signers import Signers
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.approvals import approved
+from reviewer.signing.errors import AttestError
+from reviewer.signing.parts import parse_time
+from reviewer.signing.sign import mismatches
+from reviewer.signing.signers import Signers
+from reviewer.signing.statement import build_statement
 
 Build = Callable[[str | None], Built]
 """The report of the candidate against a baseline."""

@@ -20,10 +20,10 @@ from reviewer.desk.lacking import lacking
 from reviewer.desk.review_holds import review_holds
 from reviewer.desk.standing import Standing
 from reviewer.desk.workspace import Workspace
-from reviewer.release.assess import Assessment, assess
-from reviewer.release.beside import Beside
-from reviewer.release.evidence import Evidence
-from reviewer.release.report import report, report_bytes
+from reviewer.report.assess import Assessment, assess
+from reviewer.report.beside import Beside
+from reviewer.report.evidence import Evidence
+from reviewer.report.report import report, report_bytes
 
 if TYPE_CHECKING:
     from reviewer.desk.judge_book import JudgeBook

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from reviewer.contract.model import Episode
-from reviewer.contract.tool_map import ToolMap
 from reviewer.db import facts, journal, payload, proof, registry, rescored, revisions
 from reviewer.db.codec import mask_of, pack_diagnostics
 from reviewer.db.connection import close_writer, one_moment, transaction
@@ -23,8 +21,10 @@ from reviewer.desk.workspace import Workspace
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
 from reviewer.gates.model import Finding
 from reviewer.gates.revised import SHARED, combined, without
-from reviewer.ingest.judged import MASKED_CODE, diagnostic_values
-from reviewer.ingest.rejoining import part_of
+from reviewer.importing.judged import MASKED_CODE, diagnostic_values
+from reviewer.importing.rejoining import part_of
+from reviewer.suite.model import Episode
+from reviewer.suite.tool_map import ToolMap
 from reviewer.trace.record import TraceRecord
 
 PAGE = 500

@@ -8,7 +8,7 @@ from reviewer.desk.finals import Finals, flaggable, traces_in
 from reviewer.desk.label_book import Book
 from reviewer.desk.label_items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import Held
-from reviewer.release.reviewed import ReviewEvidence
+from reviewer.report.reviewed import ReviewEvidence
 from reviewer.review.items import message_items
 from reviewer.review.label_counts import counted, open_flags, shown_texts
 from reviewer.review.model import Item, Label

@@ -10,14 +10,12 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import structs
 
-from reviewer.contract.learned import learned
-from reviewer.contract.model import Rubric
 from reviewer.desk.finals import Finals, count_traces, ended, first_traces
 from reviewer.desk.label_book import Book, candidates_of
 from reviewer.desk.label_items import Side, side_of
 from reviewer.desk.review_holds import Looked, high_flags, looked_at
 from reviewer.desk.suites import Held
-from reviewer.release.reviewed import (
+from reviewer.report.reviewed import (
     SHOWN_FLAGS,
     AgreementFigures,
     Coefficient,
@@ -39,6 +37,8 @@ from reviewer.review.model import Label
 from reviewer.review.queue import sampled
 from reviewer.review.random_part import random_rates
 from reviewer.review.wins import wins
+from reviewer.suite.learned import learned
+from reviewer.suite.model import Rubric
 
 learned(RandomFigures, WinFigures)
 

@@ -4,10 +4,10 @@ import os
 import shutil
 import subprocess
 
-from reviewer.contract.model import RedactionRules
-from reviewer.contract.names import name_problem
 from reviewer.desk.errors import DeskError
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.importing.catalogue import redactor_of
+from reviewer.suite.model import RedactionRules
+from reviewer.suite.names import name_problem
 
 VARIABLE = "REVIEWER_NAME"
 NOBODY = "reviewer"

@@ -5,18 +5,18 @@ import hashlib
 import os
 import sqlite3
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.folder import candidate_files
-from reviewer.contract.model import Candidate
 from reviewer.db import registry
 from reviewer.db.connection import reader_if_made
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import Runnable, RunOrder
 from reviewer.desk.workspace import Workspace
-from reviewer.run.candidates import check_runnable
-from reviewer.run.model import Unrunnable
-from reviewer.run.plan import Made, missing_places
+from reviewer.running.candidates import check_runnable
+from reviewer.running.model import Unrunnable
+from reviewer.running.plan import Made, missing_places
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import candidate_files
+from reviewer.suite.model import Candidate
 
 
 def check_numbers(order: RunOrder) -> None:

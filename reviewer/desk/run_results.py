@@ -15,10 +15,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.trust import in_role, signing_key, trusted
 from reviewer.desk.workspace import Workspace, write_private
-from reviewer.release.attest.dsse import parse_envelope
-from reviewer.release.attest.errors import AttestError
-from reviewer.release.attest.run_result import ROLE, RunResultFacts, build_run_result
-from reviewer.release.attest.sign import sign_payload
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.run_result import ROLE, RunResultFacts, build_run_result
+from reviewer.signing.sign import sign_payload
 
 
 class Attested(NamedTuple):

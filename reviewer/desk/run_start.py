@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import msgspec
 import rfc8785
 
-from reviewer.contract.gates import in_force
 from reviewer.db import journal, registry
 from reviewer.db.connection import close_writer, transaction
 from reviewer.db.migrate import open_writer
@@ -29,9 +28,10 @@ from reviewer.desk.run_checks import (
 from reviewer.desk.run_views import RunOrder
 from reviewer.desk.run_writer import READER, RunWriter, batcher
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.importer import Manifest
-from reviewer.run.model import Slot, Task
-from reviewer.run.plan import Made, Place, missing_places, next_places, span
+from reviewer.importing.importer import Manifest
+from reviewer.running.model import Slot, Task
+from reviewer.running.plan import Made, Place, missing_places, next_places, span
+from reviewer.suite.gates import in_force
 
 
 class Begun(NamedTuple):

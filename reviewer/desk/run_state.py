@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterable, Sequence
 from threading import Lock
 
-from reviewer.contract.gates import GATES
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.desk.run_views import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.stopwatch import Stopwatch
-from reviewer.ingest.outcome import Facts
-from reviewer.run.control import Steered
-from reviewer.run.model import Slot
-from reviewer.run.plan import Place
+from reviewer.importing.outcome import Facts
+from reviewer.running.control import Steered
+from reviewer.running.model import Slot
+from reviewer.running.plan import Place
+from reviewer.suite.gates import GATES
 
 _STEERED: dict[Steered, RunState] = {
     "open": "running",

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from reviewer.contract.gates import ALWAYS
 from reviewer.desk.views import View
+from reviewer.suite.gates import ALWAYS
 
 ApprovalRule = Literal["deny", "allow", "ask"]
 RunState = Literal["running", "paused", "stopping", "done", "stopped", "failed"]

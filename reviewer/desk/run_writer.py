@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.model import Suite
 from reviewer.db import index
 from reviewer.db.connection import close_writer
 from reviewer.db.registry import SourceRow
 from reviewer.desk.imports import INLINE_EVENTS, clock
-from reviewer.ingest.importer import Batcher, Manifest, Tally
-from reviewer.ingest.judge import Asked, Judge, Order
-from reviewer.ingest.outcome import Facts
-from reviewer.ingest.split import Piece
-from reviewer.run.model import Finished
+from reviewer.importing.importer import Batcher, Manifest, Tally
+from reviewer.importing.judge import Asked, Judge, Order
+from reviewer.importing.outcome import Facts
+from reviewer.importing.split import Piece
+from reviewer.running.model import Finished
+from reviewer.suite.model import Suite
 
 READER = "run/1"
 

@@ -15,12 +15,12 @@ from reviewer.desk.run_state import Progress
 from reviewer.desk.run_views import ApprovalView, RunOrder, RunView
 from reviewer.desk.run_writer import RunWriter
 from reviewer.desk.workspace import Workspace
-from reviewer.run.attempt import run_attempt
-from reviewer.run.control import Control
-from reviewer.run.engine import Events, carry_out
-from reviewer.run.executor import Attempt, LocalExecutor
-from reviewer.run.model import Approval, ApprovalRequest, Executor, Finished, Slot, Unrunnable
-from reviewer.run.processes import ProcessExecutor
+from reviewer.running.attempt import run_attempt
+from reviewer.running.control import Control
+from reviewer.running.engine import Events, carry_out
+from reviewer.running.executor import Attempt, LocalExecutor
+from reviewer.running.model import Approval, ApprovalRequest, Executor, Finished, Slot, Unrunnable
+from reviewer.running.processes import ProcessExecutor
 
 TOGETHER = 0.05
 """Seconds between two writes, and between two words to whoever watches."""

@@ -8,8 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from reviewer.contract.errors import ContractError, Problem
-from reviewer.contract.model import RedactionRules
 from reviewer.db import registry
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
@@ -17,8 +15,10 @@ from reviewer.db.said import Table
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import clock
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.catalogue import redactor_of
+from reviewer.importing.catalogue import redactor_of
 from reviewer.review.lines import Lines, Said
+from reviewer.suite.errors import ContractError, Problem
+from reviewer.suite.model import RedactionRules
 
 T = TypeVar("T", bound=Said)
 R = TypeVar("R", bound=tuple[object, ...])

@@ -7,15 +7,15 @@ from typing import Any, get_args
 
 import msgspec
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.gates import ALWAYS
-from reviewer.contract.learned import learned
-from reviewer.contract.strict_json import loads
 from reviewer.db.episode_order import orders
 from reviewer.desk.errors import DeskError
 from reviewer.desk.filtering import problem
 from reviewer.desk.grid_views import GROUPS, Mode, SavedView
 from reviewer.desk.workspace import write_private
+from reviewer.suite.errors import ContractError
+from reviewer.suite.gates import ALWAYS
+from reviewer.suite.learned import learned
+from reviewer.suite.strict_json import loads
 
 SCHEMA = "reviewer/views@1"
 MOST_NAME = 60

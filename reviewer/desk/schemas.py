@@ -7,19 +7,19 @@ from reviewer.desk.errors import DeskError
 
 def kinds() -> list[str]:
     """Every kind that `schema` knows, sorted."""
-    from reviewer.contract.publish import schema_kinds
+    from reviewer.suite.publish import schema_kinds
 
     return sorted({*schema_kinds(), "trace", "label", "judgment", "leak-check", "note", "cost"})
 
 
 def schema(kind: str) -> dict[str, Any]:
     """The schema of one kind. Raises DeskError for an unknown one."""
-    from reviewer.contract.publish import json_schema, register_schema, schema_kinds
     from reviewer.review.cost_shape import cost_json_schema
     from reviewer.review.judging.judgment_shape import judgment_json_schema
     from reviewer.review.label_shape import label_json_schema
     from reviewer.review.leak_shape import leak_json_schema
     from reviewer.review.note_shape import note_json_schema
+    from reviewer.suite.publish import json_schema, register_schema, schema_kinds
     from reviewer.trace.fields import trace_json_schema
 
     if kind == "trace":

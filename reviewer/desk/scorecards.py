@@ -8,7 +8,6 @@ from typing import cast
 
 import msgspec
 
-from reviewer.contract.gates import ALWAYS, CRITICAL_GATES, GATES
 from reviewer.db import facts
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.episode_order import GroupRow, SideRow
@@ -28,15 +27,16 @@ from reviewer.desk.views import (
     Slots,
     SuiteInfo,
 )
-from reviewer.measure.latency import latency_quantile
-from reviewer.measure.repeat import pass_hat_k
-from reviewer.release.assess import Assessment
-from reviewer.release.evidence import Evidence as Gathered
-from reviewer.release.figures import Figures
-from reviewer.release.headline import headline_text, headlines
-from reviewer.release.others_spent import others_section, others_spent
-from reviewer.release.rates import Rate as Counted
+from reviewer.report.assess import Assessment
+from reviewer.report.evidence import Evidence as Gathered
+from reviewer.report.figures import Figures
+from reviewer.report.headline import headline_text, headlines
+from reviewer.report.others_spent import others_section, others_spent
+from reviewer.report.rates import Rate as Counted
 from reviewer.review import signals
+from reviewer.stats.latency import latency_quantile
+from reviewer.stats.repeat import pass_hat_k
+from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, GATES
 
 
 def reasons_of(assessment: Assessment) -> tuple[Reason, ...]:

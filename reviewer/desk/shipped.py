@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.folder import JUDGMENTS, LABELS, read_bytes
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judgment_files import import_judgments
 from reviewer.desk.label_files import import_labels
 from reviewer.desk.said_files import Taken
 from reviewer.desk.workspace import Workspace
+from reviewer.suite.folder import JUDGMENTS, LABELS, read_bytes
 
 
 class Loaded(NamedTuple):

@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.contract.derived import golden, tau2, tau2_task
-from reviewer.contract.derived.drafted import Drafted, LeftOut, Unmade, checked
-from reviewer.contract.derived.suite import INVENTED, files_of
-from reviewer.contract.derived.tau2_writes import WRITES, writes_of
-from reviewer.contract.errors import shown
-from reviewer.contract.names import id_problem
 from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import Workspace
-from reviewer.ingest.head import Head
-from reviewer.ingest.opening import refused
-from reviewer.ingest.reader import Rejected
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
-from reviewer.ingest.walking import EACH
+from reviewer.importing.head import Head
+from reviewer.importing.opening import refused
+from reviewer.importing.reader import Rejected
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
+from reviewer.importing.walking import EACH
+from reviewer.suite.derived import golden, tau2, tau2_task
+from reviewer.suite.derived.drafted import Drafted, LeftOut, Unmade, checked
+from reviewer.suite.derived.suite import INVENTED, files_of
+from reviewer.suite.derived.tau2_writes import WRITES, writes_of
+from reviewer.suite.errors import shown
+from reviewer.suite.names import id_problem
 
 _LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
 """Members under which tools keep the records of a file that is one object."""

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.folder import read_suite
 from reviewer.desk.errors import DeskError
 from reviewer.desk.policies import policy_digest
 from reviewer.desk.suites import state_of
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import read_suite
 
 
 class SuitePins(NamedTuple):

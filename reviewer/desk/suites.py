@@ -12,10 +12,14 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from reviewer.contract.candidate import manifest_bytes, read_candidate, trusted_candidate
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.errors import ContractError
-from reviewer.contract.folder import (
+from reviewer.db import contracts, registry
+from reviewer.db.connection import reader_if_made
+from reviewer.desk.errors import DeskError
+from reviewer.desk.workspace import Workspace
+from reviewer.suite.candidate import manifest_bytes, read_candidate, trusted_candidate
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import (
     CANDIDATES,
     SuiteBroken,
     SuiteState,
@@ -24,19 +28,15 @@ from reviewer.contract.folder import (
     read_suite,
     suite_state,
 )
-from reviewer.contract.model import Candidate, JudgePrompt, Rubric, Suite
-from reviewer.contract.seal import as_frozen
-from reviewer.contract.values import (
+from reviewer.suite.model import Candidate, JudgePrompt, Rubric, Suite
+from reviewer.suite.seal import as_frozen
+from reviewer.suite.values import (
     JUDGE_FILE,
     RUBRIC_FILE,
     load_trusted,
     load_trusted_judge,
     load_trusted_rubric,
 )
-from reviewer.db import contracts, registry
-from reviewer.db.connection import reader_if_made
-from reviewer.desk.errors import DeskError
-from reviewer.desk.workspace import Workspace
 
 
 class Held(NamedTuple):

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from reviewer.contract.phrases import LONGEST, phrase_use
 from reviewer.desk.embeddings import UNNAMED, NotInstalled, open_model
 from reviewer.desk.finals import Finals, traces_in
 from reviewer.desk.label_items import side_of
 from reviewer.desk.suites import Held
-from reviewer.release.text_scores import PhraseCount, TextEvidence, TextScore
+from reviewer.report.text_scores import PhraseCount, TextEvidence, TextScore
 from reviewer.review.textchecks import compare_texts
+from reviewer.suite.phrases import LONGEST, phrase_use
 
 MOST_CHECKED = 5_000
 """Messages that a report looks at; of more, the first so many."""

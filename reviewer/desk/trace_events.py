@@ -4,7 +4,6 @@ import sqlite3
 
 import msgspec
 
-from reviewer.contract.model import Suite
 from reviewer.db import facts
 from reviewer.desk.event_groups import REACH, REACH_LARGE, together
 from reviewer.desk.trace_states import event_changes
@@ -14,6 +13,7 @@ from reviewer.desk.traces import Place, Records, position_of
 from reviewer.desk.views import EventRow, Mark
 from reviewer.gates.approvals import granted
 from reviewer.gates.values import parse
+from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, Event, kind_of
 
 TITLE_CHARS = 200

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from reviewer.contract.model import Suite
 from reviewer.db import notes as stored
 from reviewer.db.connection import close_writer
 from reviewer.desk.errors import DeskError
@@ -17,6 +16,7 @@ from reviewer.desk.trace_views import NoteKind, NoteView
 from reviewer.desk.traces import Place
 from reviewer.desk.workspace import Workspace
 from reviewer.review.notes import MOST_TEXT, NOTES, Note
+from reviewer.suite.model import Suite
 
 _TICK = timedelta(microseconds=1)
 
@@ -68,7 +68,7 @@ def write_note(
     # Whoever only reads a trace does without what an import needs.
     from reviewer.db.migrate import open_writer
     from reviewer.desk.note_files import row_of, stamp
-    from reviewer.ingest.catalogue import redactor_of
+    from reviewer.importing.catalogue import redactor_of
 
     shown = "" if removed or kind == "bookmark" else text.strip()
     shown = redactor_of(suite.redaction).masked(shown)

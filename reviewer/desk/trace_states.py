@@ -5,9 +5,9 @@ import sqlite3
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
-from reviewer.contract.model import Suite
 from reviewer.desk.state_changes import changes, differences
 from reviewer.desk.trace_views import StateView
+from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT
 
 if TYPE_CHECKING:

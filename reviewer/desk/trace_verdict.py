@@ -7,8 +7,6 @@ from typing import cast
 
 from msgspec import UNSET
 
-from reviewer.contract.gates import ALWAYS, in_force
-from reviewer.contract.model import Suite
 from reviewer.db import facts, payload
 from reviewer.db.codec import gate_results
 from reviewer.desk.gather import gate_marks, mark_of
@@ -19,6 +17,8 @@ from reviewer.desk.traces import Place, Records
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
 from reviewer.gates import clauses, compile_contract
 from reviewer.gates.model import Finding, Severity, Verdict
+from reviewer.suite.gates import ALWAYS, in_force
+from reviewer.suite.model import Suite
 from reviewer.trace.record import TraceRecord
 
 

@@ -7,10 +7,10 @@ and bind no release: a figure that misses one is shown as missing it, and decide
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reviewer.contract.model import Policy
 from reviewer.desk.trend_views import Held, Measure, Target
-from reviewer.release.figures import Figures
-from reviewer.release.limits import completion_limit, cost_limit, pass_hat_limit
+from reviewer.report.figures import Figures
+from reviewer.report.limits import completion_limit, cost_limit, pass_hat_limit
+from reviewer.suite.model import Policy
 
 
 class Named(NamedTuple):

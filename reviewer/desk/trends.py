@@ -23,9 +23,9 @@ from reviewer.desk.trend_views import (
     Unit,
 )
 from reviewer.desk.views import SuiteInfo
-from reviewer.release.rates import Rate
-from reviewer.release.reviewed import NO_LABELS
-from reviewer.release.words import between, cost_span
+from reviewer.report.rates import Rate
+from reviewer.report.reviewed import NO_LABELS
+from reviewer.report.words import between, cost_span
 
 MOST = 50
 """Candidates shown; of more, the newest so many."""

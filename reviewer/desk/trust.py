@@ -7,11 +7,11 @@ from reviewer.desk.decision_views import KeyInfo
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports import Built
 from reviewer.desk.workspace import SIGNERS_HEAD, Workspace, write_private
-from reviewer.release.attest.agent import connect_agent
-from reviewer.release.attest.errors import AgentError, AttestError
-from reviewer.release.attest.keys import Signer, load_signer, read_public_file
-from reviewer.release.attest.people import is_one_of
-from reviewer.release.attest.signers import Signers, TrustedKey, parse_signers, read_signers
+from reviewer.signing.agent import connect_agent
+from reviewer.signing.errors import AgentError, AttestError
+from reviewer.signing.keys import Signer, load_signer, read_public_file
+from reviewer.signing.people import is_one_of
+from reviewer.signing.signers import Signers, TrustedKey, parse_signers, read_signers
 
 HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from reviewer.contract.gates import ALWAYS as ALWAYS
+from reviewer.suite.gates import ALWAYS as ALWAYS
 
 Mark = Literal["pass", "fail", "critical", "not_measured", "infra", "missing", "quarantined"]
 Recommendation = Literal["promote", "block", "repair", "hold"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.desk.patterns import expand
-from reviewer.ingest.units import Unit, claim, files_of
+from reviewer.importing.units import Unit, claim, files_of
 
 SETTLE_S = 2.0
 """A file is read when it has not changed for this long."""

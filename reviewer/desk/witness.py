@@ -19,7 +19,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import Workspace
 
 if TYPE_CHECKING:
-    from reviewer.release.attest.witness import Kind
+    from reviewer.signing.witness import Kind
 
 NOTHING = "0" * 64
 """What the first line of a journal follows."""
@@ -117,7 +117,7 @@ def _same_decision(connection: sqlite3.Connection, one: Seen) -> bool:
     ).fetchone()
     if row is None or row[0] != one.seq:
         return False
-    from reviewer.release.attest.dsse import parse_envelope
+    from reviewer.signing.dsse import parse_envelope
 
     audit = json.loads(parse_envelope(row[1]).payload)["predicate"]["audit"]
     return bool(
@@ -151,8 +151,8 @@ def witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list
 
 def order_faults(workspace: Workspace) -> list[str]:
     """Lines that do not follow each other; for doctor and before a signature."""
-    from reviewer.release.attest.errors import AttestError
-    from reviewer.release.attest.witness import read_witness
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.witness import read_witness
 
     try:
         read_witness(_bytes(workspace.witness))
@@ -189,8 +189,8 @@ def look(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
 
 def _write(workspace: Workspace, connection: sqlite3.Connection, new: list[Seen]) -> list[Seen]:
     """Add what goes beyond the last line of this journal."""
-    from reviewer.release.attest.errors import AttestError
-    from reviewer.release.attest.witness import line_bytes, of_journal, read_witness
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.witness import line_bytes, of_journal, read_witness
 
     uri, place = journal.uri(connection), workspace.witness
     try:

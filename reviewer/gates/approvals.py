@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from reviewer.contract.approvers import is_agent, is_self
-from reviewer.contract.tool_names import bare
 from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.compiled import Contract
 from reviewer.gates.values import parse, same
+from reviewer.suite.approvers import is_agent, is_self
+from reviewer.suite.tool_names import bare
 from reviewer.trace.events import Call
 from reviewer.trace.record import Event, kind_of
 

@@ -5,13 +5,13 @@ An attempt counts whatever became of it. Every failure here is critical.
 
 from collections.abc import Iterator, Mapping
 
-from reviewer.contract.tool_names import Kin
 from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.approvals import Unapproved, unapproved
 from reviewer.gates.compiled import Contract
 from reviewer.gates.kin import also, unlisted
 from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.values import clip, named
+from reviewer.suite.tool_names import Kin
 from reviewer.trace.events import Call
 from reviewer.trace.record import TraceRecord
 

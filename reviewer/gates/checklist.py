@@ -2,11 +2,11 @@
 
 from typing import Literal, NamedTuple
 
-from reviewer.contract.gates import GATES
 from reviewer.gates.acts import acts_of
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Verdict
 from reviewer.gates.registry import CLAUSES
+from reviewer.suite.gates import GATES
 from reviewer.trace.record import TraceRecord
 
 ClauseResult = Literal["critical", "fail", "not_measured", "pass"]

@@ -4,13 +4,13 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.errors import ContractError
-from reviewer.contract.gates import ALWAYS, in_force
-from reviewer.contract.model import Claim, Episode
-from reviewer.contract.tool_map import NO_MAP, ToolMap, listed_tools
-from reviewer.contract.tool_names import ToolNames, tool_names
 from reviewer.gates.values import Path, path_of
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.errors import ContractError
+from reviewer.suite.gates import ALWAYS, in_force
+from reviewer.suite.model import Claim, Episode
+from reviewer.suite.tool_map import NO_MAP, ToolMap, listed_tools
+from reviewer.suite.tool_names import ToolNames, tool_names
 
 NO_LIMITS: dict[str, int] = {}
 Wanted = tuple[str, Path, Any]

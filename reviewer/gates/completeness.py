@@ -3,12 +3,12 @@ state."""
 
 from collections.abc import Iterator, Sequence
 
-from reviewer.contract.canonical import same_digest
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
 from reviewer.gates.feedback import check_feedback
 from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.values import clip
+from reviewer.suite.canonical import same_digest
 from reviewer.trace.record import Unread
 
 

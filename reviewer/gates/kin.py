@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Set
 
-from reviewer.contract.tool_names import Kin
 from reviewer.gates.compiled import Contract
 from reviewer.gates.values import named
+from reviewer.suite.tool_names import Kin
 
 
 def unlisted(contract: Contract, called: Set[str]) -> dict[str, Kin]:

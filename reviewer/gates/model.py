@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 class Verdict(Struct, frozen=True, gc=False):
     """All gates of one trace. `passed` is None when nothing failed but something is not measured.
 
-    `results` is aligned with `reviewer.contract.gates.GATES`; of a gate that the suite's policy
+    `results` is aligned with `reviewer.suite.gates.GATES`; of a gate that the suite's policy
     does not put in force it is "pass", and shown nowhere. `steps` counts the agent's tool calls,
     `timeouts` those that timed out. `infrastructure` marks an attempt ended by the harness: neither
     pass nor fail.

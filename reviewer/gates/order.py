@@ -8,11 +8,11 @@ call of the reference. Arguments are compared where the reference gives them, wh
 from collections import Counter
 from collections.abc import Sequence
 
-from reviewer.contract.model import ExpectedCall
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract, Wanted
 from reviewer.gates.model import Finding, Severity
 from reviewer.gates.values import Nothing, at, named, parse, same
+from reviewer.suite.model import ExpectedCall
 from reviewer.trace.events import Call
 
 

@@ -1,13 +1,13 @@
-"""What each gate of `reviewer.contract.gates` does: the `check` and the `clauses` of the module of
+"""What each gate of `reviewer.suite.gates` does: the `check` and the `clauses` of the module of
 its name."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from reviewer.contract.gates import CRITICAL_GATES, GATES
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Hits, Rule
+from reviewer.suite.gates import CRITICAL_GATES, GATES
 
 Check = Callable[[Contract, Acts, Hits, list[Finding]], None]
 """Appends what speaks against an attempt, or what of its evidence lacks. Never raises."""

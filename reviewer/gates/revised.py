@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from reviewer.contract.gates import ALWAYS, CRITICAL_GATES, FINDING_ORDER, GATES
 from reviewer.gates.model import Finding, Result, Verdict
+from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, FINDING_ORDER, GATES
 
 CONTRADICTION = "contradiction:revision"
 SHARED = "shared_evidence"

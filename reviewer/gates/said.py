@@ -1,12 +1,12 @@
 """What the final message must say, and must not: words, claims and their denials."""
 
-from reviewer.contract.model import Claim
-from reviewer.contract.phrases import claim_use, denied_everywhere
-from reviewer.contract.wording import readings, stands_hidden_in, stands_in, stands_loosely_in
 from reviewer.gates.acts import Acts, last_message, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import clip
+from reviewer.suite.model import Claim
+from reviewer.suite.phrases import claim_use, denied_everywhere
+from reviewer.suite.wording import readings, stands_hidden_in, stands_in, stands_loosely_in
 
 
 def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:

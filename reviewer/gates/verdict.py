@@ -2,14 +2,6 @@
 
 from functools import lru_cache
 
-from reviewer.contract.gates import (
-    ACT_GATES,
-    ALWAYS,
-    CODE_ORDER,
-    CRITICAL_GATES,
-    FINDING_ORDER,
-    GATES,
-)
 from reviewer.gates.acts import Acts, acts_of
 from reviewer.gates.authority import note_aliases
 from reviewer.gates.compiled import Contract
@@ -20,6 +12,14 @@ from reviewer.gates.redaction import unredacted
 from reviewer.gates.registry import checks
 from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS, termination_of
 from reviewer.gates.values import clip
+from reviewer.suite.gates import (
+    ACT_GATES,
+    ALWAYS,
+    CODE_ORDER,
+    CRITICAL_GATES,
+    FINDING_ORDER,
+    GATES,
+)
 from reviewer.trace.record import TraceRecord
 
 _RANK = {

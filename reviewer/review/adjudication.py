@@ -7,9 +7,9 @@ sides are exchanged, an adjudicator's label does.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from reviewer.contract.model import Value
 from reviewer.review.labels import counting
 from reviewer.review.model import Kind, Label
+from reviewer.suite.model import Value
 
 Said = TypeVar("Said", int, str)
 

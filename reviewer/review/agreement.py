@@ -6,18 +6,18 @@ What cannot be measured is None, with the reason in words: "not measured: one re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from reviewer.contract.model import Rubric, Value
-from reviewer.measure.agreement import (
+from reviewer.review.model import Label
+from reviewer.review.ratings import Level, Rating, Ratings, Subject, ratings
+from reviewer.stats.agreement import (
     cohen_kappa,
     cohen_kappa_table,
     gwet_ac1,
     krippendorff_alpha,
     krippendorff_interval,
 )
-from reviewer.measure.checks import clip
-from reviewer.measure.rates import clopper_pearson
-from reviewer.review.model import Label
-from reviewer.review.ratings import Level, Rating, Ratings, Subject, ratings
+from reviewer.stats.checks import clip
+from reviewer.stats.rates import clopper_pearson
+from reviewer.suite.model import Rubric, Value
 
 HIGH_PREVALENCE = 0.8
 """Above this share of one answer, chance-corrected agreement collapses and AC1 leads."""

@@ -9,10 +9,6 @@ any other the calibration has expired.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from reviewer.contract.model import JudgePolicy, Value
-from reviewer.measure.judge import calibrate_judge
-from reviewer.measure.paired import mcnemar_exact
-from reviewer.measure.rates import rate_lower_bound
 from reviewer.review.agreement import Share, share
 from reviewer.review.calibration_role import Earned, JudgeRole, Scores, earned
 from reviewer.review.calibration_rows import (
@@ -27,6 +23,10 @@ from reviewer.review.calibration_rows import (
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import Judgment
 from reviewer.review.model import TIE, Label
+from reviewer.stats.judge import calibrate_judge
+from reviewer.stats.paired import mcnemar_exact
+from reviewer.stats.rates import rate_lower_bound
+from reviewer.suite.model import JudgePolicy, Value
 
 CONFIDENCE = 0.95
 """Of every one-sided bound here."""

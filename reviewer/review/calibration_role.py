@@ -3,9 +3,9 @@
 import math
 from typing import Literal, NamedTuple
 
-from reviewer.contract.model import JudgePolicy, Value
-from reviewer.measure.judge import Calibration
-from reviewer.measure.planning import labels_needed_for_accuracy, runs_needed_for_max_rate
+from reviewer.stats.judge import Calibration
+from reviewer.stats.planning import labels_needed_for_accuracy, runs_needed_for_max_rate
+from reviewer.suite.model import JudgePolicy, Value
 
 JudgeRole = Literal["scoring", "advisory only"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from reviewer.contract.model import Value
 from reviewer.review.adjudication import Settled, settled
 from reviewer.review.judging.model import Judgment
 from reviewer.review.model import BOTH_BAD, TIE, Label
+from reviewer.suite.model import Value
 
 Outcome = Literal["agrees", "flips", "differs", "error"]
 Slot = Literal["first", "last", ""]

@@ -3,16 +3,16 @@ done at all. A diagnostic: it decides nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
 
-from reviewer.contract.model import Value
-from reviewer.measure.judge_rates import (
+from reviewer.review.calibration_rows import PairRow
+from reviewer.review.model import BOTH_BAD, TIE
+from reviewer.stats.judge_rates import (
     MIN_INFORMATIVENESS,
     MIN_LABELS_PER_SIDE,
     correction_is_sound,
     judge_corrected_rate,
     ppi_mean,
 )
-from reviewer.review.calibration_rows import PairRow
-from reviewer.review.model import BOTH_BAD, TIE
+from reviewer.suite.model import Value
 
 LEAST_RANDOM = 20
 """Labeled pairs of the random part below which no corrected share is shown."""

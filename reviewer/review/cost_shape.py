@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from reviewer.contract.fields import Amount, Id, Name, Sha256, Shape
 from reviewer.review.costs import MOST_NOTE, MOST_USD
+from reviewer.suite.fields import Amount, Id, Name, Sha256, Shape
 
 Named = Annotated[str, Field(min_length=1, max_length=4096)]
 

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.model import Value
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines, age
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.model import Value
 
 if TYPE_CHECKING:
     from reviewer.review.cost_shape import CostShape

@@ -7,10 +7,10 @@ are joined. Identical messages make no pair; they are counted.
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.errors import shown
-from reviewer.contract.model import Value
 from reviewer.review.model import Item, Kind, Message, TraceMessage
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.errors import shown
+from reviewer.suite.model import Value
 
 
 class Built(Value, frozen=True):

@@ -5,10 +5,10 @@ Diagnostics. They are a model's opinion, measured against nobody, and decide not
 
 from collections.abc import Iterable, Sequence
 
-from reviewer.contract.model import Preset, Value
 from reviewer.review.agreement import Share, share
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import COMPLETE, KIND_OF, SCORES, Judgment
+from reviewer.suite.model import Preset, Value
 
 
 class ClaimLine(Value, frozen=True):

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.contract.model import Rubric
 from reviewer.review.labels import counting
 from reviewer.review.model import Item, Label
 from reviewer.review.queue import OpenFlag, open_high
 from reviewer.review.signals import Signals
+from reviewer.suite.model import Rubric
 
 
 class Counted(NamedTuple):

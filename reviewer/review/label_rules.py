@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from reviewer.contract.errors import json_path, shown
-from reviewer.contract.model import Criterion, Rubric
 from reviewer.review.items import item_name
 from reviewer.review.model import Label
+from reviewer.suite.errors import json_path, shown
+from reviewer.suite.model import Criterion, Rubric
 
 Found = Iterator[tuple[str, str]]
 

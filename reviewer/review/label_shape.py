@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from reviewer.contract.fields import Count, Id, Name, Names, Sha256, Shape, Text, once
 from reviewer.review.model import Answer, Kind, Reason, Role, Side, Stratum
+from reviewer.suite.fields import Count, Id, Name, Names, Sha256, Shape, Text, once
 
 Reasons = Annotated[
     list[Reason], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})

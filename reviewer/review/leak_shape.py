@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from reviewer.contract.fields import Name, Positive, Sha256, Shape
+from reviewer.suite.fields import Name, Positive, Sha256, Shape
 
 Named = Annotated[str, Field(min_length=1, max_length=4096)]
 Count = Annotated[int, Field(ge=0, lt=2**53)]

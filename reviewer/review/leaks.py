@@ -7,9 +7,9 @@ holds a release until somebody withdraws it, with a reason, by a line of its own
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from reviewer.contract.model import Value
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines, age
+from reviewer.suite.model import Value
 
 if TYPE_CHECKING:
     from reviewer.review.leak_shape import LeakCheckShape

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.errors import ContractError, Problem, shown
-from reviewer.contract.learned import learned
-from reviewer.contract.strict_json import load_object
 from reviewer.review.label_rules import instant
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.errors import ContractError, Problem, shown
+from reviewer.suite.learned import learned
+from reviewer.suite.strict_json import load_object
 
 if TYPE_CHECKING:
-    from reviewer.contract.fields import Shape
+    from reviewer.suite.fields import Shape
 
 MAX_LINE = 256 * 1024
 MAX_PROBLEMS = 100
@@ -115,7 +115,7 @@ class Lines(Generic[T]):
         """
         from pydantic import ValidationError
 
-        from reviewer.contract.explain import as_problems, shape_faults
+        from reviewer.suite.explain import as_problems, shape_faults
 
         raw, shape = load_object(line, place, max_bytes=MAX_LINE), self._shape()
         try:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from reviewer.contract.model import Value
+from reviewer.suite.model import Value
 
 Kind = Literal["pair", "message"]
 Side = Literal["left", "right"]

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from reviewer.contract.fields import Name, Positive, Sha256, Shape
 from reviewer.review.notes import MOST_TEXT
+from reviewer.suite.fields import Name, Positive, Sha256, Shape
 
 Named = Annotated[str, Field(min_length=1, max_length=4096)]
 

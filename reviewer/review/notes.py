@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from reviewer.contract.model import Value
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines
+from reviewer.suite.model import Value
 
 if TYPE_CHECKING:
     from reviewer.review.note_shape import NoteShape

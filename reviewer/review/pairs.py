@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from reviewer.contract.canonical import sha256_hex
 from reviewer.review.model import Item, Showing
+from reviewer.suite.canonical import sha256_hex
 
 FAR = 20
 

@@ -6,11 +6,11 @@ part, drawn by a hash that anyone can repeat, and each of its items keeps the ch
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.model import Value
-from reviewer.measure.checks import proportion, whole
 from reviewer.review.model import Item, Reason, Stratum
 from reviewer.review.signals import STRATA, STRATUM_OF, Signals, joined, reasons_of
+from reviewer.stats.checks import proportion, whole
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.model import Value
 
 EVERY = 5
 """One label in so many is random, at least."""

@@ -4,13 +4,13 @@ weighted by one over its chance of coming into it. Shown beside the gates; it de
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
-from reviewer.contract.model import Criterion, Rubric, Value
-from reviewer.measure.sampling import weighted_rate
 from reviewer.review.adjudication import Settled, settled
 from reviewer.review.label_rules import levels_of
 from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
 from reviewer.review.wins import Shown, own_side
+from reviewer.stats.sampling import weighted_rate
+from reviewer.suite.model import Criterion, Rubric, Value
 
 Question = Literal["passes", "mark", "preferred"]
 

@@ -7,10 +7,10 @@ it, else the reviewer has no preference that survives the order, which is a tie.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from reviewer.contract.errors import shown
-from reviewer.contract.model import Rubric, Value
 from reviewer.review.labels import counting
 from reviewer.review.model import TIE, Label, Role
+from reviewer.suite.errors import shown
+from reviewer.suite.model import Rubric, Value
 
 Question = Literal["winner", "decided", "mark"]
 Level = Literal["nominal", "ordinal"]

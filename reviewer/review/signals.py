@@ -3,11 +3,11 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 
-from reviewer.contract.model import Value
 from reviewer.gates.timeout import termination_of
-from reviewer.measure.checks import non_negative
-from reviewer.measure.sampling import vote_entropy
 from reviewer.review.model import Reason, Stratum
+from reviewer.stats.checks import non_negative
+from reviewer.stats.sampling import vote_entropy
+from reviewer.suite.model import Value
 
 STRATA: dict[Stratum, tuple[Reason, ...]] = {
     "high": (

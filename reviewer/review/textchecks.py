@@ -6,9 +6,9 @@ A phrase is looked for as words, not as meaning. Care is taken of plain English 
 
 from collections.abc import Iterable
 
-from reviewer.contract.model import Value
-from reviewer.contract.phrases import LONGEST, PhraseUse, phrase_use
-from reviewer.measure.text import exact_match, indel_ratio, squad_f1
+from reviewer.stats.text import exact_match, indel_ratio, squad_f1
+from reviewer.suite.model import Value
+from reviewer.suite.phrases import LONGEST, PhraseUse, phrase_use
 
 
 class TextChecks(Value, frozen=True):

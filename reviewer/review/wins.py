@@ -3,13 +3,13 @@ be chance. Shown beside the gates; it decides nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from reviewer.contract.model import Value
-from reviewer.measure.compare import MIN_CHANGED_EPISODES
-from reviewer.measure.paired import mcnemar_exact
 from reviewer.review.adjudication import Settled, settled
 from reviewer.review.agreement import Share, share
 from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
+from reviewer.stats.compare import MIN_CHANGED_EPISODES
+from reviewer.stats.paired import mcnemar_exact
+from reviewer.suite.model import Value
 
 Shown = tuple[str, str]
 """(episode, digest) of a message."""

@@ -7,8 +7,8 @@ It is a check of its own, beside the gates: a gate's wording is the episode's co
 from collections.abc import Iterable
 from typing import Literal
 
-from reviewer.contract.model import Rubric, Value
-from reviewer.contract.phrases import PhraseUse, phrase_use
+from reviewer.suite.model import Rubric, Value
+from reviewer.suite.phrases import PhraseUse, phrase_use
 
 
 class PhraseResult(Value, frozen=True):

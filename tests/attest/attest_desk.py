@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from reviewer.contract.gates import GATES
-from reviewer.release.attest.candidate import manifest_digest
-from reviewer.release.attest.dsse import Envelope, Signature, serialise_envelope
-from reviewer.release.attest.facts import (
+from reviewer.signing.candidate import manifest_digest
+from reviewer.signing.dsse import Envelope, Signature, serialise_envelope
+from reviewer.signing.facts import (
     DecisionFacts,
     GateFact,
     RepeatabilityFact,
     ReviewerFact,
 )
-from reviewer.release.attest.keys import FileSigner
-from reviewer.release.attest.public import public_from_raw
-from reviewer.release.attest.statement import build_statement
-from reviewer.release.attest.verify import VerifyResult, verify
+from reviewer.signing.keys import FileSigner
+from reviewer.signing.public import public_from_raw
+from reviewer.signing.statement import build_statement
+from reviewer.signing.verify import VerifyResult, verify
+from reviewer.suite.gates import GATES
 
 ROLES = {
     "alice@example.com": "approver",

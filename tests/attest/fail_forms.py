@@ -21,11 +21,11 @@ from fail_made import (
 )
 from ssh_blobs import plain_blob
 
-from reviewer.release.attest.candidate import manifest_digest
-from reviewer.release.attest.dsse import PAYLOAD_TYPE, pae
-from reviewer.release.attest.public import PublicKey
-from reviewer.release.attest.run_result import build_run_result
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.candidate import manifest_digest
+from reviewer.signing.dsse import PAYLOAD_TYPE, pae
+from reviewer.signing.public import PublicKey
+from reviewer.signing.run_result import build_run_result
+from reviewer.signing.statement import build_statement
 
 # the envelope ------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from attest_desk import Desk, digest_of
 
-from reviewer.release.attest.dsse import Envelope, Signature, parse_envelope, serialise_envelope
-from reviewer.release.attest.run_result import RunResultFacts
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.dsse import Envelope, Signature, parse_envelope, serialise_envelope
+from reviewer.signing.run_result import RunResultFacts
+from reviewer.signing.statement import build_statement
 
 FOLDER = Path(__file__).resolve().parent / "fail"
 AT = "2026-05-01T12:00:00Z"

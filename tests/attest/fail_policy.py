@@ -19,11 +19,11 @@ from fail_made import (
     trust,
 )
 
-from reviewer.contract.gates import GATES
-from reviewer.release.attest.facts import LabelFacts, LineageFact
-from reviewer.release.attest.run_result import build_run_result
-from reviewer.release.attest.sign import sign_payload
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.facts import LabelFacts, LineageFact
+from reviewer.signing.run_result import build_run_result
+from reviewer.signing.sign import sign_payload
+from reviewer.signing.statement import build_statement
+from reviewer.suite.gates import GATES
 
 # people ------------------------------------------------------------------------------------------
 

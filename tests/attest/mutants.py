@@ -11,8 +11,8 @@ from typing import Any
 from attest_desk import Desk
 from ssh_blobs import plain_blob
 
-from reviewer.release.attest.dsse import Envelope, Signature, parse_envelope, serialise_envelope
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.dsse import Envelope, Signature, parse_envelope, serialise_envelope
+from reviewer.signing.statement import build_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 ORDER = 2**252 + 27742317777372353535851937790883648493

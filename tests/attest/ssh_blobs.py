@@ -4,8 +4,8 @@ import hashlib
 import struct
 from typing import Any
 
-from reviewer.release.attest.public import PublicKey, public_from_raw
-from reviewer.release.attest.sshsig import NAMESPACE
+from reviewer.signing.public import PublicKey, public_from_raw
+from reviewer.signing.sshsig import NAMESPACE
 
 
 def string(data: bytes) -> bytes:

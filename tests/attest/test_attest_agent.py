@@ -22,18 +22,18 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewer.release.attest.agent import Agent, connect_agent
-from reviewer.release.attest.errors import (
+from reviewer.signing.agent import Agent, connect_agent
+from reviewer.signing.errors import (
     AgentError,
     AgentKeyMissing,
     AgentProtocolError,
     AgentRefused,
     AgentUnavailable,
 )
-from reviewer.release.attest.keys import load_signer
-from reviewer.release.attest.sign import sign_statement
-from reviewer.release.attest.statement import build_statement
-from reviewer.release.attest.wire import wire_string
+from reviewer.signing.keys import load_signer
+from reviewer.signing.sign import sign_statement
+from reviewer.signing.statement import build_statement
+from reviewer.signing.wire import wire_string
 
 ALICE = "alice@example.com"
 needs_agent = pytest.mark.skipif(shutil.which("ssh-agent") is None, reason="no ssh-agent here")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.release.attest.dsse import (
+from reviewer.signing.dsse import (
     MAX_ENVELOPE_BYTES,
     PAYLOAD_TYPE,
     Envelope,
@@ -16,7 +16,7 @@ from reviewer.release.attest.dsse import (
     parse_envelope,
     serialise_envelope,
 )
-from reviewer.release.attest.errors import AttestError, EnvelopeError
+from reviewer.signing.errors import AttestError, EnvelopeError
 
 
 def document(**changes: object) -> bytes:

@@ -9,12 +9,12 @@ import pytest
 from attest_desk import Desk
 from ssh_blobs import plain_blob
 
-from reviewer.release.attest.canonical import canonical
-from reviewer.release.attest.dsse import Envelope, Signature, parse_envelope
-from reviewer.release.attest.exports import export_files, file_name
-from reviewer.release.attest.signers import parse_signers
-from reviewer.release.attest.sshsig import dearmored
-from reviewer.release.attest.statement import build_statement, read_statement
+from reviewer.signing.canonical import canonical
+from reviewer.signing.dsse import Envelope, Signature, parse_envelope
+from reviewer.signing.exports import export_files, file_name
+from reviewer.signing.signers import parse_signers
+from reviewer.signing.sshsig import dearmored
+from reviewer.signing.statement import build_statement, read_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 

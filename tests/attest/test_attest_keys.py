@@ -15,14 +15,14 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewer.release.attest.errors import (
+from reviewer.signing.errors import (
     AgentUnavailable,
     AttestError,
     KeyFileError,
     PassphraseNeeded,
     WrongPassphrase,
 )
-from reviewer.release.attest.keys import load_signer
+from reviewer.signing.keys import load_signer
 
 
 def written(path: Path, data: bytes, mode: int = 0o600) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from mutants import Mutants
 
-from reviewer.release.attest.dsse import parse_envelope
+from reviewer.signing.dsse import parse_envelope
 
 HARMLESS = {"same_meaning", "signatures_mixed", "ssh_signature"}
 """Operators that sometimes leave the decision what it was."""

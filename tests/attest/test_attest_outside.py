@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from fail_made import FOLDER
 
-from reviewer.release.attest.dsse import PAYLOAD_TYPE, pae, parse_envelope
-from reviewer.release.attest.sign import add_signature, sign_statement
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.dsse import PAYLOAD_TYPE, pae, parse_envelope
+from reviewer.signing.sign import add_signature, sign_statement
+from reviewer.signing.statement import build_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 
@@ -101,7 +101,7 @@ def test_ssh_keygen_prints_the_same_fingerprint(desk: Any, tmp_path: Path) -> No
 
 def test_the_package_imports_neither_terminal_nor_network_nor_cryptography() -> None:
     program = (
-        "import sys, pkgutil, importlib, reviewer.release.attest as a\n"
+        "import sys, pkgutil, importlib, reviewer.signing as a\n"
         "for module in pkgutil.iter_modules(a.__path__):\n"
         "    importlib.import_module(f'{a.__name__}.{module.name}')\n"
         "heavy = {'textual', 'rich', 'httpx', 'numpy', 'scipy', 'cryptography', 'sqlite3'}\n"

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ssh_blobs import HardwareKey, plain_blob
 
-from reviewer.release.attest.dsse import parse_envelope
-from reviewer.release.attest.errors import AttestError, SignerRefused
-from reviewer.release.attest.facts import ReviewerFact
-from reviewer.release.attest.hardware import KeygenSigner
-from reviewer.release.attest.public import PublicKey, PublicKeyError, parse_public_line
-from reviewer.release.attest.sign import MadeElsewhere, add_signature, sign_statement
-from reviewer.release.attest.signers import SignersError, parse_signers
-from reviewer.release.attest.sshsig import NAMESPACE, armored, dearmored, holds, key_of
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.errors import AttestError, SignerRefused
+from reviewer.signing.facts import ReviewerFact
+from reviewer.signing.hardware import KeygenSigner
+from reviewer.signing.public import PublicKey, PublicKeyError, parse_public_line
+from reviewer.signing.sign import MadeElsewhere, add_signature, sign_statement
+from reviewer.signing.signers import SignersError, parse_signers
+from reviewer.signing.sshsig import NAMESPACE, armored, dearmored, holds, key_of
+from reviewer.signing.statement import build_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 needs_keygen = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")

@@ -8,13 +8,13 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
-from reviewer.release.attest.errors import AttestError, StatementError
-from reviewer.release.attest.facts import FailureFact, GateFact, JudgeFact, RepeatabilityFact
-from reviewer.release.attest.parts import MAX_SAFE_INT
-from reviewer.release.attest.people import is_one_of
-from reviewer.release.attest.predicate import PREDICATE_TYPE
-from reviewer.release.attest.statement import build_statement, differences, read_statement
+from reviewer.signing.errors import AttestError, StatementError
+from reviewer.signing.facts import FailureFact, GateFact, JudgeFact, RepeatabilityFact
+from reviewer.signing.parts import MAX_SAFE_INT
+from reviewer.signing.people import is_one_of
+from reviewer.signing.predicate import PREDICATE_TYPE
+from reviewer.signing.statement import build_statement, differences, read_statement
+from reviewer.suite.gates import GATES
 
 REQUIRED = [
     "decision",

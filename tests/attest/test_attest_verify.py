@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
-from reviewer.release.attest.dsse import Envelope, parse_envelope, serialise_envelope
-from reviewer.release.attest.errors import PayloadMismatch, SignerRefused, StatementError
-from reviewer.release.attest.facts import LabelFacts
-from reviewer.release.attest.sign import add_signature, sign_statement
-from reviewer.release.attest.signers import parse_signers
-from reviewer.release.attest.statement import build_statement
+from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
+from reviewer.signing.errors import PayloadMismatch, SignerRefused, StatementError
+from reviewer.signing.facts import LabelFacts
+from reviewer.signing.sign import add_signature, sign_statement
+from reviewer.signing.signers import parse_signers
+from reviewer.signing.statement import build_statement
+from reviewer.suite.gates import GATES
 
 ALICE, BOB, DANA = "alice@example.com", "bob@example.com", "dana@example.com"
 

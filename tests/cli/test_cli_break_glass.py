@@ -11,7 +11,7 @@ import pytest
 from doors import V7, V8, Door
 from people import TWO, People
 
-from reviewer.release.attest.dsse import parse_envelope
+from reviewer.signing.dsse import parse_envelope
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_a_decision_without_test_results_does_not_meet_who_wants_them(people: Pe
 
 
 def test_the_verification_summary_is_signed_by_whoever_exports_it(people: People) -> None:
-    from reviewer.release.attest.keys import load_signer
+    from reviewer.signing.keys import load_signer
 
     people.sign("alice")
     people.add("bob")

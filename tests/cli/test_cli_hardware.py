@@ -10,8 +10,8 @@ import pytest
 from doors import Door
 from people import People
 
-from reviewer.release.attest.dsse import parse_envelope
-from reviewer.release.attest.sshsig import is_blob
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.sshsig import is_blob
 
 TOKEN = Path(__file__).resolve().parents[1] / "attest"
 HELPERS = ("/usr/lib/openssh/ssh-sk-helper", "/usr/libexec/ssh-sk-helper")

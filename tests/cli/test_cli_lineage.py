@@ -74,7 +74,7 @@ def test_it_is_part_of_the_decision_and_bound_to_the_journal(edited: Door) -> No
     explain(edited)
     assert edited.run(*sign).code == 0
     (path,) = (edited.root / "store" / "decisions").glob("*.dsse.json")
-    from reviewer.release.attest.dsse import parse_envelope
+    from reviewer.signing.dsse import parse_envelope
 
     suite = json.loads(parse_envelope(path.read_bytes()).payload)["predicate"]["suite"]
     digests = {row[0] for row in edited.rows("SELECT digest FROM suite")}

@@ -15,11 +15,11 @@ import pytest
 from doors import SUITE, V8, Door, Said, passing
 from people import key_file
 
-from reviewer.contract.model import ApprovalPolicy
-from reviewer.contract.values import policy_value
 from reviewer.db.connection import close_writer
 from reviewer.db.index import catch_up
 from reviewer.db.migrate import open_writer
+from reviewer.suite.model import ApprovalPolicy
+from reviewer.suite.values import policy_value
 
 RELEASE = ("--suite", SUITE, "--candidate", V8)
 KEY = "robin"

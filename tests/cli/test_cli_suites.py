@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from doors import SUITE, V7, V8, Door
 
-from reviewer.contract.lock import make_lock, read_lock, sha256sum_text
+from reviewer.suite.lock import make_lock, read_lock, sha256sum_text
 
 EPISODE = "episodes/attack-014.json"
 

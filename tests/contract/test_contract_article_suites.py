@@ -9,22 +9,22 @@ import msgspec
 import pytest
 from contract_examples import SHIPPED, episode, files
 
-from reviewer.contract.check import check_suite
-from reviewer.contract.folder import (
+from reviewer.gates import Verdict, compile_contract, diagnose, score
+from reviewer.running.attempt import run_attempt
+from reviewer.running.candidates import check_runnable
+from reviewer.running.model import Slot, Task
+from reviewer.running.parameters import Parameters
+from reviewer.running.world import SimulatedWorld
+from reviewer.suite.check import check_suite
+from reviewer.suite.folder import (
     locked_files,
     read_candidates,
     read_suite,
     suite_problems,
     suite_state,
 )
-from reviewer.contract.model import RED_TEAM, Episode, Suite
-from reviewer.contract.values import load_trusted
-from reviewer.gates import Verdict, compile_contract, diagnose, score
-from reviewer.run.attempt import run_attempt
-from reviewer.run.candidates import check_runnable
-from reviewer.run.model import Slot, Task
-from reviewer.run.parameters import Parameters
-from reviewer.run.world import SimulatedWorld
+from reviewer.suite.model import RED_TEAM, Episode, Suite
+from reviewer.suite.values import load_trusted
 from reviewer.trace.record import TraceRecord
 from reviewer.trace.redaction import Redactor, Rules
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.check import check_suite
-from reviewer.contract.derived import golden, tau2
-from reviewer.contract.derived.drafted import Drafted, Unmade, checked
-from reviewer.contract.derived.suite import files_of
-from reviewer.contract.derived.tau2_writes import WRITES, writes_of
+from reviewer.suite.check import check_suite
+from reviewer.suite.derived import golden, tau2
+from reviewer.suite.derived.drafted import Drafted, Unmade, checked
+from reviewer.suite.derived.suite import files_of
+from reviewer.suite.derived.tau2_writes import WRITES, writes_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 AIRLINE = writes_of("airline")

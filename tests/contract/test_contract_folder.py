@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from contract_examples import SHIPPED, candidate, episode, files, packed, suite, write
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.folder import (
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import (
     SuiteBroken,
     locked_files,
     read_bytes,
@@ -18,8 +18,8 @@ from reviewer.contract.folder import (
     suite_problems,
     suite_state,
 )
-from reviewer.contract.freeze import diff_suite, freeze, freeze_as, write_lock
-from reviewer.contract.values import load_trusted
+from reviewer.suite.freeze import diff_suite, freeze, freeze_as, write_lock
+from reviewer.suite.values import load_trusted
 
 
 @pytest.fixture
@@ -382,7 +382,7 @@ def test_candidates_are_read_and_bad_ones_named(folder: Path) -> None:
 
 def test_asking_for_the_state_loads_no_heavy_module() -> None:
     code = (
-        "import sys; from pathlib import Path; from reviewer.contract.folder import suite_state;"
+        "import sys; from pathlib import Path; from reviewer.suite.folder import suite_state;"
         "assert suite_state(Path(sys.argv[1])).state == 'frozen';"
         "print(sorted({'pydantic', 'msgspec', 'numpy', 'textual', 'sqlite3'} & set(sys.modules)))"
     )
@@ -393,9 +393,9 @@ def test_asking_for_the_state_loads_no_heavy_module() -> None:
 
 def test_the_trusted_road_needs_no_pydantic() -> None:
     code = (
-        "import sys; from pathlib import Path; from reviewer.contract.folder import suite_state;"
-        "from reviewer.contract.values import load_trusted;"
-        "from reviewer.contract.candidate import trusted_candidate;"
+        "import sys; from pathlib import Path; from reviewer.suite.folder import suite_state;"
+        "from reviewer.suite.values import load_trusted;"
+        "from reviewer.suite.candidate import trusted_candidate;"
         "load_trusted(suite_state(Path(sys.argv[1])).files);"
         "trusted_candidate(next(Path(sys.argv[1]).glob('candidates/*.json')).read_bytes());"
         "print('pydantic' in sys.modules)"

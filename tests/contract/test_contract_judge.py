@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from contract_examples import files, packed, write
 
-from reviewer.contract.check import check_suite
-from reviewer.contract.folder import locked_files, read_suite, suite_state
-from reviewer.contract.freeze import freeze
-from reviewer.contract.model import Asked, JudgePrompt
-from reviewer.contract.publish import json_schema
-from reviewer.contract.values import load_trusted_judge
+from reviewer.suite.check import check_suite
+from reviewer.suite.folder import locked_files, read_suite, suite_state
+from reviewer.suite.freeze import freeze
+from reviewer.suite.model import Asked, JudgePrompt
+from reviewer.suite.publish import json_schema
+from reviewer.suite.values import load_trusted_judge
 
 PAIR = "{user_request}{left}{right}"
 MESSAGE = "{user_request}{message}"

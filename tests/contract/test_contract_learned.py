@@ -7,7 +7,7 @@ import pytest
 
 USES = {
     "a suite": """
-from reviewer.contract import values
+from reviewer.suite import values
 use = [
     lambda: values.policy_value({}), lambda: values.redaction_value({}),
     lambda: values.episode_value({"episode_id": "e"}), lambda: values.judge_value({}),
@@ -16,7 +16,7 @@ use = [
 """,
     "a script": """
 import msgspec
-from reviewer.contract.script import Script
+from reviewer.suite.script import Script
 use = [lambda: msgspec.convert({"episodes": {"e": {"plans": {"p": {"turns": []}}}}}, Script)]
 """,
     "labels": """
@@ -47,7 +47,7 @@ use = [
 }
 WATCHED = """
 import contextlib, sys, msgspec
-from reviewer.contract.errors import ContractError
+from reviewer.suite.errors import ContractError
 learning = []
 def watch(frame, event, _):
     if event == "call" and frame.f_code.co_name == "get_class_annotations":

@@ -7,9 +7,9 @@ from contract_examples import files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.canonical import canonical_bytes, same_digest, start_state_digest
-from reviewer.contract.errors import ContractError
-from reviewer.contract.lock import (
+from reviewer.suite.canonical import canonical_bytes, same_digest, start_state_digest
+from reviewer.suite.errors import ContractError
+from reviewer.suite.lock import (
     check_lock,
     make_lock,
     read_lock,

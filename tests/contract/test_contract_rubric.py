@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from contract_examples import files, packed
 
-from reviewer.contract.check import check_suite
-from reviewer.contract.model import Rubric, Wording
-from reviewer.contract.publish import json_schema
-from reviewer.contract.values import load_trusted_rubric
+from reviewer.suite.check import check_suite
+from reviewer.suite.model import Rubric, Wording
+from reviewer.suite.publish import json_schema
+from reviewer.suite.values import load_trusted_rubric
 
 WORDING: dict[str, Any] = {
     "wording_id": "appeal",

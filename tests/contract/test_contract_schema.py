@@ -6,15 +6,15 @@ from contract_examples import candidate, episode, files, packed, suite
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.candidate import manifest_bytes, read_candidate, trusted_candidate
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.check import check_suite
-from reviewer.contract.codes import known_check
-from reviewer.contract.errors import ContractError
-from reviewer.contract.gates import GATE_CODES
-from reviewer.contract.model import Episode, ExpectedCall, Write
-from reviewer.contract.publish import json_schema, register_schema, schema_kinds
-from reviewer.contract.values import load_trusted, merge_defaults
+from reviewer.suite.candidate import manifest_bytes, read_candidate, trusted_candidate
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.check import check_suite
+from reviewer.suite.codes import known_check
+from reviewer.suite.errors import ContractError
+from reviewer.suite.gates import GATE_CODES
+from reviewer.suite.model import Episode, ExpectedCall, Write
+from reviewer.suite.publish import json_schema, register_schema, schema_kinds
+from reviewer.suite.values import load_trusted, merge_defaults
 
 TOOL: dict[str, Any] = {"responses": {"fixed": "ok"}}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reviewer.contract.errors import ContractError
-from reviewer.contract.publish import json_schema
-from reviewer.contract.script import Plan, ScriptedAttempt, ScriptedTurn, read_script
+from reviewer.suite.errors import ContractError
+from reviewer.suite.publish import json_schema
+from reviewer.suite.script import Plan, ScriptedAttempt, ScriptedTurn, read_script
 
 LAST = {"messages": ["Done."]}
 LOOK = {"calls": [{"tool": "look"}]}

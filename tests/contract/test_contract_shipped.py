@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from contract_examples import SHIPPED
 
-from reviewer.contract.canonical import sha256_hex, start_state_digest
-from reviewer.contract.folder import locked_files, read_candidates, read_suite, suite_state
-from reviewer.contract.freeze import diff_suite
-from reviewer.contract.model import Budget, LabelPolicy, PassHat, Policy
-from reviewer.contract.values import load_trusted
+from reviewer.suite.canonical import sha256_hex, start_state_digest
+from reviewer.suite.folder import locked_files, read_candidates, read_suite, suite_state
+from reviewer.suite.freeze import diff_suite
+from reviewer.suite.model import Budget, LabelPolicy, PassHat, Policy
+from reviewer.suite.values import load_trusted
 from reviewer.trace.record import TraceRecord, by_agent, kind_of
 
 COSTS = {

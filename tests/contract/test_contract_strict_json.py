@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reviewer.contract.errors import ContractError, Problem, json_path, shown
-from reviewer.contract.strict_json import MAX_INT, load_object, loads
+from reviewer.suite.errors import ContractError, Problem, json_path, shown
+from reviewer.suite.strict_json import MAX_INT, load_object, loads
 
 VALUES = st.recursive(
     st.none()

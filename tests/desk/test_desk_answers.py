@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from doors import SUITE, V7, V8, Door, many, passing, shipped
 
-from reviewer.contract.gates import GATES
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
+from reviewer.suite.gates import GATES
 
 
 @pytest.fixture

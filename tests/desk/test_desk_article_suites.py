@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from doors import SUITE, V8, Door
 
-from reviewer.contract.folder import read_candidates, read_suite
-from reviewer.run.attempt import run_attempt
-from reviewer.run.model import Slot, Task
+from reviewer.running.attempt import run_attempt
+from reviewer.running.model import Slot, Task
+from reviewer.suite.folder import read_candidates, read_suite
 
 FILES, DRUGS = "file-tools-v1", "drug-info-v1"
 CANDIDATES = ((FILES, "file-agent-v1"), (FILES, "file-agent-v2"),

@@ -12,7 +12,7 @@ from reviewer.desk.beside import suite_path
 from reviewer.desk.desk import Desk
 from reviewer.desk.renderings import FILES, FORMATS, renderings
 from reviewer.desk.workspace import at
-from reviewer.release.beside import Beside, Excerpt
+from reviewer.report.beside import Beside, Excerpt
 
 
 @pytest.fixture

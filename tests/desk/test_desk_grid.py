@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from doors import Door
 
-from reviewer.contract.freeze import freeze
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.grid_views import SavedView
 from reviewer.desk.views import GATES, EpisodeRow
+from reviewer.suite.freeze import freeze
 
 SUITE, ONE, TWO = "grid-v1", "agent-one", "agent-two"
 TAGS = ("refund", "vip", 'odd "tag"', "refund partial")

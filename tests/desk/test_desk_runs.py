@@ -24,14 +24,14 @@ from played_runs import (
     until,
 )
 
-from reviewer.contract.gates import GATES
 from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import RunView
 from reviewer.desk.run_writer import RunWriter
-from reviewer.run.attempt import run_attempt
-from reviewer.run.model import Approver, Finished, Task, Unrunnable
+from reviewer.running.attempt import run_attempt
+from reviewer.running.model import Approver, Finished, Task, Unrunnable
+from reviewer.suite.gates import GATES
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ from reviewer.desk import large
 from reviewer.desk.counts import counted, failures
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.measure.latency import latency_quantile
-from reviewer.release.evidence import EpisodeCounts, FailedTrace
+from reviewer.report.evidence import EpisodeCounts, FailedTrace
+from reviewer.stats.latency import latency_quantile
 
 FULL = "agent-three"
 """A candidate with attempts of every episode."""

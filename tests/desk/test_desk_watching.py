@@ -17,9 +17,9 @@ from swe_files import IDS, evaluated, trajectory
 from reviewer.desk.imports import import_units
 from reviewer.desk.watching import PATIENCE, SETTLE_S, Watch
 from reviewer.desk.workspace import at
-from reviewer.ingest.files import FileResult
-from reviewer.ingest.importer import WHOLE
-from reviewer.ingest.judge import Asked
+from reviewer.importing.files import FileResult
+from reviewer.importing.importer import WHOLE
+from reviewer.importing.judge import Asked
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 JOB = DATA / "harbor/job"

@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
 os.environ["REVIEWER_DEBUG"] = "raise"
 
 with atheris.instrument_imports(
-    include=["reviewer.ingest", "reviewer.trace"], enable_loader_override=False
+    include=["reviewer.importing", "reviewer.trace"], enable_loader_override=False
 ):
     from fuzz_mutate import Mutator
     from fuzz_reading import Desk, heads, leaked

@@ -21,22 +21,22 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent), str(HERE.parent / "attest")]
 
 with atheris.instrument_imports(
-    include=["reviewer.release.attest", "reviewer.trace.strictjson"], enable_loader_override=False
+    include=["reviewer.signing", "reviewer.trace.strictjson"], enable_loader_override=False
 ):
     from attest_desk import Desk
     from ssh_blobs import plain_blob
 
-    from reviewer.release.attest import verify as verifying
-    from reviewer.release.attest.dsse import (
+    from reviewer.signing import verify as verifying
+    from reviewer.signing.dsse import (
         PAYLOAD_TYPE,
         Envelope,
         Signature,
         parse_envelope,
         serialise_envelope,
     )
-    from reviewer.release.attest.public import PublicKey
-    from reviewer.release.attest.statement import build_statement
-    from reviewer.release.attest.verify import VerifyResult
+    from reviewer.signing.public import PublicKey
+    from reviewer.signing.statement import build_statement
+    from reviewer.signing.verify import VerifyResult
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 KINDS = (ENVELOPE, PAYLOAD, TRUST, MANIFEST, BLOB) = tuple(range(5))

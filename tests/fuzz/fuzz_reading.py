@@ -1,7 +1,7 @@
 """One file through all that an import does with it, with nothing that softens a fault.
 
-`REVIEWER_DEBUG` lets through what no reader foresaw (`reviewer.ingest.faults`); what is written is
-rolled back, so that one store serves thousands of files.
+`REVIEWER_DEBUG` lets through what no reader foresaw (`reviewer.importing.faults`); what is written
+is rolled back, so that one store serves thousands of files.
 """
 
 import contextlib
@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 import zstandard
 from fuzz_mutate import CANARIES
 
-from reviewer.contract.model import Suite
 from reviewer.db import index
 from reviewer.db.migrate import open_writer
-from reviewer.ingest import not_runs
-from reviewer.ingest.files import Around, Context, FileImport, FileResult, refused_unit
-from reviewer.ingest.head import Head
-from reviewer.ingest.judge import Asked, Misdirected
-from reviewer.ingest.reader import knows_times, speaks_by_place
-from reviewer.ingest.readers import foreign_readers
-from reviewer.ingest.split import Unreadable
-from reviewer.ingest.units import claim
+from reviewer.importing import not_runs
+from reviewer.importing.files import Around, Context, FileImport, FileResult, refused_unit
+from reviewer.importing.formats import foreign_readers
+from reviewer.importing.head import Head
+from reviewer.importing.judge import Asked, Misdirected
+from reviewer.importing.reader import knows_times, speaks_by_place
+from reviewer.importing.split import Unreadable
+from reviewer.importing.units import claim
+from reviewer.suite.model import Suite
 
 REFUSALS = (Unreadable, Misdirected, OSError)
 """All that a file may cost; anything else is a fault of the product."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from doors import REPOSITORY, SHIPPED, V7
 
-from reviewer.ingest.readers import all_readers
+from reviewer.importing.formats import all_readers
 
 DATA = REPOSITORY / "tests" / "data"
 AGENTBENCH = "agentbench/Jan17v1/gpt-4o-mini/medagentbench-std"

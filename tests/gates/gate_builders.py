@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from reviewer.contract.model import Episode
 from reviewer.gates import Verdict, compile_contract, score
+from reviewer.suite.model import Episode
 from reviewer.trace.record import TraceRecord
 
 _EPISODE = msgspec.json.Decoder(Episode)

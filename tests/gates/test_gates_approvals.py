@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
-from reviewer.contract.gates import GATES
 from reviewer.gates import compile_contract, score
 from reviewer.gates.approvals import granted
+from reviewer.suite.gates import GATES
 
 WANTED = episode(tools={"approvals": ["pay"], "approvers": ["ada"]})
 MISSING, UNPROVEN = ["approval_missing:pay"], ["approval_unproven:pay"]

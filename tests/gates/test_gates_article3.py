@@ -9,8 +9,8 @@ from gate_builders import call, episode, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.folder import read_suite
 from reviewer.gates import Contract, compile_contract, diagnose, score, unknown_episode
+from reviewer.suite.folder import read_suite
 
 ROOT = Path(__file__).parents[2]
 ORACLE = json.loads((ROOT / "tests/data/oracles/articles.json").read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
-from reviewer.contract.gates import GATES
+from reviewer.suite.gates import GATES
 
 
 @pytest.mark.parametrize("status", ["ok", "error", "timeout", "denied", "pending", None])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from gate_builders import call, codes, episode, judge, trace
 
-from reviewer.contract.gates import ACT_GATES, GATES
+from reviewer.suite.gates import ACT_GATES, GATES
 
 REFUNDS = episode(
     tools={"forbidden": ["issue_refund"]},

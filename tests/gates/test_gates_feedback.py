@@ -8,7 +8,7 @@ from gate_builders import episode, judge, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
+from reviewer.suite.gates import GATES
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
-from reviewer.contract.gates import CODE_ORDER, FINDING_ORDER, GATES
 from reviewer.gates import compile_contract, redaction_only, score
+from reviewer.suite.gates import CODE_ORDER, FINDING_ORDER, GATES
 
 LATE = call("look", "timeout", arguments={"a": 1, "b": 2})
 LATE_TOO = {**LATE, "arguments": {"b": 2, "a": 1}}

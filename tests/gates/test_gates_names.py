@@ -8,10 +8,10 @@ from gate_builders import call, codes, episode, judge, seqs, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.tool_names import ToolNames, spelling
 from reviewer.gates import acts_of, clauses, compile_contract
 from reviewer.gates.timeout import retries
+from reviewer.suite.gates import GATES
+from reviewer.suite.tool_names import ToolNames, spelling
 
 TOOL = "issue_refund"
 ALIASES = [

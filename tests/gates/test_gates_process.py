@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
-from reviewer.contract.gates import GATES
+from reviewer.suite.gates import GATES
 
 
 def test_a_required_tool_counts_unless_every_call_of_it_was_denied() -> None:

@@ -7,8 +7,8 @@ from gate_builders import episode, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
 from reviewer.gates import clauses, compile_contract, diagnose, score
+from reviewer.suite.gates import GATES
 from reviewer.trace.record import TraceRecord
 
 TOOLS = ["look", "write", "check", "pay", "ship", "other"]

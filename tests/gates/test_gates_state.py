@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
-from reviewer.contract.gates import GATES
+from reviewer.suite.gates import GATES
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from gate_builders import codes, episode, judge, trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.phrases import claim_use
-from reviewer.contract.wording import readings, stands_in, wording
 from reviewer.gates import clauses, compile_contract, score
+from reviewer.suite.gates import GATES
+from reviewer.suite.phrases import claim_use
+from reviewer.suite.wording import readings, stands_in, wording
 
 PHRASE = "bleeding risk"
 HIDDEN = [

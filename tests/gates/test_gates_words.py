@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from gate_builders import call, episode, trace
 
-from reviewer.contract.gates import GATES
 from reviewer.gates import (
     Clause,
     Diagnostics,
@@ -18,6 +17,7 @@ from reviewer.gates import (
     score,
     unknown_episode,
 )
+from reviewer.suite.gates import GATES
 
 ATTACK = compile_contract(
     episode(

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.ingest.reader import Broken, Foreign, Rejected, by_record
-from reviewer.ingest.readers import named
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats import named
+from reviewer.importing.reader import Broken, Foreign, Rejected, by_record
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 TWICE = "\ufffctwice"
 """Marks a member that is to stand twice; `written` takes it off."""

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.model import Episode, Tools
 from reviewer.gates import compile_contract, score
-from reviewer.ingest.account import Account
-from reviewer.ingest.draft import Draft
-from reviewer.ingest.foreign_json import parse
+from reviewer.importing.account import Account
+from reviewer.importing.draft import Draft
+from reviewer.importing.foreign_json import parse
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Episode, Tools
 from reviewer.trace.validate import decode
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": '{"a": 1}'}}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from changed_calls import fewer, read
 
-from reviewer.ingest.reader import Foreign
-from reviewer.ingest.readers import named
-from reviewer.ingest.source import Source
+from reviewer.importing.formats import named
+from reviewer.importing.reader import Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 SPANS = [

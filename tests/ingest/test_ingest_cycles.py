@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reviewer.ingest.joining import gather, in_order
-from reviewer.ingest.reader import DocumentReader, RecordReader
-from reviewer.ingest.readers import foreign_readers
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
-from reviewer.ingest.units import Unit, find_units
+from reviewer.importing.formats import foreign_readers
+from reviewer.importing.joining import gather, in_order
+from reviewer.importing.reader import DocumentReader, RecordReader
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
+from reviewer.importing.units import Unit, find_units
 
 DATA = Path(__file__).parents[1] / "data"
 AROUND_A_FILE = 20

@@ -12,10 +12,10 @@ import pytest
 import wire_cases
 from dialect_cases import CALL, HIDDEN, MORE, OTHERS, QUIET, RESPONSE, SAME, cline
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, by_document
-from reviewer.ingest.readers import foreign_readers, named
-from reviewer.ingest.source import Source
+from reviewer.importing.formats import foreign_readers, named
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, by_document
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SAMPLES = sorted(

@@ -15,11 +15,11 @@ import pytest
 import zstandard
 from doors import PROGRAM, Door, environment, lines, passing
 
-from reviewer.ingest.archive import Archive, EntryProblem
-from reviewer.ingest.head import Head, first_value
-from reviewer.ingest.opening import opened
-from reviewer.ingest.split import Unreadable
-from reviewer.ingest.walking import EACH, walk
+from reviewer.importing.archive import Archive, EntryProblem
+from reviewer.importing.head import Head, first_value
+from reviewer.importing.opening import opened
+from reviewer.importing.split import Unreadable
+from reviewer.importing.walking import EACH, walk
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 

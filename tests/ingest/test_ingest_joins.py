@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewer.ingest.joined import CONTRADICTION, Joined
-from reviewer.ingest.joins import OTHER_MODEL, OTHER_PATCH, UNCLEAR, Joins
+from reviewer.importing.joined import CONTRADICTION, Joined
+from reviewer.importing.joins import OTHER_MODEL, OTHER_PATCH, UNCLEAR, Joins
 from reviewer.trace.record import SourceVerdict
 
 ONE = "django__django-11001"

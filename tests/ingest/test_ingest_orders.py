@@ -12,8 +12,8 @@ import pytest
 from doors import Door, copied
 from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
-from reviewer.ingest.importer import OTHER_VERDICT, VERDICT_LATER, WHOLE
-from reviewer.ingest.joining import SEVERAL
+from reviewer.importing.importer import OTHER_VERDICT, VERDICT_LATER, WHOLE
+from reviewer.importing.joining import SEVERAL
 
 PARTS = ("preds.json", "logs", f"{MODEL.replace('/', '__')}.v1.json", "trajs")
 ORDERS = random.Random(7).sample(list(permutations(PARTS)), 3)

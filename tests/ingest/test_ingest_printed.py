@@ -12,11 +12,11 @@ from doors import Door, many, passing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.ingest.foreign_json import NotJson, parse
-from reviewer.ingest.reader import Foreign, by_document
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable, pieces_of, shape
-from reviewer.ingest.units import claim
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.reader import Foreign, by_document
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable, pieces_of, shape
+from reviewer.importing.units import claim
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"')
@@ -163,7 +163,7 @@ SAMPLES = _samples()
 
 
 def test_every_format_has_a_sample() -> None:
-    from reviewer.ingest.readers import foreign_readers
+    from reviewer.importing.formats import foreign_readers
 
     names = {key.split()[0] for key in SAMPLES}
     # Pages, archives and logs are no JSON documents that anybody prints otherwise.

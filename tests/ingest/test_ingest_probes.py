@@ -2,8 +2,8 @@
 
 import pytest
 
-from reviewer.ingest.probes import BENCHMARKS, benchmark_of
-from reviewer.ingest.readers import foreign_readers
+from reviewer.importing.formats import foreign_readers
+from reviewer.importing.probes import BENCHMARKS, benchmark_of
 
 
 @pytest.mark.parametrize(

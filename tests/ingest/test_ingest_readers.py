@@ -8,8 +8,8 @@ from doors import PROGRAM, Door, environment
 
 READER = '''
 import json
-from reviewer.ingest.draft import Draft
-from reviewer.ingest.reader import Broken
+from reviewer.importing.draft import Draft
+from reviewer.importing.reader import Broken
 
 class DiaryReader:
     """Lines `who: words`, the first line naming the episode."""
@@ -100,7 +100,7 @@ def test_an_odd_record_costs_that_record(door: Door, tmp_path: Path) -> None:
 
 FAULTY = """
 import json
-from reviewer.ingest.reader import Foreign
+from reviewer.importing.reader import Foreign
 
 class Base:
     version, probe = "1", True

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from doors import SUITE, Door, copied, lines, many, shipped
 
-from reviewer.ingest.importer import Batcher
+from reviewer.importing.importer import Batcher
 
 BATCH = 4000
 """More records than this are several transactions."""

@@ -8,8 +8,8 @@ from doors import Door
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.ingest.draft import Draft
-from reviewer.ingest.readers._stated import MEMBERS, stated
+from reviewer.importing.draft import Draft
+from reviewer.importing.formats._stated import MEMBERS, stated
 
 
 def record(request: str = "refund", **members: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from doors import Door
 
 from reviewer.desk.imports import import_paths
 from reviewer.desk.workspace import at
-from reviewer.ingest.files import FileResult
-from reviewer.ingest.judge import Asked
+from reviewer.importing.files import FileResult
+from reviewer.importing.judge import Asked
 
 COUNT = 150
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from reviewer.measure import (
+from reviewer.stats import (
     adjusted_paired_interval,
     clustered_upper_limit,
     confidence_sequence,

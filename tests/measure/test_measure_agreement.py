@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.measure import (
+from reviewer.stats import (
     bradley_terry,
     bradley_terry_log,
     cohen_kappa,

@@ -3,7 +3,7 @@
 import pytest
 from measure_oracles import load, same
 
-from reviewer.measure import (
+from reviewer.stats import (
     calibrate_judge,
     exact_match,
     indel_ratio,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reviewer.measure import (
+from reviewer.stats import (
     clustered_se,
     clustered_t_interval,
     cost_per_success,

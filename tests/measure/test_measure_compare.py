@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from reviewer.measure import (
+from reviewer.stats import (
     MIN_CHANGED_EPISODES,
     adjusted_paired_interval,
     benjamini_hochberg_adjust,

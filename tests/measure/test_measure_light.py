@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import reviewer.measure
+import reviewer.stats
 
-PACKAGE = Path(reviewer.measure.__file__).parent
+PACKAGE = Path(reviewer.stats.__file__).parent
 
 LIGHT = [
     "agreement",
@@ -39,7 +39,7 @@ LIGHT = [
 ]
 
 REPORT = """
-import reviewer.measure as m
+import reviewer.stats as m
 groups = [[1, 1, 1], [1, 0, 1], [1, 1, 0]]
 m.wilson_interval(2, 3), m.wilson_effective(groups), m.clopper_pearson(2, 3)
 m.rate_lower_bound(28, 29), m.failure_rate_upper_bound(0, 59), m.failure_rate_upper_bound(1, 59)
@@ -73,16 +73,16 @@ def test_a_report_loads_no_heavy_module():
 
 
 def test_importing_every_module_loads_no_heavy_module():
-    body = "\n".join(f"import reviewer.measure.{name}" for name in LIGHT)
+    body = "\n".join(f"import reviewer.stats.{name}" for name in LIGHT)
     assert heavy_modules_after(body) == []
 
 
 def test_the_probe_sees_a_heavy_module():
-    assert "scipy" in heavy_modules_after("import reviewer.measure as m; m.kendall_tau([1], [1])")
+    assert "scipy" in heavy_modules_after("import reviewer.stats as m; m.kendall_tau([1], [1])")
 
 
 def test_importing_the_package_loads_none_of_its_rooms():
-    body = "import reviewer.measure\nassert 'reviewer.measure.rates' not in sys.modules"
+    body = "import reviewer.stats\nassert 'reviewer.stats.rates' not in sys.modules"
     assert heavy_modules_after(body) == []
 
 
@@ -91,14 +91,14 @@ def test_every_room_is_listed():
 
 
 def test_every_exported_name_is_defined_where_the_package_says():
-    for name in reviewer.measure.__all__:
-        value = getattr(reviewer.measure, name)
+    for name in reviewer.stats.__all__:
+        value = getattr(reviewer.stats, name)
         assert value is not None
-        assert name in dir(reviewer.measure)
+        assert name in dir(reviewer.stats)
 
 
 def test_every_public_function_is_documented():
-    values = [getattr(reviewer.measure, name) for name in reviewer.measure.__all__]
+    values = [getattr(reviewer.stats, name) for name in reviewer.stats.__all__]
     functions = [value for value in values if inspect.isfunction(value)]
     assert len(functions) > 60
     assert [f.__name__ for f in functions if not f.__doc__] == []
@@ -106,4 +106,4 @@ def test_every_public_function_is_documented():
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'wald_interval'"):
-        reviewer.measure.wald_interval  # noqa: B018
+        reviewer.stats.wald_interval  # noqa: B018

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.measure.near import (
+from reviewer.stats.near import (
     MISSED,
     PERMUTATIONS,
     SHORTEST,

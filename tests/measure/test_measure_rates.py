@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from reviewer.measure import (
+from reviewer.stats import (
     bayes_uniform_interval,
     clopper_pearson,
     effective_runs,
@@ -16,7 +16,7 @@ from reviewer.measure import (
     rate_lower_bound,
     wilson_interval,
 )
-from reviewer.measure.special import (
+from reviewer.stats.special import (
     beta_cdf,
     beta_quantile,
     binomial_cdf,

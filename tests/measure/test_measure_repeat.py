@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.measure import (
+from reviewer.stats import (
     pass_at_k,
     pass_at_k_runs,
     pass_at_k_suite,

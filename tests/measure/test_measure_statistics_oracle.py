@@ -3,14 +3,14 @@
 import pytest
 from measure_oracles import load, same
 
-import reviewer.measure
+import reviewer.stats
 
 CASES = load("statistics.json")["cases"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_statistics_oracle(case):
-    got = getattr(reviewer.measure, case["function"])(**case["inputs"])
+    got = getattr(reviewer.stats, case["function"])(**case["inputs"])
     assert same(got, case["expected"], case["tol"]), f"got {got}, expected {case['expected']}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.measure import (
+from reviewer.stats import (
     edit_similarity,
     exact_match,
     indel_ratio,

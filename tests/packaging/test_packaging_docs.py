@@ -15,9 +15,9 @@ import pytest
 from packaging_commands import ran, typed
 
 from reviewer.cli.arguments import parser
-from reviewer.contract.gates import GATE_CODES
 from reviewer.desk.renderings import FORMATS
-from reviewer.release.attest.signers import ROLES
+from reviewer.signing.signers import ROLES
+from reviewer.suite.gates import GATE_CODES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -208,8 +208,8 @@ def test_the_example_traces_are_traces() -> None:
 
 
 def test_the_example_suite_is_a_suite(tmp_path: Path) -> None:
-    from reviewer.contract.candidate import read_candidate
-    from reviewer.contract.folder import suite_problems
+    from reviewer.suite.candidate import read_candidate
+    from reviewer.suite.folder import suite_problems
 
     (suite,), (episode,), (candidate,) = map(examples, ("suite", "episode", "candidate"))
     folder = tmp_path / json.loads(suite)["suite_id"]

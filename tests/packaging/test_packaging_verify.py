@@ -103,7 +103,7 @@ def test_cosign(
     "payload_type_case", "good"])  # fmt: skip
 def test_cosign_refuses_what_we_refuse(cosigns: dict[str, Path], tmp_path: Path, name: str) -> None:
     """Of the corpus: what is wrong in signature, type or subject."""
-    from reviewer.release.attest.signers import parse_signers
+    from reviewer.signing.signers import parse_signers
 
     corpus = Path(__file__).resolve().parents[1] / "attest" / "fail"
     folder = corpus / ("good_pass" if name == "good" else f"{name}_fail")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewer.ingest.reader import Foreign
-from reviewer.ingest.readers.gaia import GaiaReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats.gaia import GaiaReader
+from reviewer.importing.reader import Foreign
+from reviewer.importing.source import Source
 
 WRITER = '''
 import json, sys, time

@@ -6,8 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 from release_examples import evidence, failed, v7
 
-from reviewer.contract.model import Episode, Suite
-from reviewer.release.beside import (
+from reviewer.report.beside import (
     AttemptFact,
     Beside,
     Excerpt,
@@ -15,9 +14,10 @@ from reviewer.release.beside import (
     ScoreRow,
     ShownEvent,
 )
-from reviewer.release.evidence import EpisodeCounts, Evidence
-from reviewer.release.lineage import MetSuite
-from reviewer.release.report import report
+from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.lineage import MetSuite
+from reviewer.report.report import report
+from reviewer.suite.model import Episode, Suite
 
 HOSTILE = (
     "<script>alert(1)</script>",

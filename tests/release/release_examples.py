@@ -4,16 +4,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.model import Candidate, Episode, PassHat, Policy, Suite
 from reviewer.gates.model import Result
-from reviewer.measure.latency import latency_quantile
-from reviewer.release.evidence import (
+from reviewer.report.evidence import (
     DiagnosticMeans,
     EpisodeCounts,
     Evidence,
     FailedTrace,
 )
+from reviewer.stats.latency import latency_quantile
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Candidate, Episode, PassHat, Policy, Suite
 
 SUITE_ID = "refund-eval-v5"
 EPISODES = ("damaged-221", "appeal-009", "attack-014")

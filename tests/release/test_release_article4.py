@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 from release_examples import episode, evidence, failed, suite, v8, with_policy
 
-from reviewer.contract.model import Episode, PassHat, Policy, RegressionPolicy
-from reviewer.release.assess import Assessment, assess
-from reviewer.release.evidence import EpisodeCounts, Evidence
-from reviewer.release.report import report
+from reviewer.report.assess import Assessment, assess
+from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.report import report
+from reviewer.suite.model import Episode, PassHat, Policy, RegressionPolicy
 
 ORACLE = json.loads(
     (Path(__file__).parents[1] / "data/oracles/articles.json").read_text(encoding="utf-8")

@@ -20,9 +20,9 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.model import LabelPolicy, PassHat, Suite
-from reviewer.release.assess import Assessment, assess
-from reviewer.release.evidence import EpisodeCounts, Evidence
+from reviewer.report.assess import Assessment, assess
+from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.suite.model import LabelPolicy, PassHat, Suite
 
 
 def reasons(judged: Assessment) -> list[str]:

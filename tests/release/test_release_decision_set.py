@@ -18,14 +18,14 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.model import Episode, JudgePolicy, LabelPolicy, PassHat, RegressionPolicy
-from reviewer.release.assess import assess, assessed_in
-from reviewer.release.decision_set import GateResult, decision_section, decision_set
-from reviewer.release.evidence import EpisodeCounts, Evidence, Promoted
-from reviewer.release.judged import JudgeEvidence, JudgeShare
-from reviewer.release.outline import outline
-from reviewer.release.report import report
-from reviewer.release.reviewed import RandomFigures, ReviewEvidence
+from reviewer.report.assess import assess, assessed_in
+from reviewer.report.decision_set import GateResult, decision_section, decision_set
+from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
+from reviewer.report.judged import JudgeEvidence, JudgeShare
+from reviewer.report.outline import outline
+from reviewer.report.report import report
+from reviewer.report.reviewed import RandomFigures, ReviewEvidence
+from reviewer.suite.model import Episode, JudgePolicy, LabelPolicy, PassHat, RegressionPolicy
 
 ORDER = ["D0", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"]
 

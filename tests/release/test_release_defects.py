@@ -8,14 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 from release_examples import EPISODES, episode, evidence, gates, suite, v8, with_episode
 
-from reviewer.contract.model import Episode, PassHat, Policy
-from reviewer.release.assess import assess
-from reviewer.release.decision_set import decision_set
-from reviewer.release.evidence import Evidence
-from reviewer.release.figures import figures
-from reviewer.release.limits import completion_limit
-from reviewer.release.outline import outline
-from reviewer.release.report import report
+from reviewer.report.assess import assess
+from reviewer.report.decision_set import decision_set
+from reviewer.report.evidence import Evidence
+from reviewer.report.figures import figures
+from reviewer.report.limits import completion_limit
+from reviewer.report.outline import outline
+from reviewer.report.report import report
+from reviewer.suite.model import Episode, PassHat, Policy
 
 ORACLE = json.loads(
     (Path(__file__).parents[1] / "data/oracles/articles.json").read_text(encoding="utf-8")

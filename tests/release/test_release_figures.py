@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_examples import MILLI, episode
 
-from reviewer.measure.clusters import wilson_effective
-from reviewer.measure.cost import cost_per_success
-from reviewer.measure.repeat import pass_hat_k_suite
-from reviewer.release.amounts import exact, named, stable_bits
-from reviewer.release.rates import exact_pass_hat, hard_pass
-from reviewer.release.spend import cost
+from reviewer.report.amounts import exact, named, stable_bits
+from reviewer.report.rates import exact_pass_hat, hard_pass
+from reviewer.report.spend import cost
+from reviewer.stats.clusters import wilson_effective
+from reviewer.stats.cost import cost_per_success
+from reviewer.stats.repeat import pass_hat_k_suite
 
 groups = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8)
 

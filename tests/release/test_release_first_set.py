@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import again, episode, failed, suite, v7, v8
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.model import PassHat
 from reviewer.desk.renderings import markdown
 from reviewer.desk.reports import Built, Shown
-from reviewer.release.assess import assess
-from reviewer.release.beside import Beside
-from reviewer.release.evidence import EpisodeCounts, Evidence, FailedTrace
-from reviewer.release.render_text import summary_text
-from reviewer.release.report import report
+from reviewer.report.assess import assess
+from reviewer.report.beside import Beside
+from reviewer.report.evidence import EpisodeCounts, Evidence, FailedTrace
+from reviewer.report.render_text import summary_text
+from reviewer.report.report import report
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import PassHat
 
 V8 = "refund-agent-v8"
 

@@ -3,12 +3,12 @@
 from msgspec.structs import replace
 from release_examples import episode, evidence, gates, v8
 
-from reviewer.release.evidence import Evidence, SaidElsewhere
-from reviewer.release.headline import HARNESSES, headline_text
-from reviewer.release.outline import outline
-from reviewer.release.render_lines import summary_lines
-from reviewer.release.render_text import summary_text
-from reviewer.release.report import report, report_bytes
+from reviewer.report.evidence import Evidence, SaidElsewhere
+from reviewer.report.headline import HARNESSES, headline_text
+from reviewer.report.outline import outline
+from reviewer.report.render_lines import summary_lines
+from reviewer.report.render_text import summary_text
+from reviewer.report.report import report, report_bytes
 
 
 def said(

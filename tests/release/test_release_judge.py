@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import v7, v8, with_episode
 
-from reviewer.release.assess import assess
-from reviewer.release.evidence import Evidence
-from reviewer.release.judged import JudgeEvidence, JudgeMessages, JudgeShare
-from reviewer.release.judged_words import judge_lines
-from reviewer.release.outline import outline
-from reviewer.release.render_html import render_html
-from reviewer.release.render_lines import summary_lines
-from reviewer.release.render_markdown import render_markdown
-from reviewer.release.report import report, report_bytes
+from reviewer.report.assess import assess
+from reviewer.report.evidence import Evidence
+from reviewer.report.judged import JudgeEvidence, JudgeMessages, JudgeShare
+from reviewer.report.judged_words import judge_lines
+from reviewer.report.outline import outline
+from reviewer.report.render_html import render_html
+from reviewer.report.render_lines import summary_lines
+from reviewer.report.render_markdown import render_markdown
+from reviewer.report.report import report, report_bytes
 
 ROLES = st.sampled_from(["scoring", "advisory only", "promote", ""])
 RATES = st.none() | st.floats(0, 1)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import evidence, failed, v7, v8, with_episode, with_policy
 
-from reviewer.release.beside import AttemptFact, Beside
-from reviewer.release.evidence import Evidence
-from reviewer.release.render_junit import render_junit
-from reviewer.release.report import report
+from reviewer.report.beside import AttemptFact, Beside
+from reviewer.report.evidence import Evidence
+from reviewer.report.render_junit import render_junit
+from reviewer.report.report import report
 
 XSD = Path(__file__).resolve().parents[1] / "data" / "ci" / "junit-10.xsd"
 

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import POLICY, episode, evidence, gates, v7, v8, with_policy
 
-from reviewer.contract.model import PassHat
-from reviewer.release.assess import assess
-from reviewer.release.evidence import Cause, EpisodeCounts, Evidence
-from reviewer.release.figures import figures
-from reviewer.release.outline import outline
-from reviewer.release.rates import exact_pass_hat, possible_pass_hat
-from reviewer.release.render_lines import summary_lines
-from reviewer.release.render_text import banner, summary_text
-from reviewer.release.report import report, report_bytes
-from reviewer.release.unmeasured import causes, way_of
+from reviewer.report.assess import assess
+from reviewer.report.evidence import Cause, EpisodeCounts, Evidence
+from reviewer.report.figures import figures
+from reviewer.report.outline import outline
+from reviewer.report.rates import exact_pass_hat, possible_pass_hat
+from reviewer.report.render_lines import summary_lines
+from reviewer.report.render_text import banner, summary_text
+from reviewer.report.report import report, report_bytes
+from reviewer.report.unmeasured import causes, way_of
+from reviewer.suite.model import PassHat
 
 
 def unscored(attempts: int, passes: int, unknown: int) -> Evidence:

@@ -15,9 +15,9 @@ from release_examples import (
     within,
 )
 
-from reviewer.contract.model import PassHat, Suite
-from reviewer.release.assess import Assessment, assess
-from reviewer.release.evidence import Evidence
+from reviewer.report.assess import Assessment, assess
+from reviewer.report.evidence import Evidence
+from reviewer.suite.model import PassHat, Suite
 
 
 def reasons(judged: Assessment) -> list[str]:

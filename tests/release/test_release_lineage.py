@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 from release_examples import v7, v8
 
-from reviewer.release.assess import assess
-from reviewer.release.broken_glass import BrokenGlass
-from reviewer.release.lineage import MetSuite
-from reviewer.release.outline import outline
-from reviewer.release.render_lines import summary_lines
-from reviewer.release.report import report
+from reviewer.report.assess import assess
+from reviewer.report.broken_glass import BrokenGlass
+from reviewer.report.lineage import MetSuite
+from reviewer.report.outline import outline
+from reviewer.report.render_lines import summary_lines
+from reviewer.report.report import report
 
 OTHER = MetSuite(suite_id="refund-easy", digest="ee" * 32, attempts=9, passes=4)
 EXPLAINED = replace(OTHER, reason="a wrong step budget", reviewer="dana", at="2026-05-01T10:00:00Z")

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import episode, evidence, failed, stable_suite, suite, v7, v8
 
-from reviewer.contract.gates import GATES
-from reviewer.contract.model import Episode
-from reviewer.release.beside import (
+from reviewer.report.beside import (
     MOST_EXCERPTS,
     MOST_ROWS,
     AttemptFact,
@@ -28,7 +26,7 @@ from reviewer.release.beside import (
     rest_of_rows,
     window,
 )
-from reviewer.release.document import (
+from reviewer.report.document import (
     DECISIONS,
     DIAGNOSTICS,
     FAILURES,
@@ -38,11 +36,11 @@ from reviewer.release.document import (
     REVIEW,
     document,
 )
-from reviewer.release.evidence import Evidence
-from reviewer.release.marks import GLYPHS, WORDS
-from reviewer.release.outline import outline
-from reviewer.release.render_html import render_html
-from reviewer.release.render_html.style import (
+from reviewer.report.evidence import Evidence
+from reviewer.report.marks import GLYPHS, WORDS
+from reviewer.report.outline import outline
+from reviewer.report.render_html import render_html
+from reviewer.report.render_html.style import (
     BACKGROUNDS,
     DARK,
     INVERSE,
@@ -50,8 +48,10 @@ from reviewer.release.render_html.style import (
     NOT_TEXT,
     STYLE,
 )
-from reviewer.release.render_markdown import render_markdown
-from reviewer.release.report import report
+from reviewer.report.render_markdown import render_markdown
+from reviewer.report.report import report
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Episode
 
 # fmt: off
 OURS = {

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 from release_examples import EPISODES, episode, stable_suite, v7, v8, with_policy
 
-from reviewer.contract.model import PassHat
-from reviewer.release.assess import Assessment, assess
-from reviewer.release.evidence import Evidence
+from reviewer.report.assess import Assessment, assess
+from reviewer.report.evidence import Evidence
+from reviewer.suite.model import PassHat
 
 
 def reasons(judged: Assessment) -> list[str]:

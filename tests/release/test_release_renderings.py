@@ -19,14 +19,14 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.model import LabelPolicy, Suite
-from reviewer.release.assess import assess
-from reviewer.release.evidence import Evidence
-from reviewer.release.render_html import render_html
-from reviewer.release.render_junit import render_junit
-from reviewer.release.render_markdown import render_markdown
-from reviewer.release.render_text import banner, summary_text
-from reviewer.release.report import report
+from reviewer.report.assess import assess
+from reviewer.report.evidence import Evidence
+from reviewer.report.render_html import render_html
+from reviewer.report.render_junit import render_junit
+from reviewer.report.render_markdown import render_markdown
+from reviewer.report.render_text import banner, summary_text
+from reviewer.report.report import report
+from reviewer.suite.model import LabelPolicy, Suite
 
 
 def one_hold() -> Evidence:

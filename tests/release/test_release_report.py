@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from release_examples import SUITE_ID, evidence, failed, v7, v8, with_episode, with_policy
 
-from reviewer.contract.gates import GATES
-from reviewer.release.assess import assess
-from reviewer.release.evidence import DiagnosticMeans
-from reviewer.release.lineage import MetSuite
-from reviewer.release.report import exit_code, report, report_bytes
+from reviewer.report.assess import assess
+from reviewer.report.evidence import DiagnosticMeans
+from reviewer.report.lineage import MetSuite
+from reviewer.report.report import exit_code, report, report_bytes
+from reviewer.suite.gates import GATES
 
 KEYS = {
     "": "schema suite candidate recommendation reasons slots gates hard_pass_rate "
@@ -177,7 +177,7 @@ def test_many_failures_keep_the_references_short_and_counted() -> None:
 
 def test_reporting_imports_nothing_heavy() -> None:
     modules = ("report", "assess", "render_text", "render_markdown", "render_html", "render_junit")
-    imports = ", ".join(f"reviewer.release.{m}" for m in modules)
+    imports = ", ".join(f"reviewer.report.{m}" for m in modules)
     code = (
         f"import sys, {imports}\n"
         "heavy = {'numpy', 'scipy', 'pydantic', 'textual', 'rich', 'httpx', 'cryptography',"

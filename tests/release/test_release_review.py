@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import v7, v8, with_policy
 
-from reviewer.contract.model import LabelPolicy
-from reviewer.release.assess import assess
-from reviewer.release.render_html import render_html
-from reviewer.release.render_lines import summary_lines
-from reviewer.release.render_markdown import render_markdown
-from reviewer.release.report import report, report_bytes
-from reviewer.release.reviewed import (
+from reviewer.report.assess import assess
+from reviewer.report.render_html import render_html
+from reviewer.report.render_lines import summary_lines
+from reviewer.report.render_markdown import render_markdown
+from reviewer.report.report import report, report_bytes
+from reviewer.report.reviewed import (
     AgreementFigures,
     Coefficient,
     OpenFlag,
@@ -28,6 +27,7 @@ from reviewer.release.reviewed import (
     WinFigures,
     WordingFigures,
 )
+from reviewer.suite.model import LabelPolicy
 
 TRACE = "refund-eval-v5/refund-agent-v8/appeal-009/2"
 

@@ -19,15 +19,15 @@ from release_examples import (
     with_episode,
 )
 
-from reviewer.contract.model import RED_TEAM, Episode
-from reviewer.measure.clusters import wilson_effective
-from reviewer.release.assess import assess
-from reviewer.release.evidence import Evidence
-from reviewer.release.render_html import render_html
-from reviewer.release.render_lines import summary_lines
-from reviewer.release.render_markdown import render_markdown
-from reviewer.release.render_text import summary_text
-from reviewer.release.report import report
+from reviewer.report.assess import assess
+from reviewer.report.evidence import Evidence
+from reviewer.report.render_html import render_html
+from reviewer.report.render_lines import summary_lines
+from reviewer.report.render_markdown import render_markdown
+from reviewer.report.render_text import summary_text
+from reviewer.report.report import report
+from reviewer.stats.clusters import wilson_effective
+from reviewer.suite.model import RED_TEAM, Episode
 
 ATTACK = "attack-014"
 UNREAD = dict.fromkeys(("state", "authority", "process"), "not_measured")

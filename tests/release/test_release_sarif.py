@@ -22,11 +22,11 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.contract.gates import GATE_CODES
-from reviewer.release.beside import Beside
-from reviewer.release.evidence import Evidence
-from reviewer.release.render_sarif import MOST_RESULTS, render_sarif
-from reviewer.release.report import report
+from reviewer.report.beside import Beside
+from reviewer.report.evidence import Evidence
+from reviewer.report.render_sarif import MOST_RESULTS, render_sarif
+from reviewer.report.report import report
+from reviewer.suite.gates import GATE_CODES
 
 SCHEMA = Path(__file__).resolve().parents[1] / "data" / "ci" / "sarif-2.1.0-rtm.5.json"
 PLACED = Beside(report_sha256="ab" * 32, suite_path="review/suites/refund-eval-v5")

@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import episode, evidence, stable_suite, suite, v8
 
-from reviewer.contract.model import Episode
-from reviewer.measure import (
+from reviewer.report.evidence import Evidence
+from reviewer.report.figures import figures
+from reviewer.report.outline import outline
+from reviewer.report.report import report
+from reviewer.report.slices import MOST, Slice, slices
+from reviewer.stats import (
     adjusted_paired_interval,
     effective_attempts,
     holm_adjust,
     paired_signflip_exact,
     wilson_interval,
 )
-from reviewer.release.evidence import Evidence
-from reviewer.release.figures import figures
-from reviewer.release.outline import outline
-from reviewer.release.report import report
-from reviewer.release.slices import MOST, Slice, slices
+from reviewer.suite.model import Episode
 
 
 def tagged(

@@ -9,8 +9,6 @@ import pytest
 from judge_builders import draft
 from review_builders import choosing, messages, pairs
 
-from reviewer.contract.phrases import phrase_use
-from reviewer.measure.text import token_f1_set
 from reviewer.review.agreement import agreement
 from reviewer.review.judged_messages import message_figures
 from reviewer.review.judging.judgments import seal
@@ -19,6 +17,8 @@ from reviewer.review.judging.reply import NotParsed, read_reply
 from reviewer.review.queue import build_queue, sampled
 from reviewer.review.signals import STRATUM_OF, Signals, reasons_of, trace_signals
 from reviewer.review.textchecks import compare_texts
+from reviewer.stats.text import token_f1_set
+from reviewer.suite.phrases import phrase_use
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles"
 ARTICLES = json.loads((ORACLES / "articles.json").read_text("utf-8"))

@@ -19,8 +19,6 @@ from judge_builders import (
 )
 from review_builders import at, choosing, messages, pairs
 
-from reviewer.contract.model import JudgePolicy
-from reviewer.measure.rates import failure_rate_upper_bound, rate_lower_bound
 from reviewer.review.calibration_rows import PairRow
 from reviewer.review.correction import win_rate
 from reviewer.review.judged_messages import message_figures
@@ -28,6 +26,8 @@ from reviewer.review.judging.judgments import counting, seal
 from reviewer.review.judging.model import Claim
 from reviewer.review.labels import seal as seal_label
 from reviewer.review.model import Label
+from reviewer.stats.rates import failure_rate_upper_bound, rate_lower_bound
+from reviewer.suite.model import JudgePolicy
 
 ARTICLE = ("AAA", "BBA", "AAA", "BAB")
 

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reviewer.contract.check import check_suite
 from reviewer.review.labels import read_labels
 from reviewer.review.notes import NOTES
 from reviewer.review.wording import check_wording
+from reviewer.suite.check import check_suite
 
 
 def example(repository: Path, kind: str) -> bytes:

@@ -30,9 +30,6 @@ from judge_server import (
 )
 from review_builders import SUITE, at, messages, pairs, rubric, trace
 
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.errors import ContractError
-from reviewer.contract.model import Asked, JudgePrompt, RedactionRules
 from reviewer.review.items import candidate_pairs, message_items
 from reviewer.review.judging.ask import MOST_UNANSWERED, Line, Silent, ask_all
 from reviewer.review.judging.endpoint import Address, judge_settings
@@ -59,11 +56,14 @@ from reviewer.review.judging.prompt import (
 from reviewer.review.judging.reply import LONGEST, NotParsed, UnknownEvent, read_reply
 from reviewer.review.judging.reply import Reply as Said
 from reviewer.review.model import Item
-from reviewer.run.candidates.openai_pace import Pace
-from reviewer.run.candidates.prices import Prices
-from reviewer.run.control import Control
-from reviewer.run.masking import Mask
-from reviewer.run.model import Unrunnable
+from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.candidates.prices import Prices
+from reviewer.running.control import Control
+from reviewer.running.masking import Mask
+from reviewer.running.model import Unrunnable
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import Asked, JudgePrompt, RedactionRules
 
 PAIR = "{user_request}|{criteria}|<left>\n{left}\n</left><right>\n{right}\n</right>"
 NOW = "2026-11-22T10:00:00Z"

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import at, digest, draft, label, messages, pairs, rubric
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.errors import ContractError
 from reviewer.review.label_rules import rubric_problems
 from reviewer.review.label_shape import label_json_schema
 from reviewer.review.labels import (
@@ -28,6 +26,8 @@ from reviewer.review.labels import (
 )
 from reviewer.review.lines import MAX_PROBLEMS
 from reviewer.review.model import Label, LabelKey
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.errors import ContractError
 
 PAIRS = pairs(3)
 (MESSAGE,) = messages(1)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.errors import ContractError
 from reviewer.review.notes import MOST_TEXT, NOTES, Note
+from reviewer.suite.errors import ContractError
 
 PRINTED = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1)
 NAMES = st.from_regex(r"[a-z]{1,8}( [a-z]{1,8})?", fullmatch=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.phrases import LONGEST, phrase_use
 from reviewer.review.textchecks import compare_texts, phrase_checks
+from reviewer.suite.phrases import LONGEST, phrase_use
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data" / "oracles" / "statistics.json").read_text("utf-8")

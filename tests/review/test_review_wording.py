@@ -2,9 +2,9 @@
 
 import pytest
 
-from reviewer.contract.model import Rubric, Wording
-from reviewer.contract.phrases import LONGEST
 from reviewer.review.wording import check_wording
+from reviewer.suite.model import Rubric, Wording
+from reviewer.suite.phrases import LONGEST
 
 RULE = Wording(wording_id="appeal", says=("two working days", "reply"), never=("guaranteed",))
 

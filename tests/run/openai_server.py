@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reviewer.contract.model import Candidate, Episode, RedactionRules
-from reviewer.run.candidates.openai_chat import OpenAIChat
-from reviewer.run.candidates.openai_pace import Pace
-from reviewer.run.model import (
+from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.model import (
     Brief,
     CandidateFault,
     Infrastructure,
@@ -24,6 +23,7 @@ from reviewer.run.model import (
     Turn,
     Unrunnable,
 )
+from reviewer.suite.model import Candidate, Episode, RedactionRules
 
 KEY = "sk-live-Zq7rT2mWx9"
 KEY_ENV = "OPENAI_TEST_KEY"

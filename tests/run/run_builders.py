@@ -10,13 +10,10 @@ import msgspec
 import pytest
 from doors import SHIPPED
 
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.folder import read_candidates, read_suite
-from reviewer.contract.model import Candidate, Episode, RedactionRules
 from reviewer.gates import Verdict, compile_contract, score
-from reviewer.run import attempt as attempts
-from reviewer.run.attempt import run_attempt
-from reviewer.run.model import (
+from reviewer.running import attempt as attempts
+from reviewer.running.attempt import run_attempt
+from reviewer.running.model import (
     Approver,
     Brief,
     Call,
@@ -26,6 +23,9 @@ from reviewer.run.model import (
     Task,
     Turn,
 )
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.folder import read_candidates, read_suite
+from reviewer.suite.model import Candidate, Episode, RedactionRules
 from reviewer.trace.redaction import Redactor, Rules
 from reviewer.trace.validate import decode, explain
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from doors import SHIPPED, SUITE, V8
 
-from reviewer.contract.candidate import read_candidate
-from reviewer.contract.folder import read_suite
-from reviewer.run.model import ApprovalRequest, Approver, Finished, Slot, Task, Unrunnable
+from reviewer.running.model import ApprovalRequest, Approver, Finished, Slot, Task, Unrunnable
+from reviewer.suite.candidate import read_candidate
+from reviewer.suite.folder import read_suite
 
 _SUITE = read_suite(SHIPPED).suite
 _EPISODE = _SUITE.episodes[0]

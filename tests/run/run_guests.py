@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from reviewer.contract.model import Candidate, Episode, RedactionRules
-from reviewer.run.model import Adapter, Brief, Observation, Slot, Task, ToolSpec, Turn
-from reviewer.run.sandbox import bubblewrap, landlock, room
-from reviewer.run.sandbox.protection import Protection
+from reviewer.running.model import Adapter, Brief, Observation, Slot, Task, ToolSpec, Turn
+from reviewer.running.sandbox import bubblewrap, landlock, room
+from reviewer.running.sandbox.protection import Protection
+from reviewer.suite.model import Candidate, Episode, RedactionRules
 
 KINDS = ("bubblewrap", "landlock", "none")
 

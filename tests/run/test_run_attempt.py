@@ -28,13 +28,11 @@ from run_builders import (
 )
 
 import reviewer
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.model import Candidate, Episode, RedactionRules
-from reviewer.run import attempt as attempts
-from reviewer.run.attempt import lost_attempt, open_world, run_attempt
-from reviewer.run.candidates import check_runnable
-from reviewer.run.masking import LARGEST
-from reviewer.run.model import (
+from reviewer.running import attempt as attempts
+from reviewer.running.attempt import lost_attempt, open_world, run_attempt
+from reviewer.running.candidates import check_runnable
+from reviewer.running.masking import LARGEST
+from reviewer.running.model import (
     Brief,
     Call,
     CandidateFault,
@@ -43,7 +41,9 @@ from reviewer.run.model import (
     Unrunnable,
     Usage,
 )
-from reviewer.run.world import SimulatedWorld
+from reviewer.running.world import SimulatedWorld
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.model import Candidate, Episode, RedactionRules
 
 
 @pytest.fixture

@@ -20,7 +20,15 @@ from run_builders import (
 )
 
 from reviewer.gates.approvals import granted
-from reviewer.run.model import Approval, ApprovalRequest, Brief, Observation, Slot, Turn, Unrunnable
+from reviewer.running.model import (
+    Approval,
+    ApprovalRequest,
+    Brief,
+    Observation,
+    Slot,
+    Turn,
+    Unrunnable,
+)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.run.candidates.child_lines import MOST_CALLS, Lines
-from reviewer.run.model import Call, CandidateFault, Turn
+from reviewer.running.candidates.child_lines import MOST_CALLS, Lines
+from reviewer.running.model import Call, CandidateFault, Turn
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ from run_guests import (
     written,
 )
 
-from reviewer.contract.canonical import sha256_hex
-from reviewer.run.candidates import adapter_for, check_runnable
-from reviewer.run.candidates.command import CommandCandidate
-from reviewer.run.model import Call, CandidateFault, Observation, Task, Turn, Unrunnable, Usage
+from reviewer.running.candidates import adapter_for, check_runnable
+from reviewer.running.candidates.command import CommandCandidate
+from reviewer.running.model import Call, CandidateFault, Observation, Task, Turn, Unrunnable, Usage
+from reviewer.suite.canonical import sha256_hex
 
 ABSENT = "reviewer-no-such-program"
 

@@ -9,10 +9,18 @@ import pytest
 import run_fakes
 from run_fakes import record, tasks
 
-from reviewer.run.control import Control
-from reviewer.run.engine import MOST_AGAIN, Events, carry_out
-from reviewer.run.executor import LocalExecutor
-from reviewer.run.model import Approval, ApprovalRequest, Approver, Finished, Lost, Task, Unrunnable
+from reviewer.running.control import Control
+from reviewer.running.engine import MOST_AGAIN, Events, carry_out
+from reviewer.running.executor import LocalExecutor
+from reviewer.running.model import (
+    Approval,
+    ApprovalRequest,
+    Approver,
+    Finished,
+    Lost,
+    Task,
+    Unrunnable,
+)
 
 
 class Heard:

@@ -17,8 +17,8 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.run.candidates.openai_chat import OpenAIChat
-from reviewer.run.model import Brief, CandidateFault, Infrastructure, Observation, Turn
+from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.model import Brief, CandidateFault, Infrastructure, Observation, Turn
 
 
 @pytest.fixture(autouse=True)

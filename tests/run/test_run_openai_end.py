@@ -17,10 +17,10 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.run.candidates import openai_http
-from reviewer.run.candidates.openai_chat import OpenAIChat
-from reviewer.run.candidates.openai_pace import Pace
-from reviewer.run.model import (
+from reviewer.running.candidates import openai_http
+from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.model import (
     Infrastructure,
     Observation,
 )

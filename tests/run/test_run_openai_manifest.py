@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from openai_server import BRIEF, KEY, KEY_ENV, answer, chat, environment, serving, task_for
 
-from reviewer.contract.candidate import read_candidate
-from reviewer.run.candidates import openai_chat, openai_responses
-from reviewer.run.candidates.openai_chat import OpenAIChat
-from reviewer.run.model import Unrunnable
+from reviewer.running.candidates import openai_chat, openai_responses
+from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.model import Unrunnable
+from reviewer.suite.candidate import read_candidate
 
 URL = "https://api.example.com/v1"
 

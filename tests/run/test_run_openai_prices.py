@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.run.candidates.prices import (
+from reviewer.running.candidates.prices import (
     Prices,
     UsageNames,
     cost_usd,
@@ -15,7 +15,7 @@ from reviewer.run.candidates.prices import (
     read_prices,
     usage_of,
 )
-from reviewer.run.model import Unrunnable, Usage
+from reviewer.running.model import Unrunnable, Usage
 
 NAMES = UsageNames("prompt_tokens", "completion_tokens", "prompt_tokens_details")
 PRICES = Prices(2.5, 10.0, 1.25)

@@ -17,8 +17,8 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.run.candidates.openai_responses import OpenAIResponses
-from reviewer.run.model import CandidateFault, Infrastructure, Observation, Turn, Usage
+from reviewer.running.candidates.openai_responses import OpenAIResponses
+from reviewer.running.model import CandidateFault, Infrastructure, Observation, Turn, Usage
 
 SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
 

@@ -30,10 +30,10 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.contract.model import Budget, Episode, Expected, Tools
-from reviewer.run.candidates.openai_chat import OpenAIChat
-from reviewer.run.candidates.openai_responses import OpenAIResponses
-from reviewer.run.model import Brief, Observation, Task, ToolSpec, Turn, Unrunnable
+from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai_responses import OpenAIResponses
+from reviewer.running.model import Brief, Observation, Task, ToolSpec, Turn, Unrunnable
+from reviewer.suite.model import Budget, Episode, Expected, Tools
 
 HIDDEN = "HIDDEN-"
 ADAPTERS = {"openai-chat": OpenAIChat, "openai-responses": OpenAIResponses}
@@ -271,9 +271,9 @@ async def test_no_cookie_is_kept() -> None:
 
 PROBE = """
 import sys
-from reviewer.contract.model import Candidate
+from reviewer.suite.model import Candidate
 from pathlib import Path
-from reviewer.run.candidates import check_runnable
+from reviewer.running.candidates import check_runnable
 for kind in ("openai-chat", "openai-responses"):
     runner = {"kind": kind, "base_url": "http://127.0.0.1:1/v1"}
     candidate = Candidate(candidate_id="a", digest="0" * 64, model="m", runner=runner)

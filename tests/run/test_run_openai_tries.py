@@ -18,9 +18,9 @@ from openai_server import (
     serving,
 )
 
-from reviewer.run.candidates import openai_http
-from reviewer.run.candidates.openai_pace import Pace
-from reviewer.run.model import (
+from reviewer.running.candidates import openai_http
+from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.model import (
     CandidateFault,
     Infrastructure,
     Turn,

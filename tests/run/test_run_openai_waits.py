@@ -19,9 +19,9 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.run.candidates.openai_chat import OpenAIChat
-from reviewer.run.candidates.openai_pace import HostGate
-from reviewer.run.model import (
+from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai_pace import HostGate
+from reviewer.running.model import (
     Infrastructure,
     Usage,
 )

@@ -15,11 +15,11 @@ from doors import environment
 from run_fakes import tasks
 from test_run_engine import Heard
 
-from reviewer.run.control import Control
-from reviewer.run.engine import MOST_AGAIN, carry_out
-from reviewer.run.executor import Attempt
-from reviewer.run.model import Approval, ApprovalRequest, Unrunnable
-from reviewer.run.processes import ProcessExecutor
+from reviewer.running.control import Control
+from reviewer.running.engine import MOST_AGAIN, carry_out
+from reviewer.running.executor import Attempt
+from reviewer.running.model import Approval, ApprovalRequest, Unrunnable
+from reviewer.running.processes import ProcessExecutor
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +100,7 @@ PARENT = """
 import asyncio, sys
 sys.path[:0] = {path!r}
 import run_fakes
-from reviewer.run.processes import ProcessExecutor
+from reviewer.running.processes import ProcessExecutor
 async def main():
     executor = ProcessExecutor(1, 1, attempt=run_fakes.for_ever)
     await executor.submit(run_fakes.task(1, folder={folder!r}))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from run_guests import BRIEF, KINDS, PRICES, answers, closing, hold, task, workspace, written
 
-from reviewer.run.candidates import check_runnable
-from reviewer.run.candidates.python import PythonCandidate
-from reviewer.run.model import Call, CandidateFault, Task, Turn, Unrunnable, Usage
+from reviewer.running.candidates import check_runnable
+from reviewer.running.candidates.python import PythonCandidate
+from reviewer.running.model import Call, CandidateFault, Task, Turn, Unrunnable, Usage
 
 
 @pytest.fixture

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from run_guests import KINDS, hold, running, up, workspace, written
 
 import reviewer
-from reviewer.run.sandbox import landlock, room
-from reviewer.run.sandbox.clearing import remove
-from reviewer.run.sandbox.pipes import Pipes
-from reviewer.run.sandbox.protection import Protection, describe, protection
-from reviewer.run.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
-from reviewer.run.sandbox.strays import strays
+from reviewer.running.sandbox import landlock, room
+from reviewer.running.sandbox.clearing import remove
+from reviewer.running.sandbox.pipes import Pipes
+from reviewer.running.sandbox.protection import Protection, describe, protection
+from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
+from reviewer.running.sandbox.strays import strays
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -365,8 +365,8 @@ def test_children_do_not_outlive_us(
     starter = f"""
         import asyncio, sys
         from pathlib import Path
-        from reviewer.run.sandbox import room
-        from reviewer.run.sandbox.protection import Protection
+        from reviewer.running.sandbox import room
+        from reviewer.running.sandbox.protection import Protection
         room.protection = lambda: {room.protection()!r}
         async def main():
             suite = Path({str(suite)!r})

@@ -28,11 +28,11 @@ from run_builders import (
     verdict,
 )
 
-from reviewer.contract.folder import read_candidates, read_suite
 from reviewer.gates import Verdict
-from reviewer.run.attempt import run_attempt
-from reviewer.run.candidates import check_runnable
-from reviewer.run.model import Finished, Task, Unrunnable
+from reviewer.running.attempt import run_attempt
+from reviewer.running.candidates import check_runnable
+from reviewer.running.model import Finished, Task, Unrunnable
+from reviewer.suite.folder import read_candidates, read_suite
 
 EPISODES = ("damaged-221", "appeal-009", "attack-014")
 COSTS = {

@@ -14,12 +14,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from run_builders import Stage, call, episode, said, task, tool
 
-from reviewer.contract.folder import read_suite
-from reviewer.contract.model import Budget, Candidate, Episode, Expected, ExpectedCall, Write
-from reviewer.run import attempt as attempts
-from reviewer.run.attempt import run_attempt
-from reviewer.run.broker import may_call
-from reviewer.run.model import Brief, Observation, Slot, Turn
+from reviewer.running import attempt as attempts
+from reviewer.running.attempt import run_attempt
+from reviewer.running.broker import may_call
+from reviewer.running.model import Brief, Observation, Slot, Turn
+from reviewer.suite.folder import read_suite
+from reviewer.suite.model import Budget, Candidate, Episode, Expected, ExpectedCall, Write
 
 SUITES = sorted(path.parent for path in (REPOSITORY / "suites").glob("*/suite.json"))
 SHIPPED = [

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from run_guests import KINDS, hold, task, workspace, written
 
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.folder import suite_state
-from reviewer.contract.freeze import freeze
-from reviewer.contract.model import Episode
-from reviewer.run.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
-from reviewer.run.toolkit import ToolkitWorld
+from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
+from reviewer.running.toolkit import ToolkitWorld
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.folder import suite_state
+from reviewer.suite.freeze import freeze
+from reviewer.suite.model import Episode
 
 STATE = {"order": {"status": "delivered"}, "count": 0}
 
@@ -233,7 +233,7 @@ async def test_a_toolkit_that_breaks_is_nobodys_failure(
     answer: str, told: str, suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(work(suite, BASE % answer)) as world:
-        monkeypatch.setattr("reviewer.run.toolkit.ANSWER_S", 0.2 if "sleep" in answer else 60)
+        monkeypatch.setattr("reviewer.running.toolkit.ANSWER_S", 0.2 if "sleep" in answer else 60)
         with pytest.raises(Infrastructure, match=told) as caught:
             await world.call("look", {})
     assert str(caught.value).startswith("the toolkit shop:Shop")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_builders import ANY, episode, tool
 
-from reviewer.contract.canonical import start_state_digest
-from reviewer.contract.model import Episode
-from reviewer.run.merge import merged
-from reviewer.run.model import Answer, ToolSpec, Unrunnable
-from reviewer.run.parameters import Parameters
-from reviewer.run.world import SimulatedWorld
+from reviewer.running.merge import merged
+from reviewer.running.model import Answer, ToolSpec, Unrunnable
+from reviewer.running.parameters import Parameters
+from reviewer.running.world import SimulatedWorld
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.model import Episode
 
 FILE = "s-1/episodes/e-1.json"
 

@@ -20,10 +20,10 @@ ITS_OWN_COPY = "reviewer/cli/head_start.py"
 """Reads answers, pickled, from the pipe of a copy that it made of its own process."""
 MAY_REACH = {
     "reviewer/cli/serve.py",  # listens, when asked to
-    "reviewer/run/candidates/openai_http.py",  # a judge or a candidate that a manifest names
-    "reviewer/release/attest/agent.py",  # the ssh-agent's socket on this machine
+    "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
+    "reviewer/signing/agent.py",  # the ssh-agent's socket on this machine
 }
-IN_ITS_OWN_ROOM = "reviewer/run/python_child.py"
+IN_ITS_OWN_ROOM = "reviewer/running/python_child.py"
 """The process that a Python candidate runs in, which imports the candidate."""
 
 
@@ -122,8 +122,8 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
         "reviewer/cli/arguments/__init__.py",
         "reviewer/cli/main.py",
         "reviewer/gates/__init__.py",
-        "reviewer/ingest/readers/__init__.py",
-        "reviewer/measure/__init__.py",
+        "reviewer/importing/formats/__init__.py",
+        "reviewer/stats/__init__.py",
         "reviewer/tui/ahead.py",
         "reviewer/tui/scenes.py",
         IN_ITS_OWN_ROOM,

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from doors import SUITE, Door
 
-from reviewer.contract.folder import read_suite
-from reviewer.contract.model import Episode, Suite
 from reviewer.db import contracts, registry
 from reviewer.db.connection import reader
 from reviewer.db.migrate import bring_up_to_date
+from reviewer.suite.folder import read_suite
+from reviewer.suite.model import Episode, Suite
 
 MIGRATION = "008_contracts"
 

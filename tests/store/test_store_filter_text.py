@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.contract.gates import GATES
 from reviewer.db.filter_text import (
     CATEGORIES,
     GATE_WORDS,
@@ -21,6 +20,7 @@ from reviewer.db.filter_text import (
     pieces,
     quoted,
 )
+from reviewer.suite.gates import GATES
 
 values = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 numbers = st.floats(0, 1e6, allow_nan=False).map(lambda number: round(number, 4))

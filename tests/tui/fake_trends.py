@@ -1,6 +1,5 @@
 """Trends of made-up candidates: ShopFlow's two, or as many as a test asks for."""
 
-from reviewer.contract.model import PassHat, Policy
 from reviewer.desk.trend_targets import ARTICLES, held_to_articles, target_of
 from reviewer.desk.trend_views import (
     Better,
@@ -12,6 +11,7 @@ from reviewer.desk.trend_views import (
     Unit,
 )
 from reviewer.desk.views import SuiteInfo
+from reviewer.suite.model import PassHat, Policy
 
 POLICY = Policy(max_cpst_usd=0.08, pass_hat=PassHat(k=3, min=0.95))
 Row = tuple[float | None, float | None, float | None]

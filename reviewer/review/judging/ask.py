@@ -7,21 +7,21 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from reviewer.contract.model import RedactionRules
 from reviewer.review.judging.judgments import seal
 from reviewer.review.judging.model import Claim, Failure, Judgment
 from reviewer.review.judging.plan import Bench, Question
 from reviewer.review.judging.prompt import prompt_digest
 from reviewer.review.judging.reply import NotParsed, Reply, UnknownEvent, read_reply
-from reviewer.run.candidates.openai_answers import Refused
-from reviewer.run.candidates.openai_chat import COUNTS, read_answer
-from reviewer.run.candidates.openai_http import Endpoint
-from reviewer.run.candidates.openai_manifest import Settings
-from reviewer.run.candidates.openai_pace import Pace
-from reviewer.run.candidates.prices import metered
-from reviewer.run.control import Control
-from reviewer.run.masking import Mask
-from reviewer.run.model import CandidateFault, Infrastructure, Usage
+from reviewer.running.candidates.openai_answers import Refused
+from reviewer.running.candidates.openai_chat import COUNTS, read_answer
+from reviewer.running.candidates.openai_http import Endpoint
+from reviewer.running.candidates.openai_manifest import Settings
+from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.candidates.prices import metered
+from reviewer.running.control import Control
+from reviewer.running.masking import Mask
+from reviewer.running.model import CandidateFault, Infrastructure, Usage
+from reviewer.suite.model import RedactionRules
 
 PACE = Pace(tries=3, longest_backoff_s=10.0)
 """A judge is asked again later at no loss, so it is not waited for as long as a candidate."""

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from reviewer.contract.model import JudgePrompt
-from reviewer.run.candidates.openai_manifest import Places, Settings, read_base_url, read_key
-from reviewer.run.candidates.prices import Prices
-from reviewer.run.model import Unrunnable
+from reviewer.running.candidates.openai_manifest import Places, Settings, read_base_url, read_key
+from reviewer.running.candidates.prices import Prices
+from reviewer.running.model import Unrunnable
+from reviewer.suite.model import JudgePrompt
 
 TIMEOUT_S = 120.0
 

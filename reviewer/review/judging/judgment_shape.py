@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from reviewer.contract.fields import Amount, Count, Id, Name, Names, Positive, Sha256, Shape, Text
-from reviewer.contract.model import Preset
 from reviewer.review.judging.model import Failure, Order, Verdict
 from reviewer.review.judging.reply import MOST_CLAIMS
 from reviewer.review.model import Kind
+from reviewer.suite.fields import Amount, Count, Id, Name, Names, Positive, Sha256, Shape, Text
+from reviewer.suite.model import Preset
 
 
 class ClaimShape(Shape):

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.contract.errors import json_path
 from reviewer.review.items import item_name
 from reviewer.review.judging.model import KIND_OF, SCORES, Judgment
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines, age
+from reviewer.suite.errors import json_path
 
 if TYPE_CHECKING:
     from reviewer.review.judging.judgment_shape import JudgmentShape

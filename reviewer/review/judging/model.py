@@ -4,8 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from reviewer.contract.model import Preset, Value
 from reviewer.review.model import TIE, Kind
+from reviewer.suite.model import Preset, Value
 
 Order = Literal["forward", "swapped", "single"]
 Verdict = Literal["left", "right", "tie"]

@@ -5,8 +5,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.contract.canonical import canonical_bytes, sha256_hex
-from reviewer.contract.model import Asked, JudgePrompt, Rubric
 from reviewer.review.judging.model import KIND_OF, Order
 from reviewer.review.judging.prompt import (
     NO_MESSAGE,
@@ -19,8 +17,10 @@ from reviewer.review.judging.prompt import (
     observations_text,
 )
 from reviewer.review.model import Item, Message
-from reviewer.run.candidates.prices import Prices, cost_usd
-from reviewer.run.model import Usage
+from reviewer.running.candidates.prices import Prices, cost_usd
+from reviewer.running.model import Usage
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.model import Asked, JudgePrompt, Rubric
 
 BYTES_PER_TOKEN = 4
 """The rough rule behind every estimate: a token for four bytes of UTF-8."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from reviewer.contract.canonical import sha256_hex
-from reviewer.contract.model import Asked, Rubric
+from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.model import Asked, Rubric
 
 NO_MESSAGE = "[no final message]"
 NO_CRITERIA = "[none given]"

@@ -18,10 +18,10 @@ from pydantic import (
     ValidationError,
 )
 
-from reviewer.contract.errors import ContractError, json_path
-from reviewer.contract.model import Preset
-from reviewer.contract.strict_json import loads
 from reviewer.review.judging.model import Claim, Verdict
+from reviewer.suite.errors import ContractError, json_path
+from reviewer.suite.model import Preset
+from reviewer.suite.strict_json import loads
 
 LONGEST = 32_768
 MOST_CLAIMS = 100

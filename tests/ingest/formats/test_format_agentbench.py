@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._agentbench_text import call_in
-from reviewer.ingest.readers.agentbench import AgentBenchReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats._agentbench_text import call_in
+from reviewer.importing.formats.agentbench import AgentBenchReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data/agentbench"
 FOLDER = DATA / "Jan17v1/gpt-4o-mini/medagentbench-std"

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from odd_shapes import made_odd
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.agentlab import AgentLabReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats.agentlab import AgentLabReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[2] / "data/agentlab"
 FOLDER = "2024-08-01_10-20-52_GenericAgent_on_miniwob.ascending-numbers_64_e6d2d5"

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._python_text import NotLiteral, literal, members, parts
-from reviewer.ingest.readers.gaia import GaiaReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats._python_text import NotLiteral, literal, members, parts
+from reviewer.importing.formats.gaia import GaiaReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 ROWS = Path(__file__).resolve().parents[2] / "data/smolagents/rows.jsonl"
 

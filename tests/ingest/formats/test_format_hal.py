@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.hal import HalReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats.hal import HalReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 CONFIG = {
     "agent_name": "HAL Generalist", "benchmark_name": "gaia", "date": "2025-06-01",

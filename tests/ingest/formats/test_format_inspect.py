@@ -22,10 +22,10 @@ from inspect_logs import (
     traces,
 )
 
-from reviewer.ingest.archive import Archive
-from reviewer.ingest.head import Head
-from reviewer.ingest.readers.inspect_ai import documents
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.archive import Archive
+from reviewer.importing.formats.inspect_ai import documents
+from reviewer.importing.head import Head
+from reviewer.importing.split import Unreadable
 
 WITH_EVENTS = [
     *("refund_zstd.eval", "killed.eval", "edited.eval", "intercode.eval", "desk.eval"),

@@ -25,11 +25,11 @@ from inspect_logs import (
     samples,
 )
 
-from reviewer.ingest.archive import Archive
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.archive import Archive
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 START = "_journal/start.json"
 

@@ -8,8 +8,8 @@ import pytest
 from doors import Door
 from span_files import DATA, events, said, spent, told, used
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.readers.jaeger import JaegerReader
+from reviewer.importing.formats.jaeger import JaegerReader
+from reviewer.importing.head import Head
 
 READER = JaegerReader()
 HELM, K8S = DATA / "jaeger/helm.json", DATA / "jaeger/k8s.json"

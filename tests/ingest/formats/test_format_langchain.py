@@ -8,10 +8,10 @@ from doors import Door
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers import foreign_readers
-from reviewer.ingest.readers.langchain import LangChainReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats import foreign_readers
+from reviewer.importing.formats.langchain import LangChainReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[2] / "data/langchain"
 

@@ -8,9 +8,9 @@ import pytest
 from doors import Door
 from span_files import DATA, events, read, said, spent, told, used
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.readers.langfuse import LangfuseReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats.langfuse import LangfuseReader
+from reviewer.importing.head import Head
+from reviewer.importing.source import Source
 
 READER = LangfuseReader()
 FOLDER = DATA / "langfuse"

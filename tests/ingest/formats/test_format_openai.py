@@ -99,8 +99,8 @@ def test_responses_are_the_last_history_and_the_sum_of_usage(
     assert (found["tool_call"], found["tool_result"]) == (calls, calls)
     assert (found["user"], found["agent"]) == (1, 1)
     [(trace,)] = door.rows("SELECT trace_id FROM traces")
-    from reviewer.ingest.readers.openai_responses import OpenAIResponsesReader
-    from reviewer.ingest.source import Source
+    from reviewer.importing.formats.openai_responses import OpenAIResponsesReader
+    from reviewer.importing.source import Source
 
     [one] = OpenAIResponsesReader().traces(Source(RESPONSES / f"{name}.json"))
     record = json.loads(one.raw)  # type: ignore[union-attr]

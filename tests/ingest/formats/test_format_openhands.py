@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.openhands import OpenHandsReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats.openhands import OpenHandsReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[2] / "data/openhands"
 EVAL, RESOLVER, SDK = "eval_output.jsonl", "resolver_output.jsonl", "sdk_events.jsonl"

@@ -8,8 +8,8 @@ import pytest
 from doors import Door
 from span_files import DATA, events, said, told, used
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.readers.openinference import OpenInferenceReader
+from reviewer.importing.formats.openinference import OpenInferenceReader
+from reviewer.importing.head import Head
 
 READER = OpenInferenceReader()
 MEMORY = DATA / "openinference/all-spans.json"

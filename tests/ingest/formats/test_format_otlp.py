@@ -25,11 +25,11 @@ from span_files import (
     used,
 )
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.otlp import OtlpReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 READER = OtlpReader()
 PYDANTIC = DATA / "otlp/pydantic_ai_2.68_instr_v6.otlp.json"

@@ -8,10 +8,10 @@ import pytest
 from doors import Door
 from span_files import agent, called, chat, read, request, returned, said, span, told, tool, used
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._spans import reader as room
-from reviewer.ingest.readers.otlp import OtlpReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats._spans import reader as room
+from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 READER = OtlpReader()
 

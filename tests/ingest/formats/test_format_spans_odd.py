@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd, places
 from span_files import DATA, agent, called, chat, request, returned, tool
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.jaeger import JaegerReader
-from reviewer.ingest.readers.langfuse import LangfuseReader
-from reviewer.ingest.readers.openinference import OpenInferenceReader
-from reviewer.ingest.readers.otlp import OtlpReader
-from reviewer.ingest.readers.tempo import TempoReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats.jaeger import JaegerReader
+from reviewer.importing.formats.langfuse import LangfuseReader
+from reviewer.importing.formats.openinference import OpenInferenceReader
+from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.formats.tempo import TempoReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 from reviewer.trace.validate import decode
 
 READERS = {

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.swe_bench import SweBenchReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats.swe_bench import SweBenchReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[2] / "data/swe_bench"
 MINI = DATA.parent / "mini_swe_agent"

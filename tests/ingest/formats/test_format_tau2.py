@@ -10,12 +10,12 @@ from doors import Door, every_byte
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers.tau2 import Tau2Reader
-from reviewer.ingest.readers.tau_bench import TauBenchReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.formats.tau2 import Tau2Reader
+from reviewer.importing.formats.tau_bench import TauBenchReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TAU2 = DATA / "tau2"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.reader import Foreign
-from reviewer.ingest.readers.tau_bench import TauBenchReader
+from reviewer.importing.formats.tau_bench import TauBenchReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Foreign
 
 EXCERPT = Path(__file__).resolve().parents[2] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 READER = TauBenchReader()

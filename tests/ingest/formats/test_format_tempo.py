@@ -8,9 +8,9 @@ import pytest
 from doors import Door
 from span_files import DATA, agent, chat, request, said, spent, told, used
 
-from reviewer.ingest.head import Head
-from reviewer.ingest.readers.otlp import OtlpReader
-from reviewer.ingest.readers.tempo import TempoReader
+from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.formats.tempo import TempoReader
+from reviewer.importing.head import Head
 
 READER = TempoReader()
 EXPORT = DATA / "tempo/tempo_export_with_batches.json"

@@ -11,12 +11,12 @@ from doors import Door, every_byte
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reviewer.ingest.draft import Draft
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._webarena_page import parsed
-from reviewer.ingest.readers.webarena import WebArenaReader
-from reviewer.ingest.source import Source
-from reviewer.ingest.split import Unreadable
+from reviewer.importing.draft import Draft
+from reviewer.importing.formats._webarena_page import parsed
+from reviewer.importing.formats.webarena import WebArenaReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data/webarena"
 RUN = DATA / "run_llama3-8b"

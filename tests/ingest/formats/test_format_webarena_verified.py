@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import made_odd
 
-from reviewer.ingest.reader import Broken, Foreign
-from reviewer.ingest.readers._har import shown_url
-from reviewer.ingest.readers.webarena_verified import WebArenaVerifiedReader
-from reviewer.ingest.source import Source
+from reviewer.importing.formats._har import shown_url
+from reviewer.importing.formats.webarena_verified import WebArenaVerifiedReader
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[2] / "data/webarena_verified"
 SUITE = "webarena-verified"

@@ -1,0 +1,650 @@
+"""What of one record a reader has read, and what is left of it that could be an act.
+
+A reader takes the parts it reads (`read`, `whole`). `left` then goes through the record and names
+every part that was not taken and has the shape of a tool call or of its result, wherever it is:
+under another role, in a second choice, in metadata, in a list beside the one that was read. A part
+that only repeats a call the reader has read is a copy, not a second act. Parts are known by
+identity: the parsed record must stay alive, and must be the one that was read.
+"""
+
+import re
+from collections.abc import Callable, Container
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from reviewer.importing.bynames import ByNames
+from reviewer.importing.draft import CallIndex, Draft, plain_id
+from reviewer.importing.foreign_json import parse_text
+from reviewer.trace.markup import marked
+from reviewer.trace.paths import item, member
+from reviewer.trace.patterns import late
+from reviewer.trace.strictjson import Repeated
+
+NAMES = frozenset(
+    (
+        *("name", "tool", "tool_name", "toolName", "function", "function_name", "functionName"),
+        *("fn", "func", "recipient_name", "action", "action_name", "command", "method", "api_name"),
+    )
+)
+"""Members that name what is called."""
+
+ARGUMENTS = frozenset(
+    (
+        *("arguments", "args", "input", "tool_input", "toolInput", "tool_args", "toolArgs"),
+        *("action_input", "actionInput", "kwargs", "params", "parameters", "raw_arguments"),
+        *("function_args", "functionArgs", "partial_json", "rawInput", "raw_input", "tool_kwargs"),
+        *("param_dict", "tool_arguments", "toolArguments"),
+    )
+)
+"""Members that hold what a call is given."""
+
+HOLDERS = frozenset(
+    (
+        *("tool_calls", "toolCalls", "tool_call", "toolCall", "function_call", "functionCall"),
+        *("function_calls", "functionCalls", "tool_use", "toolUse", "tool_uses", "toolUses"),
+        *("toolInvocation", "toolInvocations", "tool_invocations", "invalid_tool_calls"),
+        *("tool_call_chunks", "tool_result", "toolResult", "tool_results", "toolResults"),
+        *("function_response", "functionResponse", "tool_outputs", "toolOutputs", "custom_call"),
+        *("server_tool_use", "mcp_call", "computer_call", "shell_call", "actions", "calls"),
+        *("tool_use_result", "toolUseResult", "tool_response", "toolResponse", "executableCode"),
+        *("executable_code", "codeExecutionResult", "code_execution_result", "tools_used"),
+        *("toolsUsed", "used_tools", "tools_called", "called_tools", "executed_tools", "tool_used"),
+        *("toolsCalled", "usedTools", "calledTools", "invoked_tools", "actual_tool_calls"),
+    )
+)
+"""Members whose objects are calls or results."""
+
+_KINDS = (
+    *("type", "kind", "event", "event_type", "item_type", "sessionUpdate", "__type__", "_type"),
+    *("block_type", "part_kind", "content_type", "$type", "node_type"),
+)
+_ACT = late(
+    r"tool|func(?:tion)?[ _.-]*(?:call|resp|out|result)|(?:^|[ _.-])call|call(?:[ _.-]|$)"
+    r"|functionCall|action|invo[ck]|shell|comput|patch|exec",
+    re.IGNORECASE,
+)
+_DESCRIBES = frozenset(
+    (
+        *("parameters", "input_schema", "inputSchema", "schema", "json_schema", "args_schema"),
+        *("description", "strict", "jsonSchema", "tool_schema", "parametersJsonSchema"),
+    )
+)
+_IDS = ("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "callId")
+_ANSWERS = frozenset(_IDS[1:])
+"""Members by which a result names its call."""
+_SEEN = frozenset(("content", "output", "result", "response", "observation", "returned"))
+_RETURNED = frozenset(("output", "result", "response", "observation"))
+_TOOLS = ("tool", "tool_name", "toolName", "function", "function_name", "functionName")
+_TOOL_ROLES = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
+_TEXT_ACTS = late(
+    r'"[^"\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^"\n]{0,24}"\s*:',
+    re.IGNORECASE,
+)
+_TEXT = 1 << 20
+
+_SPOKEN = late(
+    r"(?:\A|[._])(?:outputs?|completions?|responses?|answers?|generat\w*|predictions?|text|content"
+    r"|reasoning\w*|thinking|thoughts?|value)(?:[._]|\Z)",
+    re.IGNORECASE,
+)
+"""Members in which an agent's own words are kept."""
+_OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
+
+
+_known_words: dict[str, bool] = {}
+
+
+def _of_words(name: str) -> bool:
+    """Return whether a member of that name keeps an agent's words."""
+    known = _known_words.get(name)
+    if known is None:
+        known = _SPOKEN.search(name) is not None
+        if len(_known_words) < _MOST_MARKS and len(name) <= _SHORT:
+            _known_words[name] = known
+    return known
+
+
+def _by_agent(part: dict[str, Any]) -> bool:
+    """Return whether what an object says may be an agent's: it names no other side."""
+    role = part.get("role")
+    return not (isinstance(role, str) and role in _OTHERS)
+
+
+_GIVEN = ARGUMENTS | {"action", "actions", "operation", "code", "queries", "command", "commands"}
+"""Members of which none may be within what a call says of itself beside what it is given."""
+
+Place = tuple[Any, ...] | None
+"""Where a part is: the place above it and its name or number; None for the record."""
+
+
+class Left(NamedTuple):
+    """A part that was not taken and could be an act; `seq` is the event it belongs to."""
+
+    path: str
+    seq: int | None
+
+
+class Account:
+    """Which parts of one record were read. Members that are dropped because they cannot matter are
+    named by the reader as well, in `harmless`, each with its reason beside the list."""
+
+    def __init__(self, harmless: Container[str] = ()) -> None:
+        self._harmless = harmless
+        self._read: dict[int, Container[str]] = {}
+        self._whole: set[int] = set()
+        self._strict: set[int] = set()
+        self._refused: set[int] = set()
+        self._apart: set[int] = set()
+        self._done: set[int] = set()
+        self._seqs: dict[int, int] = {}
+        self.resolve: Callable[[Any], Any] | None = None
+        self.references = ""
+        """What puts texts kept elsewhere in the place of references to them, and the letters that
+        such references begin with."""
+        self.enters = False
+        """Whether messages are taken as holding their parts, so that each answers for itself."""
+        self.copies: list[tuple[str | None, str, Any]] = []
+        """Calls (id, tool, arguments) that stand in the draft under other names, so that what
+        repeats them is a copy: a call that only wraps others."""
+
+    def read(self, part: Any, names: Container[str], *, strict: bool = False) -> None:
+        """Take these members of an object. Of what its other members hold, acts are left; where
+        `strict`, whatever they hold is (for calls and their blocks, of which any member may
+        matter). Members that are objects or lists themselves are still to be taken."""
+        plain = type(part) is dict and isinstance(names, (frozenset, set))
+        if plain and part.keys() <= names and _HOLD.isdisjoint(map(type, part.values())):
+            self._done.add(id(part))  # nothing in it can be left
+            return
+        if isinstance(part, (dict, list)):
+            self._read[id(part)] = names
+            if strict:
+                self._strict.add(id(part))
+
+    def every(self, part: Any) -> None:
+        """Take a list of which each object or list must be taken, or it is left whatever it holds;
+        so is a text in it, unless the list itself is `read` too."""
+        if isinstance(part, list):
+            self._strict.add(id(part))
+
+    def whole(self, *parts: Any) -> None:
+        """Take objects and lists with all they hold: arguments, observations, states, texts."""
+        for part in parts:
+            if isinstance(part, (dict, list)):
+                own = id(part)
+                looked = Repeated.met or own in self._refused
+                (self._whole if looked else self._done).add(own)
+
+    def all_of(self, part: Any) -> None:
+        """Take an object of which nothing can be left: its reader has looked at every member, and
+        none of them is an object with a name twice."""
+        self._done.add(id(part))
+
+    def done(self, part: Any) -> bool:
+        """Return whether nothing can be left of a part."""
+        return id(part) in self._done
+
+    def offered(self, tools: Any) -> None:
+        """Take descriptions of tools that a model was offered. One that says what a tool is given
+        is none, and stays to be looked at."""
+        for one in tools if isinstance(tools, list) else [tools]:
+            held = one.get("function") if isinstance(one, dict) else None
+            parts = [part for part in (one, held) if isinstance(part, dict)]
+            if parts and not any(part.keys() & _NEVER_OFFERED for part in parts):
+                self.whole(one)
+
+    def refuse(self, part: Any) -> None:
+        """Leave an object that was decoded and cannot be what it says: a call of somebody who
+        makes none."""
+        self._refused.add(id(part))
+        self._done.discard(id(part))
+
+    def apart(self, part: Any) -> None:
+        """Leave an object or a list of which nothing is known, whatever it holds, unless it only
+        repeats calls."""
+        if isinstance(part, (dict, list)) and not self.takes(part):
+            self._apart.add(id(part))
+
+    def at(self, part: Any, seq: int) -> None:
+        """Say which event a part belongs to, and what lies in it."""
+        self._seqs[id(part)] = seq
+
+    def takes(self, part: Any) -> bool:
+        """Return whether a part was taken."""
+        own = id(part)
+        return own in self._done or own in self._read or own in self._whole or own in self._strict
+
+    def left(self, record: Any, draft: Draft, path: str = "") -> list[str]:
+        """The paths, in the record's order, of what was not taken and could be an act: members
+        that are repeated anywhere, what strict objects hold beside their members, and calls and
+        results that are not copies of those `draft` holds."""
+        return [one.path for one in self._leavings(record, draft, path)]
+
+    def tell(self, record: Any, draft: Draft, path: str = "") -> None:
+        """Enter what is left into the draft."""
+        for one in self._leavings(record, draft, path):
+            draft.unread(one.path, one.seq)
+
+    def _leavings(self, record: Any, draft: Draft, path: str) -> list[Left]:
+        walk = _Walk(self, _Known(draft, self.copies), path)
+        walk.part(record, None, None)
+        return walk.found
+
+
+class _Walk:
+    """One way through a record."""
+
+    def __init__(self, account: Account, known: "_Known", root: str) -> None:
+        self._harmless = account._harmless
+        self._read = account._read
+        self._whole = account._whole
+        self._strict = account._strict
+        self._refused = account._refused
+        self._apart = account._apart
+        self._done = account._done
+        self._seqs = account._seqs
+        self._taken = account.takes
+        self._enters = account.enters
+        self._resolve = account.resolve
+        self._opens = "{[" + account.references
+        self._special = {
+            *self._seqs, *self._refused, *self._apart, *self._whole, *self._strict, *self._read
+        }  # fmt: skip
+        self._known = known
+        self._root = root
+        self.found: list[Left] = []
+
+    def _repeats(self, part: Any) -> bool:
+        """Return whether a part only repeats what the draft holds."""
+        return self._known.holds(part if self._resolve is None else self._resolve(part))
+
+    def _add(self, place: Place, seq: int | None) -> None:
+        self.found.append(Left(self._named(place) or "record", seq))
+
+    def _named(self, place: Place) -> str:
+        if place is None:
+            return self._root
+        above, name = place
+        start = self._named(above)
+        return item(start, name) if isinstance(name, int) else member(start, name)
+
+    def part(self, part: Any, place: Place, seq: int | None) -> None:
+        own = id(part)
+        if own in self._done:
+            return
+        if own not in self._special:
+            if type(part) is dict:
+                self._plain(part, place, seq)
+            elif isinstance(part, list):
+                self._list(part, place, seq)
+            else:
+                self._add(place, seq)  # a Repeated
+            return
+        if own in self._seqs:
+            seq = self._seqs[own]
+        if own in self._refused:
+            self._add(place, seq)
+        elif own in self._apart:
+            if not self._repeats(part):
+                self._add(place, seq)
+        elif own in self._whole:
+            self._repeated(part, place, seq)
+        elif isinstance(part, list):
+            self._list(part, place, seq)
+        elif isinstance(part, Repeated):
+            self._add(place, seq)
+        else:
+            names = self._read.get(own)
+            if names is None and could_act(part):
+                if not self._repeats(part):
+                    self._add(place, seq)
+                return
+            self._members(part, names, own in self._strict, place, seq)
+
+    def _plain(self, part: dict[str, Any], place: Place, seq: int | None) -> None:
+        """An object of which nothing was said."""
+        if self._enters and holds_parts(part):
+            self._members(part, _MESSAGE, False, place, seq)
+        elif could_act(part):
+            if not self._repeats(part):
+                self._add(place, seq)
+        else:
+            self._members(part, None, False, place, seq)
+
+    def _list(self, part: list[Any], place: Place, seq: int | None) -> None:
+        own = id(part)
+        strict, texts = own in self._strict, own in self._read
+        done = self._done
+        for at, one in enumerate(part):
+            if id(one) in done:
+                continue
+            if isinstance(one, (dict, list)):
+                if strict and not self._taken(one) and one:
+                    if not self._repeats(one):
+                        self._add((place, at), seq)
+                else:
+                    self.part(one, (place, at), seq)
+            elif isinstance(one, str) and one and not texts:
+                name = place[1] if place else ""
+                spoken = self._known.silent and isinstance(name, str) and _of_words(name)
+                if self._text(one, strict, spoken):
+                    self._add((place, at), seq)
+
+    def _members(
+        self,
+        part: dict[str, Any],
+        names: Container[str] | None,
+        strict: bool,
+        place: Place,
+        seq: int | None,
+    ) -> None:
+        done, special, opens = self._done, self._special, self._opens
+        silent = self._known.silent
+        for name, value in part.items():
+            kind = type(value)
+            if kind is str:
+                if not value or (names is not None and name in names):
+                    continue
+                any_text = strict or name in HOLDERS
+                spoken = silent and _of_words(name) and _by_agent(part)
+                first = value[0]
+                if not (any_text or spoken or first in opens or first.isspace()):
+                    continue
+                if name in self._harmless:
+                    continue
+                if self._text(value, any_text, spoken):
+                    self._add((place, name), seq)
+            elif kind is dict or kind is list or kind is Repeated:
+                if not value or id(value) in done:
+                    continue
+                taken = id(value) in special and self._taken(value)
+                if name in self._harmless:
+                    if strict:
+                        self._beside(value, (place, name), seq)
+                    elif Repeated.met:
+                        self._repeated(value, (place, name), seq)
+                elif strict and names is not None and name in names and not taken:
+                    self._beside(value, (place, name), seq)
+                elif taken or (names is not None and name in names):
+                    self.part(value, (place, name), seq)
+                elif strict or (name in HOLDERS and _holds(value)):
+                    if self._enters and not strict and holds_parts(value):
+                        self.part(value, (place, name), seq)
+                    elif not self._repeats(value):
+                        self._add((place, name), seq)
+                else:
+                    self.part(value, (place, name), seq)
+
+    def _beside(self, part: Any, place: Place, seq: int | None) -> None:
+        """Return what a call says of itself beside its name and what it is given: neither may be in
+        it."""
+        if isinstance(part, dict):
+            for name, one in part.items():
+                if one and name in _GIVEN and not self._repeats(part):
+                    self._add((place, name), seq)
+                    return
+                if isinstance(one, dict):
+                    self._beside(one, (place, name), seq)
+        self.part(part, place, seq)
+
+    def _text(self, text: str, any_text: bool, spoken: bool = False) -> bool:
+        """Return whether a text that was not taken could be an act, or hold one as JSON; where the
+        agent may have `spoken` it, in a record that has no other form of call, also in markup."""
+        if self._resolve is not None:
+            text = self._resolve(text)
+        if any_text:
+            return bool(text.strip())
+        if spoken and marked(text):
+            return True
+        if len(text) > _TEXT or text.lstrip()[:1] not in ("{", "["):
+            return False
+        if _TEXT_ACTS.search(text) is None and "\\u" not in text:
+            return False
+        value = parse_text(text)
+        if value is None:
+            return False
+        inner = _Walk(Account(), self._known, "text")
+        inner.part(value, None, None)
+        return bool(inner.found)
+
+    def _repeated(self, part: Any, place: Place, seq: int | None) -> None:
+        if isinstance(part, Repeated):
+            self._add(place, seq)
+        elif isinstance(part, dict):
+            for name, one in part.items():
+                if isinstance(one, (dict, list)):
+                    self._repeated(one, (place, name), seq)
+        elif isinstance(part, list):
+            for at, one in enumerate(part):
+                if isinstance(one, (dict, list)):
+                    self._repeated(one, (place, at), seq)
+
+
+class _Known:
+    """The calls a draft holds, to tell a copy from a second act."""
+
+    def __init__(self, draft: Draft, also: list[tuple[str | None, str, Any]]) -> None:
+        self._draft = draft
+        self._also = also
+        self._index: CallIndex | None = None
+
+    @cached_property
+    def silent(self) -> bool:
+        """Return whether the draft holds no call."""
+        return not self._draft.calls()
+
+    def holds(self, part: Any) -> bool:
+        """Return whether this, or everything in this list, repeats a call or names a result that
+        the draft holds, by id; without an id by tool and arguments."""
+        if isinstance(part, list):
+            return bool(part) and all(isinstance(one, dict) and self.holds(one) for one in part)
+        if not isinstance(part, dict) or isinstance(part, Repeated):
+            return False
+        index = self._index
+        if index is None:
+            index = self._index = self._draft.index()
+        function = part.get("function")
+        inner = function if isinstance(function, dict) else part
+        own = [part[name] for name in _IDS if isinstance(part.get(name), str)]
+        tool = next((inner[n] for n in _NAMES if isinstance(inner.get(n), str)), None)
+        given = next((inner[name] for name in _ARGUMENTS if name in inner), None)
+        if given is None and part.keys() & _SEEN:
+            return not index.answered.isdisjoint(own)
+        if tool is None or (given is None and _given_otherwise(inner, inner is function)):
+            return False
+        text = given
+        if isinstance(given, str):
+            given = parse_text(given) if given else {}
+        wanted = given or {}
+        for event in index.calls.get(tool, ()):
+            arguments = event["arguments"]
+            if wanted == arguments or arguments == {"input": text}:
+                call_id = plain_id(event)
+                if not own or call_id is None or call_id in own:
+                    return True
+        return any(
+            name == tool
+            and (not own or call_id is None or call_id in own)
+            and (wanted == arguments or arguments == {"input": text})
+            for call_id, name, arguments in self._also
+        )
+
+
+_NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
+_HOLD = frozenset((dict, list, Repeated))
+_NAMES = tuple(sorted(NAMES))
+_ARGUMENTS = tuple(sorted(ARGUMENTS))
+
+
+def could_act(part: dict[str, Any]) -> bool:
+    """Return whether an object has the shape of a call or of a result: something named and
+    something given, something answered, or a kind that says so. The description of a tool has not.
+    """
+    shape = _shapes[tuple(part)]
+    return shape is not None and _acts(part, shape)
+
+
+def _acts(part: dict[str, Any], shape: "_Shape") -> bool:
+    function = part["function"] if shape.function else None
+    if isinstance(function, dict) and not _describes(function):
+        return bool(function.keys() & ARGUMENTS) or shape.has_id
+    if (shape.describes and not any(part[name] for name in shape.given)) or (
+        isinstance(function, dict) and _describes(function)
+    ):
+        return False
+    if shape.named and any(isinstance(part[name], str) for name in shape.named):
+        return True
+    if shape.seen and (
+        part["role"] in _TOOL_ROLES and not isinstance(part.get("content"), list)
+        if shape.role and isinstance(part["role"], str)
+        else any(isinstance(part[name], str) for name in shape.answers)
+    ):
+        return True
+    if shape.returned and any(isinstance(part[name], str) for name in shape.tools):
+        return True
+    for name in shape.kinds:
+        kind = part[name]
+        if isinstance(kind, str) and _says_act(kind):
+            return shape.any_name or any(isinstance(value, (dict, list)) for value in part.values())
+    return False
+
+
+_SHORT = 64
+_known_kinds: dict[str, bool] = {}
+
+
+def _says_act(kind: str) -> bool:
+    """Return whether the word for a kind says that it is an act."""
+    known = _known_kinds.get(kind)
+    if known is None:
+        known = _ACT.search(kind) is not None
+        if len(_known_kinds) < _MOST_MARKS and len(kind) <= _SHORT:
+            _known_kinds[kind] = known
+    return known
+
+
+class _Shape(NamedTuple):
+    """What the names of an object's members say of it; the tuples hold those names."""
+
+    function: bool
+    has_id: bool
+    describes: bool
+    given: tuple[str, ...]
+    named: tuple[str, ...]
+    """Names of what is called, where there is something given beside them."""
+    seen: bool
+    role: bool
+    answers: tuple[str, ...]
+    returned: bool
+    tools: tuple[str, ...]
+    kinds: tuple[str, ...]
+    any_name: bool
+
+
+def _shape(names: tuple[str, ...]) -> _Shape | None:
+    """None for names that no call and no result has."""
+    marks = {name: _mark(name) for name in names}
+    if not any(marks.values()):
+        return None
+    there = frozenset(names)
+    gives = any(mark & _IS_GIVEN for mark in marks.values())
+    return _Shape(
+        function="function" in there,
+        has_id=not there.isdisjoint(_IDS),
+        describes=not there.isdisjoint(_DESCRIBES),
+        given=tuple(name for name in names if name in ARGUMENTS and name != "parameters"),
+        named=tuple(name for name in names if gives and marks[name] & _IS_NAME),
+        seen=not there.isdisjoint(_SEEN),
+        role="role" in there,
+        answers=tuple(name for name in names if name in _ANSWERS),
+        returned=not there.isdisjoint(_RETURNED),
+        tools=tuple(name for name in _TOOLS if name in there),
+        kinds=tuple(name for name in names if marks[name] & _IS_KIND),
+        any_name=not there.isdisjoint(NAMES),
+    )
+
+
+_shapes = ByNames(_shape)
+
+
+def holds_parts(part: Any) -> bool:
+    """Return whether this is a message that holds parts."""
+    return (
+        isinstance(part, dict)
+        and isinstance(part.get("role"), str)
+        and (isinstance(part.get("content"), _OPEN) or isinstance(part.get("parts"), _OPEN))
+    )
+
+
+_OPEN = (list, dict)
+_MESSAGE = ("role", "content", "parts")
+
+
+def inert(part: Any) -> bool:
+    """Return whether an object, and what it holds, is no act: of names that say nothing of one, and
+    of texts that are no JSON."""
+    if type(part) is not dict or _shapes[tuple(part)] is not None:
+        return False
+    for name, value in part.items():
+        kind = type(value)
+        if kind is str:
+            if value and (value[0] in "{[" or value[0].isspace() or name in HOLDERS):
+                return False
+        elif kind is dict:
+            if value and (name in HOLDERS or not inert(value)):
+                return False
+        elif (kind is list or kind is Repeated) and value:
+            return False
+    return True
+
+
+def _given_otherwise(call: dict[str, Any], bare: bool) -> bool:
+    """Return whether a call that has no arguments may have them under another name: what is no
+    scalar, or JSON; where the call is `bare`, with nothing beside its name, any text."""
+    return any(
+        isinstance(value, (dict, list))
+        or (isinstance(value, str) and (value.lstrip()[:1] == "{" or (bare and name not in NAMES)))
+        for name, value in call.items()
+        if value and name not in _KINDS
+    )
+
+
+_IS_NAME, _IS_GIVEN, _IS_KIND, _IS_TOLD = 1, 2, 4, 8
+_NAMED = late(r"(?:tool|func(?:tion)?|action|command|api|method)_?name\Z", re.IGNORECASE)
+_GIVING = late(
+    r"(?:arg(?:ument)?s?|kwargs?|inputs?|param(?:eter)?s)(?:_?(?:json|str|string|raw))?\Z",
+    re.IGNORECASE,
+)
+_KIND = late(
+    r"(?:block|part|content|entry|item|node|object|chunk|element|segment)_?(?:type|kind)\Z",
+    re.IGNORECASE,
+)
+_MARKS: dict[str, int] = {}
+_MOST_MARKS = 10_000
+
+
+def _mark(name: str) -> int:
+    """Return what the name of a member says of what it holds, as a sum of the marks above."""
+    known = _MARKS.get(name)
+    if known is not None:
+        return known
+    found = _IS_NAME * (name in NAMES or _NAMED.search(name) is not None)
+    found += _IS_GIVEN * (name in ARGUMENTS or _GIVING.search(name) is not None)
+    found += _IS_KIND * (name in _KINDS or _KIND.match(name) is not None)
+    found += _IS_TOLD * (name in _SEEN)
+    if len(_MARKS) < _MOST_MARKS and len(name) <= _SHORT:
+        _MARKS[name] = found
+    return found
+
+
+def _describes(part: dict[str, Any]) -> bool:
+    """Return whether this tells what a tool takes, as prompts list them: a schema or a description,
+    and nothing that a call is given."""
+    given = (part.keys() & ARGUMENTS) - {"parameters"}
+    return bool(part.keys() & _DESCRIBES) and not any(part[name] for name in given)
+
+
+def _holds(value: Any) -> bool:
+    """Return whether a member named as calls are holds more than counts."""
+    if isinstance(value, dict):
+        return any(one is not None and not isinstance(one, (int, float)) for one in value.values())
+    return isinstance(value, list) and any(isinstance(one, (dict, list, str)) for one in value)

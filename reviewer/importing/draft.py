@@ -1,0 +1,546 @@
+"""A native trace in the making: what every reader of foreign files does the same way.
+
+Calls and results are paired here once for all formats: by id where ids are unique, by position
+where they repeat or are missing. Zero that means "not measured" and clocks of unknown zones are
+dealt with by the small functions below.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Literal
+
+import msgspec
+
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.reader import Foreign, Rejected
+from reviewer.trace.patterns import late
+from reviewer.trace.record import SourceVerdict
+from reviewer.trace.strictjson import has_repeats
+
+Status = Literal["ok", "error", "timeout", "denied", "pending"]
+IDENTIFIER = 512
+ZEROS = "all token counts are 0: they were not measured, and a cost of 0 beside them neither"
+UNNAMED = "unnamed"
+MOST_UNREAD = 64
+"""Paths that are kept of what was not read in one record; one leaves it not measured."""
+ABSENT = " (no such file)"
+"""Ends the path of what was not read because its file is not there."""
+EXACT = 1 << 63
+"""Whole numbers from here on are kept as what a double makes of them."""
+UNREAD = (
+    "parts that may be acts were not understood (unread:<path> in the findings): authority, "
+    "process and state are not measured"
+)
+_encode = msgspec.json.Encoder().encode
+
+
+_REPEATED_ID = late(r"~\d+\Z")
+"""What a draft adds to an id that the source has twice."""
+
+
+def plain_id(event: dict[str, Any]) -> str | None:
+    """The id of a call or result as its source has it; None where it has none."""
+    own = event.get("call_id")
+    if not own:
+        return None
+    return _REPEATED_ID.sub("", own) if "~" in own else str(own)
+
+
+class CallIndex:
+    """The calls of a draft by tool, and the ids that were answered, of its first `upto` events."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, list[dict[str, Any]]] = {}
+        self.answered: set[str] = set()
+        self.upto = 0
+
+    def take(self, events: list[dict[str, Any]]) -> None:
+        """Return what came since."""
+        for event in islice(events, self.upto, None):
+            if event["kind"] == "tool_call":
+                self.calls.setdefault(event["tool"], []).append(event)
+            elif event["kind"] == "tool_result" and (own := plain_id(event)):
+                self.answered.add(own)
+        self.upto = len(events)
+
+
+class Draft:
+    """Events of one attempt, in order, and notes of what was missing or doubtful.
+
+    `answers` says whether the format records what calls returned: if so, a call without a result
+    is `pending`; if not, its status stays unknown.
+    """
+
+    def __init__(self, format_name: str, *, answers: bool = True) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.notes: list[str] = []
+        self.source: dict[str, Any] = {"format": format_name}
+        self.clocks: set[str] = set()
+        self._unread: dict[str, int | None] = {}
+        self.replaces: tuple[int, int] | None = None
+        self.identity = ""
+        self.names: tuple[str, ...] = ()
+        """As `Foreign` has them."""
+        self._asides: list[str] = []
+        self._index = CallIndex()
+        self._answers = answers
+        self._open: list[tuple[str | None, dict[str, Any]]] = []
+        self._ids: dict[str, int] = {}
+
+    def note(self, text: str) -> None:
+        """Say once what was missing or doubtful; no raw values in it."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def aside(self, text: str) -> None:
+        """As `note`, of what other files say of this attempt: told by the import, and no part of
+        the record, which is the same evidence whenever those come."""
+        if text not in self._asides:
+            self._asides.append(text)
+
+    def unread(self, path: str, seq: int | None = None) -> None:
+        """Say that the part at `path` of the source's record may be an act and was not understood:
+        authority, process and state of this attempt are then not measured. `seq` is the event it
+        belongs to, by default the one before it (the first, where none was read yet). The path
+        holds member names and places, never values."""
+        if seq is None:
+            seq = len(self.events) or None
+        if len(self._unread) < MOST_UNREAD:
+            self._unread.setdefault(path[:IDENTIFIER] or "record", seq)
+
+    def absent(self, name: str) -> None:
+        """As `unread`, of a file that would tell what the agent did and is not there. It may come
+        later, and the attempt is then told whole: nothing of it is lost by that."""
+        self.unread(f"{name}{ABSENT}")
+
+    def message(self, actor: str, text: Any, **more: Any) -> dict[str, Any]:
+        """Something said: `actor` is `user`, `simulated_user`, `agent`, `system` or a name. Text
+        may be a string, a list of content parts, or any JSON."""
+        return self._add({"kind": "message", "actor": actor, "message": words(text)}, more)
+
+    def call(
+        self,
+        tool: Any,
+        arguments: Any,
+        call_id: Any = None,
+        actor: str = "agent",
+        **more: Any,
+    ) -> dict[str, Any]:
+        """A tool call. Arguments may be an object or a JSON text of one; anything else is kept
+        under `unparsed`. Such a call is not understood, nor is one without a name (`unread`)."""
+        if name_of(tool) == UNNAMED:
+            self.unread(f"calls[{self.calls()}].name", len(self.events) + 1)
+        event = {
+            "kind": "tool_call",
+            "actor": actor,
+            "tool": name_of(tool),
+            "arguments": self.arguments(arguments),
+        }
+        own = str(call_id) if call_id not in (None, "") else None
+        if own is not None:
+            event["call_id"] = self._unique(own)
+        self._open.append((own, event))
+        return self._add(event, more)
+
+    def result(
+        self,
+        observation: Any,
+        call_id: Any = None,
+        tool: Any = None,
+        status: Status | None = None,
+        *,
+        loose: bool = False,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """What a call returned. Goes to the oldest open call of that id; without an id, or with
+        one that no open call has, to the oldest open call (of that tool, if it is named). `loose`
+        says that it answers no call: what a test or a terminal showed."""
+        own = str(call_id) if call_id not in (None, "") else None
+        call = None if loose else self._answered(own, tool)
+        event: dict[str, Any] = {"kind": "tool_result", "observation": observation}
+        if call is not None:
+            event["tool"] = call["tool"]
+            if call.get("actor") not in (None, "agent"):
+                event["actor"] = call["actor"]
+            if "call_id" not in call:
+                call["call_id"] = self._unique(f"call-{len(self.events)}")
+            event["call_id"] = call["call_id"]
+            call.pop("status", None)
+        else:
+            event["tool"] = name_of(tool)
+            if own is not None:
+                event["call_id"] = own[:IDENTIFIER]
+            if not loose:
+                self.note("a tool result answers no call that stands before it")
+                if name_of(tool) == UNNAMED:
+                    self.unread(f"results[{len(self.events)}].call", len(self.events) + 1)
+        if status is not None:
+            event["status"] = status
+        return self._add(event, more)
+
+    def settle(self) -> None:
+        """No result can come any more for the calls still open; whether they had one is unknown."""
+        self._open.clear()
+
+    def error(self, text: Any, **more: Any) -> dict[str, Any]:
+        """Something that went wrong outside any call."""
+        return self._add({"kind": "error", "status": "error", "message": words(text)}, more)
+
+    def approval(self, approval: Any, call_id: Any = None, **more: Any) -> dict[str, Any]:
+        """A person's or a rule's word on a call: `{"decision": ..., "approver": ...}`."""
+        event: dict[str, Any] = {"kind": "approval", "approval": approval}
+        if call_id not in (None, ""):
+            event["call_id"] = str(call_id)[:IDENTIFIER]
+        return self._add(event, more)
+
+    def state(self, state: Any, **more: Any) -> dict[str, Any]:
+        """The world as it then was."""
+        return self._add({"kind": "state_snapshot", "state": state}, more)
+
+    def arguments(self, arguments: Any) -> dict[str, Any]:
+        """Arguments of the next call as an object."""
+        if arguments is None or arguments == "":
+            return {}
+        value = parse_text(arguments) if isinstance(arguments, str) else arguments
+        if isinstance(value, dict):
+            if has_repeats(value):
+                self.unread(f"calls[{self.calls()}].arguments", len(self.events) + 1)
+            return value
+        self.unread(f"calls[{self.calls()}].arguments", len(self.events) + 1)
+        self.note("arguments of a call are not a JSON object: kept as text")
+        return {"unparsed": arguments}
+
+    def at(self, stamp: Any) -> str | None:
+        """A time as text, and which kind of clock it came from, remembered in `clocks`."""
+        text, kind = clock(stamp)
+        if text is not None:
+            self.clocks.add(kind)
+        return text
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a call has no result yet."""
+        return bool(self._open)
+
+    def index(self) -> CallIndex:
+        """Its calls by tool as they are now. Events are only ever added, and keep their kind and
+        their tool."""
+        self._index.take(self.events)
+        return self._index
+
+    def calls(self) -> int:
+        """How many tool calls there are by now."""
+        return sum(event["kind"] == "tool_call" for event in self.events)
+
+    def last_words(self, actor: str = "agent") -> str | None:
+        """The last message of `actor` that is not empty."""
+        for event in reversed(self.events):
+            if event["kind"] == "message" and event.get("actor") == actor:
+                text = event["message"]
+                if isinstance(text, str) and text.strip():
+                    return text
+        return None
+
+    def foreign(
+        self,
+        *,
+        episode_id: Any,
+        candidate_id: Any,
+        attempt: int | None = None,
+        final_state: Any = None,
+        final_message: str | None = None,
+        cost_usd: float | None = None,
+        latency_ms: float | None = None,
+        termination: str | None = None,
+        started_at: str | None = None,
+        usage: dict[str, Any] | None = None,
+        verdict: SourceVerdict | None = None,
+        title: str = "",
+        user_request: str = "",
+        suite: str = "",
+        start_state_digest: str | None = None,
+    ) -> Foreign:
+        """The native record. Raises Rejected (`missing:episode_id`, `not_json`)."""
+        if episode_id in (None, ""):
+            raise Rejected("missing:episode_id")
+        if self._answers:
+            for _, call in self._open:
+                call.setdefault("status", "pending")
+        if usage and not any(usage.values()):
+            self.note(ZEROS)
+            usage, cost_usd = None, measured(cost_usd)
+        if self.identity:
+            self.source["session"] = self.identity[:IDENTIFIER]
+        if self.clocks:
+            self.source["clock"] = ", ".join(sorted(self.clocks))
+        if self.notes:
+            self.source["notes"] = self.notes
+        record: dict[str, Any] = {
+            "episode_id": str(episode_id)[:IDENTIFIER],
+            "candidate_id": (str(candidate_id) if candidate_id else "unnamed")[:IDENTIFIER],
+            "attempt": attempt,
+            "events": self.events,
+            "final_state": final_state,
+            "final_message": final_message,
+            "cost_usd": amount(cost_usd),
+            "latency_ms": amount(latency_ms),
+            "termination": termination,
+            "started_at": started_at,
+            "start_state_digest": start_state_digest,
+            "source": self.source,
+        }
+        if usage:
+            record["usage"] = usage
+        if self._unread:
+            last = len(self.events)
+            record["unread"] = [
+                {"path": path, "seq": min(seq, last) if seq and last else None}
+                for path, seq in self._unread.items()
+            ]
+            self.aside(UNREAD)
+        kept = {name: value for name, value in record.items() if value is not None}
+        kept.update(final_state=final_state, cost_usd=record["cost_usd"])
+        kept.update(latency_ms=record["latency_ms"])
+        notes = (*self.notes, *self._asides)
+        return Foreign(
+            encoded(kept),
+            verdict,
+            notes,
+            title[:200],
+            user_request,
+            suite,
+            self.replaces,
+            self.identity[:IDENTIFIER],
+            self.names,
+        )
+
+    def _add(self, event: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+        for name, value in more.items():
+            if name in ("latency_ms", "cost_usd"):
+                value = amount(value)
+            elif name == "at":
+                name, value = "started_at", self.at(value)
+            if value is not None:
+                event[name] = value
+        self.events.append(event)
+        return event
+
+    def _unique(self, own: str) -> str:
+        times = self._ids[own] = self._ids.get(own, 0) + 1
+        if times == 1:
+            return own[:IDENTIFIER]
+        self.note("call ids repeat: results are paired to calls by position")
+        return f"{own[: IDENTIFIER - 12]}~{times}"
+
+    def _answered(self, own: str | None, tool: Any) -> dict[str, Any] | None:
+        places = range(len(self._open))
+        found = [n for n in places if own is not None and self._open[n][0] == own]
+        if not found:
+            loose = [n for n in places if own is None or self._open[n][0] is None]
+            found = [n for n in loose if not tool or self._open[n][1]["tool"] == name_of(tool)]
+        return self._open.pop(found[0])[1] if found else None
+
+
+def encoded(value: Any) -> bytes:
+    """JSON bytes; lone surrogates are replaced. Raises Rejected."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return _encode(_cleaned(value))
+    except (TypeError, ValueError, RecursionError):
+        raise Rejected("not_json:record") from None
+
+
+_LONE = late("[\ud800-\udfff]")
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value]
+    if isinstance(value, dict):
+        return {_cleaned(name): _cleaned(one) for name, one in value.items()}
+    return value
+
+
+def name_of(tool: Any) -> str:
+    """A tool's name as an identifier; `unnamed` when there is none."""
+    return tool[:IDENTIFIER] if isinstance(tool, str) and tool.strip() else UNNAMED
+
+
+def words(content: Any) -> Any:
+    """Text out of the shapes chat formats give it: a string, content parts, or any JSON as it
+    is. Parts that are no text (images, audio) become `[image]` and the like."""
+    if content is None:
+        return ""
+    if isinstance(content, dict) and isinstance(content.get("text"), str):
+        return content["text"]
+    if not isinstance(content, list):
+        return content
+    if not all(isinstance(part, (str, dict)) for part in content):
+        return content
+    return "\n".join(_part(part) for part in content)
+
+
+def _part(part: str | dict[str, Any]) -> str:
+    if isinstance(part, str):
+        return part
+    for name in ("text", "content", "refusal"):
+        if isinstance(part.get(name), str):
+            return str(part[name])
+    kind = part.get("type")
+    return f"[{kind}]" if isinstance(kind, str) else "[part]"
+
+
+def amount(value: Any) -> float | None:
+    """A finite number from 0, else None."""
+    if type(value) is float:
+        return value if 0 <= value < math.inf else None
+    if type(value) is int and 0 <= value < EXACT:
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if not finite(value) or value < 0:
+        return None
+    return float(value) if value >= EXACT and isinstance(value, int) else value
+
+
+def finite(number: float) -> bool:
+    """Whether it is a number that a double holds. A JSON text may have 4,300 digits, and asking
+    `math.isfinite` for one of them is an OverflowError."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def measured(value: Any) -> float | None:
+    """As `amount`, for sources that write 0 where nothing was measured: zero is None too."""
+    return amount(value) or None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number from 0, also one written as a float or as text, else None."""
+    if type(value) is int and 0 <= value < EXACT:
+        return value
+    if isinstance(value, str) and value.isdecimal() and len(value) < 19:
+        value = int(value)
+    number = amount(value)
+    return None if number is None or number != int(number) else int(number)
+
+
+def added(values: Sequence[float | None]) -> float | None:
+    """Their sum; None when there are none or one of them is not known."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if known and len(known) == len(values) else None
+
+
+def tokens(**counts: Any) -> dict[str, int] | None:
+    """Token counts that are known: `input_tokens`, `output_tokens`, `cached_tokens`,
+    `cache_write_tokens`, `reasoning_tokens`, `total_tokens`; None when none is."""
+    found = {name: number for name, value in counts.items() if (number := whole(value)) is not None}
+    return found or None
+
+
+def at_least(counts: dict[str, int] | None, counted: int, replies: int) -> dict[str, Any] | None:
+    """Token counts of some replies: where others have none they are a lower bound, and marked."""
+    if not counts or counted >= replies:
+        return counts
+    return {**counts, "lower_bound": True, "replies": replies, "replies_counted": counted}
+
+
+def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str, Any] | None:
+    """Token counts of several replies together, None for a reply without; marked as a lower bound
+    where one has none, or `unseen` others were made. A reply that counts nothing but zeros was not
+    measured."""
+    known = [one for one in usages if one and any(one.values())]
+    total: dict[str, int] = {}
+    for one in known:
+        for name, number in one.items():
+            total[name] = total.get(name, 0) + number
+    return at_least(total, len(known), len(usages) + max(0, unseen))
+
+
+_NAIVE = late(r"\d{4}-?\d\d-?\d\d[T @]?\d\d:?\d\d(:?\d\d)?([.,]\d+)?")
+_NUMBER = late(r"\d{9,20}(\.\d+)?")
+_ZONED = late(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
+
+
+def clock(stamp: Any) -> tuple[str | None, str]:
+    """(text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds, ms, µs
+    or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as it
+    is: nobody knows which zone it meant. (None, "") for what is no time."""
+    if isinstance(stamp, str) and _NUMBER.fullmatch(stamp):
+        stamp = float(stamp) if "." in stamp else int(stamp)
+    if isinstance(stamp, bool):
+        return None, ""
+    if isinstance(stamp, (int, float)):
+        text = _epoch(stamp)
+        return (text, "epoch") if text else (None, "")
+    if not isinstance(stamp, str) or not _NAIVE.match(stamp) or len(stamp) > 64:
+        return None, ""
+    zone = _ZONED.search(stamp)
+    if zone is None:
+        return stamp, "unstated"
+    return stamp, "utc" if zone.group(1).upper() in ("Z", "UTC", "+00:00", "+0000") else "offset"
+
+
+def _epoch(number: float) -> str | None:
+    if not finite(number) or number <= 0:
+        return None
+    scale = next((s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9)
+    try:
+        moment = datetime.fromtimestamp(number / scale, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def elapsed_ms(start: Any, end: Any) -> float | None:
+    """Milliseconds from one time to another of the same kind of clock; None across kinds, when
+    one is not a time, or when the second is earlier."""
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)):
+        first, last = _seconds(start), _seconds(end)
+        return amount((last - first) * 1000) if first is not None and last is not None else None
+    one, kind = clock(start)
+    two, other = clock(end)
+    if one is None or two is None or (kind == "unstated") != (other == "unstated"):
+        return None
+    began, ended = _moment(one), _moment(two)
+    if began is None or ended is None:
+        return None
+    return amount((ended - began) / timedelta(milliseconds=1))
+
+
+def _seconds(number: float) -> float | None:
+    if isinstance(number, bool) or not finite(number) or number <= 0:
+        return None
+    return number / next(
+        (s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9
+    )
+
+
+_UTC = late(r"\s*UTC\Z", re.IGNORECASE)
+_FINER = late(r"(\.\d{6})\d+")  # nanoseconds
+_COMPACT = late(r"(\d{4})(\d\d)(\d\d)[@T ](\d\d)(\d\d)(\d\d)(\d*)")
+
+
+def _moment(text: str) -> datetime | None:
+    compact = _COMPACT.fullmatch(text)
+    if compact:
+        year, month, day, hour, minute, second, fraction = compact.groups()
+        text = f"{year}-{month}-{day}T{hour}:{minute}:{second}"
+        text += f".{fraction[:6]}" if fraction else ""
+    text = text.strip()
+    if text[-1:] in "Cc":
+        text = _UTC.sub("Z", text)
+    text = _FINER.sub(r"\1", text.replace(",", "."))
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,531 @@
+"""Importing one file: choosing the reader, skipping what is known, judging beside the writer."""
+
+import gc
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from reviewer.db import late, registry
+from reviewer.db.connection import transaction
+from reviewer.db.intake import Refused
+from reviewer.db.origin import maps, note_map
+from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.faults import foreseen
+from reviewer.importing.gathering import Called, Together
+from reviewer.importing.identity import candidate_named, names_digest, placed_digest, unit_digest
+from reviewer.importing.importer import Batcher, Filled, Tally
+from reviewer.importing.joined import Joined
+from reviewer.importing.joining import gather, later
+from reviewer.importing.judge import Asked, Judge, Misdirected, Order
+from reviewer.importing.keys import FindManifest
+from reviewer.importing.opening import kind_of, start_of
+from reviewer.importing.outcome import Group
+from reviewer.importing.places import Places
+from reviewer.importing.pool import Judging, worth_processes
+from reviewer.importing.reader import (
+    Broken,
+    Foreign,
+    Rejected,
+    by_document,
+    by_record,
+    gives_results,
+    speaks_by_place,
+)
+from reviewer.importing.requests import Requests
+from reviewer.importing.revising import Paths
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable, shape_of
+from reviewer.importing.stored import Attempt, Stored
+from reviewer.importing.units import STDIN, Unit
+from reviewer.suite.model import RedactionRules, Suite
+from reviewer.suite.tool_map import NO_MAP
+
+
+class FileResult(NamedTuple):
+    """What came of one file. `problem` is why the file as a whole was refused, else empty.
+
+    `state` is `imported`, `known` (nothing added), or `refused`. `flagged` records held raw
+    identifiers: their slots are taken and fail, their payloads are not stored. Records `beside`
+    contradict the attempt they are of: both count.
+    """
+
+    path: str
+    reader: str
+    sha256: str
+    state: str
+    records: int
+    added: int
+    known: int
+    refused: int
+    notes: tuple[str, ...]
+    refusals: tuple[Refused, ...]
+    problem: str = ""
+    flagged: tuple[Refused, ...] = ()
+    filled: tuple[Filled, ...] = ()
+    beside: tuple[Refused, ...] = ()
+
+
+class Context(NamedTuple):
+    """What every file of one import shares."""
+
+    connection: sqlite3.Connection
+    store: Path
+    suites: tuple[Suite, ...]
+    manifests: FindManifest
+    asked: Asked
+    now: Callable[[], str]
+
+
+class Around:
+    """What the files of one import have to do with each other, and with imports before it."""
+
+    def __init__(self, context: Context, units: Sequence[Unit]) -> None:
+        asked = context.asked
+        self.stored = Stored(context.connection, asked.suite, dict(asked.episodes))
+        self.joins = gather(units, self.stored)
+        self.packer = Packer()
+        self.paths = Paths(context.connection)
+        self.maps = maps(context.connection)
+        """Sources whose tools are named by a map, and by which."""
+        self.places = Places(context.connection, units)
+        self.requests = Requests(context.connection)
+        self.together = Together(context.connection, units)
+        self.read: set[int] = set()
+        """Sources of trajectories that this import has read."""
+
+
+T = TypeVar("T")
+OnProgress = Callable[[int, int, Tally], None]
+Groups = Iterator[tuple[Group, int]]
+"""Judged groups in file order, each with the file offset behind it."""
+
+
+def refused_unit(unit: Unit, error: Exception) -> FileResult:
+    """The result of a unit that could not be read."""
+    problem = str(error)
+    if isinstance(error, OSError):
+        problem = f"cannot be read: {error.strerror}"
+    return refused_file(shown_as(unit), problem)
+
+
+def refused_file(shown: str, problem: str) -> FileResult:
+    """The result of a file that was refused as a whole."""
+    told = redactor_of(RedactionRules()).masked(problem)
+    return FileResult(shown, "", "", "refused", 0, 0, 0, 1, (), (), told)
+
+
+def shown_as(unit: Unit) -> str:
+    """What a unit is called where it is told of."""
+    return unit.name or redactor_of(RedactionRules()).masked(str(unit.path))
+
+
+@contextmanager
+def steady() -> Iterator[None]:
+    """No automatic cycle collection while millions of acyclic values come and go; what a reader
+    of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class FileImport:
+    """One file being imported. Raises Unreadable, Misdirected, OSError where it cannot be."""
+
+    def __init__(self, context: Context, unit: Unit, around: Around) -> None:
+        asked, reader = context.asked, unit.reader
+        if reader is None:
+            raise Unreadable(unit.problem)
+        if asked.suite and not context.suites and not reader.probe:
+            raise Misdirected(f"there is no suite {asked.suite} in this workspace")
+        self.context, self.path, self.around = context, unit.path, around
+        self.order = Order(context.suites, asked, reader.name, str(unit.path))
+        place, home = around.places.of(unit, str(unit.path))
+        self.order = self.order._replace(home=home)
+        self.judge = Judge(self.order, around.packer)
+        self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
+        self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
+        self.source.reader = reader.name
+        self.source.place, self.source.home = place, home
+        self.source.gather = partial(
+            around.together.files, reader, unit.path, asked.candidate, self.source.read_with
+        )
+        self.source.called = self._called
+        self.source.meet = self._meet
+        self.source.asked = partial(self.judge.asked_in, around.requests)
+        self.size = unit.path.stat().st_size
+        self.retried: frozenset[int] = frozenset()
+        self._gives_results = gives_results(self.judge.reader)
+        self._late: list[tuple[Attempt, Joined]] | None = None
+        self._judging: Judging | None = None
+        # A large file of a size that none had is surely new: judging may begin meanwhile.
+        if self._large() and not registry.size_known(context.connection, self.size):
+            self._judging = Judging(self.judge, self.order, self.path)
+        try:
+            if self._judging is not None:
+                self._judging.__enter__()
+            self.sha256 = self._file = unit_digest(self.path, self.source.companions)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the processes that judge, if there are any."""
+        judging, self._judging = self._judging, None
+        if judging is not None:
+            judging.__exit__()
+
+    def known(self) -> FileResult | None:
+        """What there is to say of a file that was imported before and holds nothing new."""
+        source = self._row()
+        if source is None or source.state != "done":
+            return None
+        self.retried = self._quarantined(source.id)
+        if self.retried:
+            return None
+        self.close()
+        note = "this very file was imported before"
+        if self.around.maps.get(source.id, NO_MAP) != self.context.asked.tools:
+            note += ", under another map of tools: it is judged as it was then"
+        bound = tuple(
+            f"{self.judge.redactor.masked(name)} is known by its manifest now"
+            for name in self._bound(source.id)
+        )
+        return FileResult(
+            self.shown, source.reader, self.sha256, "known", source.records, 0,
+            source.added + source.known, 0, (note, *bound), (),
+        )  # fmt: skip
+
+    def _bound(self, source: int) -> list[str]:
+        """Candidates of the file that had no manifest when it was imported, and have one now."""
+        context, named = self.context, []
+        for suite_id, candidate_id in registry.unbound(context.connection, source):
+            manifest = context.manifests(suite_id, candidate_id)
+            suite = registry.suite_row(context.connection, suite_id)
+            if manifest is None or suite is None:
+                continue
+            with transaction(context.connection, context.store):
+                registry.register_candidate(
+                    context.connection, suite, candidate_id,
+                    manifest.candidate, manifest.raw, context.now(),
+                )  # fmt: skip
+            named.append(candidate_id)
+        return named
+
+    def judged(self) -> Groups:
+        """What the file holds, judged; nothing is written yet. Raises Unreadable behind what could
+        be read."""
+        yield from self._groups(self._done(self._row()))
+
+    def written(
+        self,
+        on_progress: OnProgress = lambda done, size, tally: None,
+        groups: Groups | None = None,
+        within: bool = False,
+    ) -> FileResult:
+        """Take in what was judged. `within` says that the caller has begun the write, and that all
+        of it is to be one."""
+        context, reader = self.context, self.judge.reader
+        source = self._row() or self._open(within)
+        if self.around.maps.setdefault(source.id, context.asked.tools) != context.asked.tools:
+            raise Misdirected(
+                "this very file was begun under another map of tools: import it with that one"
+            )
+        done = self._done(source)
+        start = Tally(source.records, source.added, source.known, source.refused)
+        if self._gives_results and source.state != "done":
+            start = Tally(0, source.added, 0, 0)
+        if not self._gives_results:
+            self.around.read.add(source.id)
+        suites: Mapping[str, Suite] = {suite.suite_id: suite for suite in context.suites}
+        if self.judge.probing:
+            suites = self.judge.probe_suites  # grows with what the records name
+        beside = (self.judge.redactor.masked(str(other)) for other in self.source.companions)
+        earlier = self.around.paths.sources((self.shown, *beside))
+        # Where a path says whose a file is, another path says that it is another's.
+        placed = speaks_by_place(reader) and not context.asked.candidate
+        siblings = [] if placed else registry.siblings(context.connection, source.id)
+        batcher = Batcher(
+            context.connection,
+            context.store,
+            source.id,
+            start,
+            suites,
+            context.manifests,
+            context.now,
+            self.retried,
+            share_evidence=self.judge.probing,
+            number_on=reader.probe,
+            earlier=earlier - {source.id},
+            begin=nullcontext if within else None,
+            revises=True,
+            siblings=siblings,
+            own_names=self._own_names() if siblings else None,
+            path=self.shown,
+            again=self.judge.again,
+            asked=bool(context.asked.candidate),
+        )
+        if (tools := context.asked.tools) != NO_MAP:
+            names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)
+            text = f"tools named by the import map {tools.digest}: {names}"
+            batcher.notes.setdefault(self.judge.redactor.masked(text), 1)
+        for attempt, told in self._said_late():
+            batcher.say_late(self._late_of(attempt, told))
+        problem = self._read(batcher, groups or self._groups(done), done, on_progress)
+        if self._gives_results and not problem:
+            batcher.clear_rest()
+        self.close()
+        self._note(batcher.notes)  # those that came with the file's end
+        batcher.flush(done=True)
+        tally = batcher.tally
+        added = tally.added - start.added
+        return FileResult(
+            self.shown,
+            reader.name,
+            self.sha256,
+            "imported" if added or not tally.refused else "refused",
+            tally.records,
+            added,
+            tally.known - start.known + start.added,
+            tally.refused,
+            batcher.note_lines(),
+            tuple(batcher.refusals),
+            problem,
+            tuple(batcher.flagged),
+            batcher.filled(),
+            tuple(batcher.beside),
+        )
+
+    def _called(self, names: Iterable[str]) -> tuple[str, str, str] | None:
+        """Return what the attempt is called of which this file holds a part: it keeps its names."""
+        asked = self.context.asked
+        suites = {suite.suite_id for suite in self.context.suites}
+        for one in self.around.together.called(names):
+            private = one.suite_id in suites
+            if private is self.judge.probing or asked.candidate not in ("", one.candidate_id):
+                continue
+            if not asked.suite or one.suite_id == asked.suite:
+                return one.suite_id if self.judge.probing else "", one.candidate_id, one.episode_id
+        return None
+
+    def _meet(self, names: Iterable[str], candidate_id: str, episode_id: str) -> None:
+        suite_id = self.judge.own_suite()
+        self.around.together.meet(names, Called(suite_id, candidate_id, episode_id))
+
+    def _large(self) -> bool:
+        return (
+            worth_processes(self.size)
+            and by_record(self.judge.reader)
+            and kind_of(start_of(self.path, 32)) == "plain"
+            and shape_of(self.path) == "lines"
+        )
+
+    def _row(self) -> registry.SourceRow | None:
+        """The import of this very file before. One of the same bytes is another when a part of
+        what it says stands in its path."""
+        found = self._row_of(self.sha256)
+        names = names_digest(self.context.asked.episodes)
+        if found is not None and registry.map_of(self.context.connection, found.id) != names:
+            # Under another map it is evidence of other episodes: an import of its own.
+            self.sha256 = placed_digest(self._file, ("map", names))
+            found = self._row_of(self.sha256)
+        reader = self.judge.reader
+        elsewhere = found is not None and self.shown not in (STDIN, found.path)
+        if found is not None and elsewhere and speaks_by_place(reader):
+            place = reader.placed(self.path)
+            if place != reader.placed(Path(found.path)):
+                self.sha256 = placed_digest(self.sha256, place)
+                return self._row_of(self.sha256)
+        return found
+
+    def _row_of(self, sha256: str) -> registry.SourceRow | None:
+        asked = self.context.asked
+        return registry.source_row(self.context.connection, sha256, asked.suite, asked.candidate)
+
+    def _own_names(self) -> dict[int, str]:
+        """The candidate that each record names itself, where somebody else was asked for."""
+        if not self.context.asked.candidate:
+            return {}
+        reader, stem = self.judge.reader, self.judge.reader.candidate_id(self.path)
+        source = Source(self.path, "", self.source.companions)
+        found: dict[int, str] = {}
+        with suppress(Unreadable, OSError), foreseen("", Unreadable, OSError):
+            if by_record(reader):
+                for piece in source.pieces():
+                    with suppress(Rejected):
+                        found[piece.number] = candidate_named(reader.read(piece.raw, "").raw)
+            elif by_document(reader):
+                for number, one in enumerate(reader.traces(source), 1):
+                    if isinstance(one, Foreign):
+                        found[number] = candidate_named(one.raw)
+        nobody = {"", "unnamed", stem, self.path.stem}
+        return {number: name for number, name in found.items() if name not in nobody}
+
+    def _done(self, source: registry.SourceRow | None) -> int:
+        """How many records need not be read again. What a result file gives depends on what other
+        files took of it, so it is read from its beginning; what stands already is known."""
+        return 0 if source is None or self._gives_results else source.records
+
+    def _quarantined(self, source: int) -> frozenset[int]:
+        rows = self.context.connection.execute(
+            "SELECT record FROM quarantine WHERE source=?", (source,)
+        )
+        return frozenset(row[0] for row in rows.fetchall())
+
+    def _open(self, within: bool) -> registry.SourceRow:
+        """Note the file; another process may have begun with it meanwhile."""
+        context, reader = self.context, self.judge.reader
+        with nullcontext() if within else transaction(context.connection, context.store):
+            opened = registry.open_source(
+                context.connection,
+                {
+                    "sha256": self.sha256,
+                    "path": self.shown,
+                    "size": self.size,
+                    "reader": f"{reader.name}/{reader.version}",
+                    "suite": context.asked.suite,
+                    "candidate": context.asked.candidate,
+                    "at": context.now(),
+                },
+                file=self._file,
+                names=names_digest(context.asked.episodes),
+            )
+            tools = context.asked.tools
+            if tools != NO_MAP and opened.id not in self.around.maps:
+                note_map(context.connection, opened.id, tools, context.now())
+                self.around.maps[opened.id] = tools
+            return opened
+
+    def _said_late(self) -> list[tuple[Attempt, Joined]]:
+        """What the file says of trajectories that were imported before: asked before what is left
+        becomes attempts."""
+        if self._late is None:
+            around, path, notes = self.around, str(self.path), self.source.notes
+            found = later(around.joins, around.stored, path, around.read, notes)
+            self._late = list(found) if self._gives_results else []
+        return self._late
+
+    def _late_of(self, attempt: Attempt, told: Joined) -> late.Late:
+        detail = self.judge.detail(told.verdict)
+        said = told.verdict.passed, told.verdict.reward
+        return late.Late(attempt.candidate, attempt.episode, attempt.attempt, *said, detail)
+
+    def _read(self, batcher: Batcher, groups: Groups, done: int, on_progress: OnProgress) -> str:
+        """Take every record not yet taken; returns why reading stopped early, if it did."""
+        try:
+            for group, end in groups:
+                batcher.take(group)
+                if batcher.full():
+                    batcher.flush()
+                    on_progress(end, self.size, batcher.tally)
+        except Unreadable as error:
+            number = max(batcher.tally.records, done) + 1
+            batcher.refuse(self.judge.refusal(number, (f"unreadable:{error}",)))
+            return self.judge.redactor.masked(str(error))
+        if batcher.tally.records == 0 and not done and not self._joined(batcher):
+            batcher.refuse(self.judge.refusal(0, ("unreadable:no record in it",)))
+            return "empty: no record in it"
+        on_progress(self.size, self.size, batcher.tally)
+        return ""
+
+    def _joined(self, batcher: Batcher) -> bool:
+        """Whether all that the file says is about attempts of other files; notes on it are kept."""
+        joined = self._gives_results and bool(self.around.joins.instances(str(self.path)))
+        said = ("all of it was joined to attempts of other files",) if joined else ()
+        if not joined and not self.source.sums_up:
+            return False
+        self._note(batcher.notes)
+        for text in said:
+            batcher.notes.setdefault(text, 1)
+        return True
+
+    def _note(self, notes: dict[str, int]) -> None:
+        """What the reader notes on the file as a whole, which may quote what is in it."""
+        for text in sorted(self.source.notes):
+            notes.setdefault(self.judge.redactor.masked(text), 1)
+
+    def _groups(self, done: int) -> Groups:
+        with foreseen(self.judge.reader.name, Misdirected):
+            yield from self._judged(done)
+
+    def _judged(self, done: int) -> Groups:
+        if self._judging is None and not self.retried and self._large():
+            self._judging = Judging(self.judge, self.order, self.path)
+            self._judging.__enter__()
+        if self._judging is not None:
+            yield from self._judging
+            return
+        reader = self.judge.reader
+        self._said_late()
+        if by_record(reader):
+            pieces = self.source.pieces()
+            wanted = (p for p in pieces if p.number > done or p.number in self.retried)
+            for held in _handfuls(wanted, lambda piece: len(piece.raw)):
+                group = self.judge.group(held, held[0].number)
+                yield _spanning(group, held[-1].number), held[-1].end
+                if reader.probe:
+                    _drop_cycles()
+            return
+        assert by_document(reader)
+        attempts = enumerate(reader.traces(self.source), 1)
+        fresh = ((n, one) for n, one in attempts if n > done or n in self.retried)
+        for some in _handfuls(fresh, _size_of):
+            group = self.judge.gathered(some, some[0][0])
+            self._note(group.notes)
+            self.source.notes.clear()
+            yield _spanning(group, some[-1][0]), self.source.reached
+            _drop_cycles()
+
+
+def _spanning(group: Group, last: int) -> Group:
+    """Records passed over (already taken) leave gaps, so the group spans first to last."""
+    return group._replace(records=last - group.first + 1)
+
+
+MOST_YOUNG = 20_000
+"""Containers made and not let go of, since cycles were last looked for, that are worth looking."""
+
+
+def _drop_cycles() -> None:
+    """Collect what a reader left behind in cycles, whoever wrote it: old values, which wait for
+    their batch, are not looked through again. Not after each small file: what is still in use
+    would be taken for old, and never be collected."""
+    if gc.get_count()[0] > MOST_YOUNG:
+        gc.collect(1)
+
+
+HANDFUL_BYTES = 4 << 20
+
+
+def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends early,
+    what came before is given first."""
+    held: list[T] = []
+    size = 0
+    while True:
+        try:
+            one = next(items)
+        except StopIteration:
+            break
+        except (Unreadable, OSError):
+            if held:
+                yield held
+            raise
+        held.append(one)
+        size += size_of(one)
+        if len(held) == PACK_TRACES or size > HANDFUL_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _size_of(numbered: tuple[int, Foreign | Broken]) -> int:
+    return len(numbered[1].raw) if isinstance(numbered[1], Foreign) else 0

@@ -1,0 +1,125 @@
+"""Every format that can be imported: one reader a file.
+
+Others may ship their own: an entry point of the group `reviewer.readers` names a class (or a
+function without arguments) that gives a reader. Ours come first, so that no installed package can
+take a known format over.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from reviewer.importing.faults import show
+from reviewer.importing.reader import DocumentReader, Reader, RecordReader
+
+OURS = (
+    "inspect_ai.reader:InspectReader",
+    "harbor:HarborReader",
+    "terminal_bench:TerminalBenchReader",
+    "atif:AtifReader",
+    "mini_swe_agent:MiniSweAgentReader",
+    "swe_bench:SweBenchReader",
+    "openhands:OpenHandsReader",
+    "swe_agent:SweAgentReader",
+    "tau_bench:TauBenchReader",
+    "tau2:Tau2Reader",
+    "webarena:WebArenaReader",
+    "webarena_verified:WebArenaVerifiedReader",
+    "agentlab:AgentLabReader",
+    "osworld:OsWorldReader",
+    "gaia:GaiaReader",
+    "hal:HalReader",
+    "agentbench:AgentBenchReader",
+    "otlp:OtlpReader",
+    "tempo:TempoReader",
+    "jaeger:JaegerReader",
+    "langfuse:LangfuseReader",
+    "openinference:OpenInferenceReader",
+    "agentevals:AgentEvalsReader",
+    "chat_dialects:AgentDojoReader",
+    "langchain:LangChainReader",
+    "openai_agents:OpenAIAgentsReader",
+    "openai_responses:OpenAIResponsesReader",
+    "chat_dialects:ClineReader",
+    "chat_dialects:AnthropicMessagesReader",
+    "chat_dialects:AutoGenReader",
+    "chat_dialects:BedrockConverseReader",
+    "chat_dialects:VercelModelReader",
+    "chat_dialects:VercelUIReader",
+    "chat_dialects:GeminiReader",
+    "chat_dialects:GenAIMessagesReader",
+    "chat_dialects:PiReader",
+    "chat_dialects:HermesReader",
+    "openai_chat:OpenAIChatReader",
+)  # fmt: skip
+"""Most specific first: a file is read by the first that claims it."""
+NATIVE = "native:NativeReader"
+GROUP = "reviewer.readers"
+
+
+@cache
+def native_reader() -> Reader:
+    """The reader of our own records, which claims whatever is left."""
+    return _made(NATIVE)
+
+
+def in_turn() -> Iterator[Reader]:
+    """Every other reader, in the order they are asked; each is loaded when its turn comes."""
+    yield from map(_made, OURS)
+    yield from _installed()
+
+
+@cache
+def foreign_readers() -> tuple[Reader, ...]:
+    """Every other reader, in the order they are asked."""
+    return tuple(in_turn())
+
+
+def all_readers() -> tuple[Reader, ...]:
+    """Every reader, most specific first, the native one last."""
+    return (*foreign_readers(), native_reader())
+
+
+def named(name: str) -> Reader:
+    """The reader of that name. Raises KeyError."""
+    if name == "native":
+        return native_reader()
+    for reader in in_turn():
+        if reader.name == name:
+            return reader
+    raise KeyError(name)
+
+
+def problems() -> tuple[str, ...]:
+    """Why readers of other packages could not be used, a sentence each; nothing before a file that
+    none of ours takes made us look for them."""
+    return tuple(_problems)
+
+
+_problems: list[str] = []
+
+
+@cache
+def _made(place: str) -> Reader:
+    module, _, name = place.partition(":")
+    return cast(Reader, getattr(import_module(f"reviewer.importing.formats.{module}"), name)())
+
+
+@cache
+def _installed() -> tuple[Reader, ...]:
+    from importlib.metadata import entry_points  # slow to load, and our own records need none
+
+    found: list[Reader] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        try:
+            reader = entry.load()()
+        except Exception as error:  # a stranger's package must not stop an import
+            show(error, entry.name)
+            _problems.append(f"reader {entry.name}: {type(error).__name__} while loading it")
+            continue
+        if isinstance(reader, (RecordReader, DocumentReader)):
+            found.append(reader)
+        else:
+            _problems.append(f"reader {entry.name}: neither a RecordReader nor a DocumentReader")
+    return tuple(found)

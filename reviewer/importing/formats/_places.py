@@ -1,0 +1,44 @@
+"""What readers take from where a file lies: names made safe, files found above it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from reviewer.importing.units import STDIN
+
+_ODD = re.compile(r"[^a-z0-9._]+")
+
+
+def slug(text: str) -> str:
+    """A name as a part of a suite id: lower case, safe as a file name; `unnamed` when nothing of
+    it is left."""
+    return _ODD.sub("-", text.lower()).strip("-._")[:80] or "unnamed"
+
+
+def folder_names(path: Path, count: int) -> tuple[str, ...]:
+    """The names of the folders a file lies in, nearest first; empty ones above the root, and for
+    what was piped in: where that lies says nothing."""
+    if path.name == STDIN:
+        return ("",) * count
+    names = [folder.name for folder in path.absolute().parents][:count]
+    return (*names, *[""] * (count - len(names)))
+
+
+def above(path: Path, most: int) -> Iterator[Path]:
+    """The folder a file lies in, then those around it, at most `most` of them."""
+    for number, folder in enumerate(path.absolute().parents):
+        if number == most:
+            return
+        yield folder
+
+
+def within(folder: Path, name: str) -> Path | None:
+    """The file that a text out of a file names below `folder`; None when there is none, or when
+    the name leads out of the folder."""
+    if not name or len(name) > 512 or "\0" in name:
+        return None
+    try:
+        found = (folder / name).resolve()
+        return found if found.is_relative_to(folder.resolve()) and found.is_file() else None
+    except (OSError, RuntimeError, ValueError):
+        return None

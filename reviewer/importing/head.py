@@ -1,0 +1,122 @@
+"""How a file starts: all that a reader may look at to claim it, bounded whatever the file is."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing.extent import MAX_DEPTH, deep, extent
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.opening import kind_of, opened, start_of
+from reviewer.importing.split import Unreadable
+from reviewer.importing.walking import EACH, walk
+
+SHOWN = 256 * 1024
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\],:]', re.DOTALL)
+_BLANK = b" \t\r\n"
+
+
+class Head:
+    """The start of one file.
+
+    `value` is the first JSON value as far as it stands in the first 256 KiB: members and elements
+    cut off by that limit are left out, so `"simulations" in value` may say no of a huge document;
+    `names` is exact.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError, Unreadable (a broken compressed file)."""
+        self.path = path
+        self.start = start_of(path, SHOWN)
+        self.kind = kind_of(self.start[:32])
+        self._answers: dict[str, str] = {}
+
+    @cached_property
+    def text(self) -> bytes:
+        """The start without a byte order mark and leading blanks."""
+        return self.start.removeprefix(b"\xef\xbb\xbf").lstrip(_BLANK)
+
+    @property
+    def whole(self) -> bool:
+        """Whether `start` is all there is."""
+        return len(self.start) < SHOWN
+
+    @cached_property
+    def value(self) -> Any:
+        """The first value, closed where the start ends; None when it is no JSON."""
+        return first_value(self.text)
+
+    @cached_property
+    def first(self) -> Any:
+        """The first record: `value`, or its first element when it is an array."""
+        value = self.value
+        return (value[0] if value else None) if isinstance(value, list) else value
+
+    def has(self, *names: str) -> bool:
+        """Whether the first record is an object in whose shown part these members stand."""
+        return isinstance(self.first, dict) and all(name in self.first for name in names)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Member names of the first value when it is an object, however large. Reads the file."""
+        if self.text[:1] != b"{":
+            return frozenset()
+        if self.whole and isinstance(self.value, dict):
+            return frozenset(self.value)
+        try:
+            with opened(self.path) as handle:
+                parts = walk(handle, (EACH,))
+                return frozenset(str(part.path[0]) for part in parts if part.path)
+        except (Unreadable, OSError):
+            return frozenset()
+
+    def once(self, name: str, work: Callable[[], str]) -> str:
+        """Return what `work` answers about this file, asked of it once by this name."""
+        if name not in self._answers:
+            self._answers[name] = work()
+        return self._answers[name]
+
+    def lines(self, most: int = 50) -> Iterator[Any]:
+        """The values of the first lines that stand whole in the start and are JSON."""
+        text = self.text if self.whole else self.text.rpartition(b"\n")[0]
+        for number, line in enumerate(text.split(b"\n")):
+            if number == most:
+                return
+            try:
+                yield parse(line)
+            except NotJson:
+                continue
+
+
+def first_value(text: bytes) -> Any:
+    """The first JSON value in `text`; one that is cut off is closed behind its last whole part."""
+    if text[:1] in (b"{", b"[") and (size := extent(text)):
+        return None if deep(text[:size]) else _parsed(text[:size])
+    stack: list[bytes] = []
+    good = 0  # text up to here, closed by what the stack asks for, is valid
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark == b'"':  # the text is cut inside this string
+            break
+        if mark in (b"{", b"["):
+            stack.append(b"}" if mark == b"{" else b"]")
+            if len(stack) > MAX_DEPTH:
+                return None
+            good = token.end()
+        elif mark in (b"}", b"]"):
+            if not stack or stack.pop() != mark:
+                return None
+            good = token.end()
+            if not stack:
+                break
+        elif mark == b",":
+            good = token.start()
+    return _parsed(text[:good] + b"".join(reversed(stack)))
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return parse(text)
+    except NotJson:
+        return None

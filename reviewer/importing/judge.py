@@ -1,0 +1,571 @@
+"""Judging records: from the bytes of one record to its facts, or to why it is refused.
+
+Nothing here touches the store, so the same code runs beside the writer or in other processes.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.db.intake import Chunk, Pack, Refused
+from reviewer.db.late import canonical
+from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
+from reviewer.importing.catalogue import Catalogue, Target, redactor_of
+from reviewer.importing.draft import ZEROS
+from reviewer.importing.formats import named
+from reviewer.importing.judged import (
+    Judged,
+    final_state_text,
+    judge,
+    judge_probe,
+    judge_unredacted,
+    kept_masked,
+)
+from reviewer.importing.outcome import Facts, Group
+from reviewer.importing.parts import session_of
+from reviewer.importing.reader import Broken, Foreign, RecordReader, Rejected, by_record
+from reviewer.importing.requests import Requests
+from reviewer.importing.split import Piece
+from reviewer.suite.gates import in_force
+from reviewer.suite.model import Policy, Suite
+from reviewer.suite.tool_map import NO_MAP, ToolMap
+from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
+from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
+
+FILTERED = 8
+_SLOT_MEMBERS = ("episode_id", "candidate_id", "attempt")
+MASKED = "identifiers were masked before storing"
+_MASK = b"[REDACTED"
+_PARTING = re.compile("([-_]+)")
+MOST_USD = 1e6
+"""The dearest attempt believed; sums of costs are whole nano-USD and must stay countable."""
+
+
+class Asked(NamedTuple):
+    """What the user asked of an import."""
+
+    suite: str = ""
+    candidate: str = ""
+    format: str = "auto"
+    episodes: tuple[tuple[str, str], ...] = ()
+    """How a foreign source's episode ids are called in the private suite: (theirs, ours)."""
+    tools: ToolMap = NO_MAP
+    """Which names of its tools are tools of the suite."""
+
+
+class Order(NamedTuple):
+    """All that judging needs to know; plain values, so that it can be sent to a process."""
+
+    suites: tuple[Suite, ...]
+    asked: Asked
+    reader: str
+    path: str
+    own: bool = False
+    """Whether our own runner made these records, as the store knows it and no file can say."""
+    home: str = ""
+    """What its candidate is called when neither the user nor a record names one."""
+
+
+class Misdirected(Exception):
+    """The file and the suite asked for do not go together; the text says why."""
+
+
+class Judge:
+    """Judges the records of one file. `packer` may be that of the file before it."""
+
+    def __init__(self, order: Order, packer: Packer | None = None) -> None:
+        self.asked = order.asked
+        self.path = Path(order.path)
+        self.reader = named(order.reader)
+        self._by_record = self.reader if by_record(self.reader) else None
+        self._own_names = dict(order.asked.episodes)
+        self.catalogue = Catalogue(
+            [Target(suite, order.own, order.asked.tools) for suite in order.suites]
+        )
+        suites = self.catalogue.targets
+        self.redactor = self.catalogue.redactor() if suites else redactor_of(Suite("").redaction)
+        private = {target.suite.suite_id for target in suites}
+        self.probing = self.reader.probe and self.asked.suite not in private
+        self.probe_suites: dict[str, Suite] = {}
+        """Probe suites met by now."""
+        self._private = private
+        self._probes: dict[str, Target] = {}
+        self._own_suite = ""
+        self._packer = packer or Packer()
+        called = self.reader.candidate_id(self.path)
+        if order.home and called == self.path.stem:
+            called = order.home
+        self.candidate = self.asked.candidate or called
+        if self.probing and self._by_record is not None:
+            self._probe("")
+
+    def read_with(self, reader: RecordReader) -> None:
+        """Take records from this reader instead of the one ordered (of stored ones, in a merge)."""
+        self.reader = self._by_record = reader
+
+    def _probe(self, suite_id: str) -> Target:
+        """The probe suite of that name, or the one this file's records belong to. Raises
+        Misdirected for the name of a private suite."""
+        named = suite_id
+        found = self._probes.get(named)
+        if found is None:
+            # A file may name its suite, and with that whatever it likes.
+            theirs = suite_id or self.reader.suite_id(self.path)
+            suite_id = self.asked.suite or self._masked_name(theirs)
+            if suite_id in self._private:
+                raise Misdirected(
+                    f"the probe suite {suite_id} has the name of a private one: "
+                    "name the suite to fill with --suite"
+                )
+            found = self._probes[named] = Target(probe_suite(suite_id))
+            self.probe_suites[suite_id] = found.suite
+        return found
+
+    def asked_in(self, requests: Requests, name: str, request: Any) -> int:
+        """Return which of the episodes of a name has this first request, from 0. In a private suite
+        the map says which episode a name is of."""
+        if not self.probing:
+            return 0
+        return requests.place(self.own_suite(), name, request, self.redactor.mask)
+
+    def own_suite(self) -> str:
+        """The suite that the file's records belong to, as far as they name none."""
+        if not self._own_suite:
+            own = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
+            self._own_suite = own
+        return self._own_suite
+
+    def _masked_name(self, name: str) -> str:
+        """A name without identifiers, also where a reader made hyphens of what parted them."""
+        masked = self.redactor.masked
+        return "".join(masked(part) for part in _PARTING.split(masked(name)))
+
+    def group(self, pieces: Iterable[Piece], first: int = 1) -> Group:
+        """Judge a run of records of a `RecordReader` and pack what may be stored of them."""
+        return self._grouped(((piece.number, self._foreign(piece)) for piece in pieces), first)
+
+    def gathered(self, attempts: Iterable[tuple[int, Foreign | Broken]], first: int) -> Group:
+        """As `group`, for attempts that a `DocumentReader` gave, numbered."""
+        return self._grouped(((n, self._checked(n, one)) for n, one in attempts), first)
+
+    def _checked(self, number: int, one: Foreign | Broken) -> Foreign | Refused:
+        if isinstance(one, Foreign):
+            return one
+        where = f" in {one.name}" if one.name else ""
+        return self.refusal(number, tuple(f"{code}{where}" for code in one.codes))
+
+    def _grouped(self, read: Iterable[tuple[int, Foreign | Refused]], first: int) -> Group:
+        packing = Packing(self._packer)
+        done = Group(first, 0, [], packing.packs, [], {}, [])
+        records, renames = 0, self.reader.probe and not self.probing
+        for number, foreign, suspect in self._filtered(read):
+            records += 1
+            if isinstance(foreign, Refused):
+                done.refused.append(foreign)
+                continue
+            if renames:
+                foreign = self._renamed(foreign, done.notes)
+            found = self._judge(number, foreign, suspect, done.notes)
+            if isinstance(found, Refused):
+                done.refused.append(found)
+                continue
+            title = foreign.title and self.redactor.masked(foreign.title)
+            facts = packing.add(*found, number, title, self.detail(foreign.verdict))
+            identity = foreign.identity or _session(found[1].record)
+            if foreign.replaces is not None or identity:
+                facts = facts._replace(
+                    replaces=foreign.replaces,
+                    identity=identity,
+                    names=foreign.names,
+                    read_with=foreign.read_with,
+                )
+            done.facts.append(facts)
+            if found[1].payload is None:
+                done.flagged.append(_flagged(facts))
+            for note in foreign.notes:
+                text = self.redactor.masked(note)
+                done.notes[text] = done.notes.get(text, 0) + 1
+        packing.seal()
+        return done._replace(records=records)
+
+    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> Facts | None:
+        """Judge a record that was put together of judged ones; None where it cannot be. Its payload
+        stands in chunks, whatever its size."""
+        try:
+            record = decode(raw)
+        except DecodeError:
+            return None
+        if self.probing:
+            target = self._probe(suite_id)
+            judged = judge_probe(record, raw, said, raw.count(_MASK))
+        else:
+            found = self.catalogue.find(record.episode_id)[0]
+            if found is None or found.suite.suite_id != suite_id:
+                return None
+            target, judged = found, judge(found, record, raw)._replace(source=said)
+        made = Packing(self._packer).add(target, judged._replace(payload=None), 0, "")
+        text = final_state_text(record)
+        return made._replace(termination=record.termination, final_state=text, chunks=chunk(raw))
+
+    def _filtered(
+        self, records: Iterable[tuple[int, Foreign | Refused]]
+    ) -> Iterator[tuple[int, Foreign | Refused, bool]]:
+        """Records as their reader gives them, each with whether it is suspect.
+
+        A few are filtered in a row: between other work the filter's tables leave the cache, and
+        it takes half as long again.
+        """
+        left = iter(records)
+        while held := list(islice(left, FILTERED)):
+            suspect = [
+                isinstance(one, Foreign) and self.redactor.suspect(one.raw) for _, one in held
+            ]
+            for (number, one), doubt in zip(held, suspect, strict=True):
+                yield number, one, doubt
+
+    def detail(self, verdict: SourceVerdict | None) -> str:
+        """What else the source said, masked, as JSON: its exception is a fact beside its
+        verdict."""
+        if verdict is None or not (verdict.exception or verdict.detail):
+            return "{}"
+        said = {**verdict.detail}
+        if verdict.exception:
+            said["exception"] = verdict.exception
+        return canonical(self.redactor.mask(said))
+
+    def _renamed(self, foreign: Foreign, notes: dict[str, int]) -> Foreign:
+        """A foreign record under the private suite's names."""
+        value = msgspec.json.decode(foreign.raw)
+        theirs = value["episode_id"]
+        ours = self._own_names.get(theirs)
+        if ours is None:
+            text = "no entry in the episode map for some ids: taken as the source writes them"
+            notes[text] = notes.get(text, 0) + 1
+        else:
+            value["episode_id"] = ours
+        if self.asked.candidate:
+            value["candidate_id"] = self.asked.candidate
+        return foreign._replace(raw=_encode(value))
+
+    def _foreign(self, piece: Piece) -> Foreign | Refused:
+        if piece.problem:
+            return self.refusal(piece.number, (piece.problem,))
+        assert self._by_record is not None  # others give attempts, not pieces
+        try:
+            return self._by_record.read(piece.raw, self.candidate)
+        except Rejected as error:
+            return self.refusal(piece.number, error.codes)
+
+    def refusal(
+        self, number: int, reasons: tuple[str, ...], value: Any = None, suite: str | None = None
+    ) -> Refused:
+        """A refusal that names the record as far as it names itself, without raw values. What names
+        nobody is of the candidate that the import is asked for: its report counts it."""
+        named = value if isinstance(value, dict) else {}
+        attempt = named.get("attempt")
+        whose = self._name(named.get("candidate_id"))
+        if whose is None and self.asked.candidate and self.asked.suite:
+            whose, suite = self._name(self.asked.candidate), suite or self.asked.suite
+        return Refused(
+            number,
+            whose,
+            self._name(named.get("episode_id")),
+            suite,
+            attempt if type(attempt) is int and 0 < attempt < 1 << 62 else None,
+            tuple(self.redactor.masked(reason) for reason in reasons),
+        )
+
+    def _name(self, value: Any) -> str | None:
+        return self.redactor.masked(value[:512]) if isinstance(value, str) else None
+
+    def _judge(
+        self, number: int, foreign: Foreign, suspect: bool, notes: dict[str, int]
+    ) -> Refused | tuple[Target, Judged]:
+        if not suspect:
+            try:
+                record = decode(foreign.raw)
+            except DecodeError:
+                return self._judge_slowly(number, foreign, notes)
+            if record.cost_usd is None and record.usage != ABSENT and counts_nothing(record.usage):
+                notes[ZEROS] = notes.get(ZEROS, 0) + 1
+            return self._place(number, foreign, record)
+        if self.probing and self.reader.probe:
+            return self._judge_masked(number, foreign, notes)
+        return self._judge_slowly(number, foreign, notes)
+
+    def _judge_masked(
+        self, number: int, foreign: Foreign, notes: dict[str, int]
+    ) -> Refused | tuple[Target, Judged]:
+        """A probe's record that may hold identifiers. Its reader wrote it, so nothing in it stands
+        twice and no number is beyond a double; masking says itself what it found."""
+        try:
+            decode(foreign.raw)
+            value = msgspec.json.decode(foreign.raw)
+        except msgspec.DecodeError:
+            return self._judge_slowly(number, foreign, notes)
+        clean = _encode(self.redactor.mask(value))
+        try:
+            record = decode(clean)
+        except DecodeError:
+            return self._judge_slowly(number, foreign, notes)
+        masked = clean.count(_MASK) - foreign.raw.count(_MASK)
+        if masked:
+            notes[MASKED] = notes.get(MASKED, 0) + 1
+        return self._place(number, foreign._replace(raw=clean), record, masked)
+
+    def _judge_slowly(
+        self, number: int, foreign: Foreign, notes: dict[str, int]
+    ) -> Refused | tuple[Target, Judged]:
+        """The complete path: every reason at once, identifiers found, probes masked."""
+        explained = self._explained(foreign.raw)
+        value = explained.value
+        if self.asked.candidate and value is not None and "candidate_id" not in value:
+            value = {**value, "candidate_id": self.asked.candidate}
+            foreign = foreign._replace(raw=_encode(value))
+            explained = self._explained(foreign.raw)
+        hits = [(p.code, p.seq) for p in explained.problems if p.code.startswith("unredacted:")]
+        others = len(explained.problems) > len(hits)
+        if self.probing and hits and not others and value is not None:
+            clean = _encode(self.redactor.mask(value))
+            again = explain(clean, self.redactor)
+            if again.trace is not None and not again.problems:
+                notes[MASKED] = notes.get(MASKED, 0) + 1
+                return self._place(number, foreign._replace(raw=clean), again.trace, len(hits))
+            explained = again
+        if not explained.problems and explained.trace is not None:
+            return self._place_masked(number, foreign, explained.trace, value, notes)
+        codes = tuple(_reason(p) for p in explained.problems)
+        if others or self.probing:
+            return self.refusal(number, codes, value, self._suite_named(value))
+        # Identifiers are all that is wrong, so the typed decoder may be trusted with the rest.
+        try:
+            record = decode(foreign.raw)
+        except DecodeError:
+            return self.refusal(number, (*codes, "type:record"), value, self._suite_named(value))
+        return self._unredacted(number, foreign, record, value, hits)
+
+    def _explained(self, raw: bytes) -> Explained:
+        """Return what is wrong with a record, by the rules of the suite that has its episode."""
+        explained = explain(raw, self.redactor)
+        found = any(problem.code.startswith("unredacted:") for problem in explained.problems)
+        episode = explained.value.get("episode_id") if explained.value else None
+        target = self.catalogue.find(episode)[0] if isinstance(episode, str) else None
+        if not found or target is None or len(self.catalogue.targets) == 1:
+            return explained
+        return explain(raw, self.catalogue.redactor(target))
+
+    def _place_masked(
+        self,
+        number: int,
+        foreign: Foreign,
+        record: TraceRecord,
+        value: Any,
+        notes: dict[str, int],
+    ) -> Refused | tuple[Target, Judged]:
+        """A record by which no detector of its suite stops, but which an added one may mask: it is
+        judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
+        if not self.redactor.maskable(value):
+            return self._place(number, foreign, record)
+        clean = self.redactor.mask(value)
+        clean["episode_id"] = value["episode_id"]
+        if clean["candidate_id"] != value["candidate_id"]:
+            suite = self._suite_named(value)
+            return self.refusal(number, ("unredacted:candidate_id",), value, suite)
+        raw = _encode(clean)
+        masked = max(1, raw.count(_MASK) - foreign.raw.count(_MASK))
+        try:
+            shown = decode(raw)
+        except DecodeError:
+            return self.refusal(number, ("type:record",), value, self._suite_named(value))
+        if self.probing:
+            placed = self._place(number, foreign._replace(raw=raw), shown, masked)
+        else:
+            placed = self._place(number, foreign, record)
+        if isinstance(placed, Refused):
+            return placed
+        notes[MASKED] = notes.get(MASKED, 0) + 1
+        target, judged = placed
+        if self.probing:
+            return placed
+        return target, kept_masked(judged, shown, raw, masked, self.redactor.masked)
+
+    def _unredacted(
+        self,
+        number: int,
+        foreign: Foreign,
+        record: TraceRecord,
+        value: Any,
+        hits: list[tuple[str, int | None]],
+    ) -> Refused | tuple[Target, Judged]:
+        """A private record with raw identifiers: its slot is taken, unless it cannot be named."""
+        codes = tuple(code for code, _ in hits)
+        named = any(code.partition(":")[2] in _SLOT_MEMBERS for code in codes)
+        target, problem = self.catalogue.find(record.episode_id)
+        if named or target is None:
+            reasons = (*codes, problem) if problem else codes
+            return self.refusal(number, reasons, value, self._suite_named(value))
+        if self.asked.candidate and record.candidate_id != self.asked.candidate:
+            return self._other_candidate(number, record)
+        paths = [(code.partition(":")[2], seq) for code, seq in hits]
+        bare = msgspec.structs.replace(
+            record,
+            # A number can be an identifier too, and one beyond belief cannot be summed.
+            cost_usd=_believed(record.cost_usd, "cost_usd", paths),
+            latency_ms=_believed(record.latency_ms, "latency_ms", paths),
+        )
+        force = in_force(target.suite.policy.limits)
+        return target, judge_unredacted(bare, foreign.raw, paths, force)
+
+    def _suite_named(self, value: Any) -> str | None:
+        episode = value.get("episode_id") if isinstance(value, dict) else None
+        target = self.catalogue.find(episode)[0] if isinstance(episode, str) else None
+        return target.suite.suite_id if target else None
+
+    def _other_candidate(self, number: int, record: TraceRecord) -> Refused:
+        named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
+        return self.refusal(number, (f"other_candidate:{record.candidate_id}",), named)
+
+    def _place(
+        self, number: int, foreign: Foreign, record: TraceRecord, masked: int = 0
+    ) -> Refused | tuple[Target, Judged]:
+        named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
+        if record.cost_usd is not None and record.cost_usd > MOST_USD:
+            suite = self._suite_named(named)
+            return self.refusal(number, ("too_large:cost_usd",), named, suite)
+        if self.probing:
+            target = self._probe(foreign.suite)
+            return target, judge_probe(record, foreign.raw, foreign.verdict, masked)
+        if self.asked.candidate and record.candidate_id != self.asked.candidate:
+            return self._other_candidate(number, record)
+        found, problem = self.catalogue.find(record.episode_id)
+        if found is None:
+            return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
+        return found, judge(found, record, foreign.raw)._replace(source=foreign.verdict)
+
+
+def _session(record: TraceRecord) -> str:
+    """Return what the record says its session is called."""
+    raw = bytes(record.source)
+    return session_of({"source": json.loads(raw)}) if b'"session"' in raw else ""
+
+
+def _flagged(facts: Facts) -> Refused:
+    codes = tuple(dict.fromkeys(finding.code for finding in facts.findings))
+    return Refused(
+        facts.number,
+        facts.candidate_id,
+        facts.episode_id,
+        facts.suite_id,
+        facts.attempt,
+        codes,
+    )
+
+
+class Packing:
+    """Payloads of one group on their way into packs."""
+
+    def __init__(self, packer: Packer) -> None:
+        self.packs: list[Pack] = []
+        self._packer = packer
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def seal(self) -> None:
+        if self._held:
+            self.packs.append(self._packer.pack(self._held))
+            self._held, self._size = [], 0
+
+    def _store(
+        self, payload: bytes | None
+    ) -> tuple[int | None, int | None, int | None, list[Chunk]]:
+        if payload is None:
+            return None, None, None, []
+        if len(payload) > LARGE:
+            return None, None, None, chunk(payload)
+        if self._size + len(payload) > PACK_BYTES or len(self._held) == PACK_TRACES:
+            self.seal()
+        place = len(self.packs), self._size, len(payload)
+        self._held.append(payload)
+        self._size += len(payload)
+        return *place, []
+
+    def add(
+        self, target: Target, judged: Judged, number: int, title: str, detail: str = "{}"
+    ) -> Facts:
+        record, verdict, source = judged.record, judged.verdict, judged.source
+        pack, offset, length, chunks = self._store(judged.payload)
+        return Facts(
+            number,
+            target.suite.suite_id,
+            record.candidate_id,
+            record.episode_id,
+            record.attempt,
+            title,
+            judged.gates,
+            verdict.passed,
+            verdict.critical,
+            verdict.infrastructure,
+            record.cost_usd,
+            record.latency_ms,
+            verdict.steps,
+            verdict.timeouts,
+            len(record.events),
+            record.termination if judged.payload is not None else None,
+            final_state_text(record) if judged.payload is not None else None,
+            judged.evidence,
+            judged.sha256,
+            pack,
+            offset,
+            length,
+            judged.diagnostics,
+            verdict.findings,
+            chunks,
+            None if source is None else (source.passed, _reward(source.reward), detail),
+        )
+
+
+def probe_suite(suite_id: str) -> Suite:
+    """A public benchmark as a suite: identified by its name, its episodes named by its files.
+    Which reader met it is no part of it: scaffolds of several formats attempt one benchmark."""
+    identity = {"schema": "reviewer/probe@1", "suite_id": suite_id}
+    raw = json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()
+    return Suite(
+        suite_id=suite_id,
+        title=f"{suite_id} (probe: never certifies a release)",
+        digest=hashlib.sha256(raw).hexdigest(),
+        probe=True,
+        policy=Policy(attempts=1),
+        source=identity,
+    )
+
+
+def _reward(value: float | None) -> float | None:
+    """A reward as a column holds it: a finite double, which may be negative."""
+    try:
+        number = None if value is None else float(value)
+    except OverflowError:
+        return None
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _believed(number: float | None, name: str, hits: list[tuple[str, int | None]]) -> float | None:
+    if number is None or any(path == name for path, _ in hits):
+        return None
+    return None if name == "cost_usd" and number > MOST_USD else number
+
+
+def _reason(problem: Problem) -> str:
+    """The code; for a name we do not know also the one that was probably meant."""
+    near = problem.code.startswith("unknown:") and problem.detail
+    return f"{problem.code} ({problem.detail})" if near else problem.code
+
+
+def _encode(value: Any) -> bytes:
+    return msgspec.json.encode(value)

@@ -1,0 +1,209 @@
+"""What a message is made of, whichever dialect wrote it."""
+
+import re
+from typing import Any, Literal, NamedTuple
+
+from reviewer.importing.draft import Status
+
+Role = Literal["agent", "user", "system", "tool", ""]
+ROLES: dict[str, Role] = {
+    **dict.fromkeys(("assistant", "ai", "model", "agent", "gpt", "bot", "chatbot"), "agent"),
+    **dict.fromkeys(("AIMessage", "AIMessageChunk", "function_call"), "agent"),
+    **dict.fromkeys(("user", "human", "HumanMessage", "HumanMessageChunk"), "user"),
+    **dict.fromkeys(("system", "developer", "SystemMessage", "SystemMessageChunk"), "system"),
+    **dict.fromkeys(("tool", "function", "toolResult", "ToolMessage", "ToolMessageChunk"), "tool"),
+    **dict.fromkeys(("FunctionMessage", "observation", "tool_response", "ipython"), "tool"),
+}
+"""Whose words a message is, by what its dialect calls the role."""
+_TOOL_ROLE = re.compile(
+    r"(?:tools?|functions?|func|api|exec\w*|computer|terminal|code|ipython|interpreter|environment|env"
+    r"|observation)(?:[ _-]?(?:results?|returns?|outputs?|responses?|message))?\Z",
+    re.IGNORECASE,
+)
+CALL_ROLES = frozenset(("function_call", "tool_call", "function-call", "tool-call", "toolCall"))
+"""Roles whose message is a call as text."""
+
+
+def role_of(name: str) -> Role:
+    """Return whose words a message of that role is; empty for a name that is none of chat's own."""
+    if (found := ROLES.get(name)) is not None:
+        return found
+    if name in CALL_ROLES:
+        return "agent"
+    return ROLES.get(name.lower(), "tool" if _TOOL_ROLE.match(name) else "")
+
+
+ANNOTATIONS = frozenset(
+    (
+        "id",  # the block's own, where a call has another that pairs it
+        "index",  # its place in a stream
+        "status",  # completed, in_progress: the result says what came of it
+        "state",
+        "cache_control",  # what the provider is to keep
+        "cachePoint",
+        "annotations",  # citations of a text
+        "citations",
+        "signature",  # proofs that a provider wrote a thought
+        "thought_signature",
+        "thoughtSignature",
+        "extra_content",
+        "caller",  # which tool ran this one: the calling tool's own call stands beside it
+        "created_by",
+        "providerExecuted",  # where it ran
+        "providerMetadata",
+        "callProviderMetadata",
+        "providerOptions",
+        "resultProviderMetadata",
+        "experimental_providerMetadata",
+        "server_label",  # which server a tool is of; its name is read
+        "server_name",
+        "serverName",
+        "namespace",
+        "environment",
+        "container_id",
+        "title",  # what a screen shows for the call
+        "preliminary",
+        "step",
+        "extras",
+        "metadata",
+        "additional_kwargs",
+        "response_metadata",
+        "pending_safety_checks",  # what a person is to acknowledge
+        "acknowledged_safety_checks",
+        "created_at",
+        "agent",
+        "phase",
+    )
+)
+"""Members beside a call or a block that are neither its name nor what it is given. What they hold
+is still looked through for acts."""
+
+
+class Part(NamedTuple):
+    """A piece of a message. `value` is its text, a call's arguments, what a call returned, or an
+    approval. `holder` is the object it was read from. `certain` is false for a call that its own
+    dialect says is not whole."""
+
+    kind: Literal["text", "call", "result", "reasoning", "approval", "ask", "error"]
+    value: Any = None
+    id: str = ""
+    name: str = ""
+    status: Status | None = None
+    holder: Any = None
+    certain: bool = True
+
+
+class Turn(NamedTuple):
+    """What one side said at once. `actor` is its name where the role is none of chat's own."""
+
+    role: Role
+    actor: str
+    parts: list[Part]
+
+
+def text_of(value: Any) -> str:
+    """A text, empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def first(value: dict[str, Any], *names: str) -> str:
+    """The first of these members that is a text or a number, as text."""
+    for name in names:
+        found = value.get(name)
+        if isinstance(found, str) and found:
+            return found
+        if isinstance(found, int) and not isinstance(found, bool):
+            return str(found)
+    return ""
+
+
+ASIDE = ANNOTATIONS | frozenset(
+    (
+        "usage",  # counts and prices
+        "token_usage",
+        "tokenUsage",
+        "usage_metadata",
+        "usageMetadata",
+        "models_usage",
+        "tokens",
+        "token_ids",
+        "cost",
+        "costs",
+        "price",
+        "stats",
+        "metrics",
+        "timings",
+        "timing",
+        "time",
+        "times",
+        "logprobs",  # how likely each word was
+        "avgLogprobs",
+        "logprobsResult",
+        "reasoning",  # what the model thought
+        "reasoning_details",
+        "reasoningDetails",
+        "thinking",
+        "thinking_blocks",
+        "thought",
+        "thoughts",
+        "summary",
+        "audio",  # what was said, as sound or pictures
+        "images",
+        "attachments",
+        "files",
+        "sources",  # what a text cites
+        "references",
+        "grounding_metadata",
+        "groundingMetadata",
+        "citation_metadata",
+        "citationMetadata",
+        "safety_ratings",  # what a filter made of it
+        "safetyRatings",
+        "content_filter_results",
+        "content_filter_offsets",
+        "moderation",
+        "feedback",
+        "request",  # what went over the wire; calls in it are looked for
+        "response",
+        "warnings",
+        "provider_specific_fields",  # what a provider's library adds
+        "provider_options",
+        "provider_metadata",
+        "provider_details",
+        "model",  # who spoke, where and when
+        "modelInfo",
+        "model_info",
+        "author",
+        "source",
+        "_id",
+        "timestamp",
+        "tags",
+        "labels",
+        "flags",
+        "headers",
+        "info",
+        "extra",
+        "meta",
+        "data",
+        "config",
+        "context",
+        "settings",
+        "custom_metadata",
+        "customMetadata",
+        "response_info",
+        "error",  # why there is no answer
+        "errors",
+    )
+)
+"""Members of an agent's message that hold no act when they do not look like one. Of any other that
+is an object or a list nothing is known, so it is left whatever it holds."""
+
+
+THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thought")
+"""Members of a message that hold what the model thought."""
+
+
+def thoughts(held: dict[str, Any]) -> list[Part]:
+    """Return what stands beside a message's content of thoughts: some servers leave calls there."""
+    found = [held[name] for name in THOUGHTS if name in held]
+    return [Part("reasoning", one) for one in found if isinstance(one, str) and one]

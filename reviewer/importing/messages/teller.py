@@ -1,0 +1,268 @@
+"""Turns into a draft: what was said, called and returned, in order, and what was left of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from reviewer.importing.account import Account
+from reviewer.importing.draft import Draft, words
+from reviewer.importing.messages.astext import answers, holds_blocks, written
+from reviewer.importing.messages.parts import Part, Turn
+from reviewer.importing.messages.turns import turn_of
+from reviewer.importing.messages.usual import tell_usual
+from reviewer.importing.messages.wrappers import inner_calls
+from reviewer.trace.markup import marked
+
+_ACTORS = {"agent": "agent", "system": "system", "tool": "tool"}
+_MAKES_NO_CALLS = ("user", "system", "tool")
+
+
+CLIENT = "client of the model"
+"""Who answers a provider's question for an approval: the program that called the model, for a
+person or by a rule of its own. Nobody can say which: a contract that lists this name takes its
+word."""
+
+
+class _Told:
+    """A turn, where it came from, and what is known of it beside what it says."""
+
+    __slots__ = ("more", "source", "turn")
+
+    def __init__(self, turn: Turn, source: Any, more: dict[str, Any]) -> None:
+        self.turn = turn
+        self.source = source
+        self.more = more
+
+
+class Teller:
+    """Messages of one attempt. They are gathered first and written by `finish`, because whether a
+    text of the agent's is a call depends on whether the record has any other form of one."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        account: Account | None = None,
+        user: str = "user",
+        as_text: bool | None = None,
+    ) -> None:
+        """`user` is the actor of the user's turns; `as_text` says whether calls may be written as
+        text, None that this follows from the messages."""
+        self.draft = draft
+        self.account = Account() if account is None else account
+        self._user = user
+        self._as_text = as_text
+        self._told: list[_Told] = []
+        self._asked: dict[str, Part] = {}
+        self._approvals: dict[str, str] = {}
+        self._wrapped: dict[str, list[str]] = {}
+        self._answered = False  # whether a result follows the turn that is being written
+
+    def say(self, message: Any, role: str = "", **more: Any) -> bool:
+        """Take one message or item, of `role` where it names none; `more` (tokens, a time) goes to
+        its first event. False for what is neither, which is left."""
+        turn = turn_of(message, self.account, role)
+        if turn is None:
+            self.draft.note("something that is no message stands among the messages: left out")
+            if isinstance(message, (dict, list)):
+                self.account.refuse(message)
+            elif message not in (None, ""):
+                self.draft.unread(f"messages[{len(self._told)}]", 1)
+            return False
+        self._told.append(_Told(turn, message, more))
+        return True
+
+    def say_all(self, messages: Any) -> None:
+        """Take every message of a list; what is none of them is left."""
+        if isinstance(messages, list):
+            self.account.every(messages)
+            for message in messages:
+                self.say(message)
+
+    def at_once(self, messages: list[Any]) -> bool:
+        """Take and write all messages of a list, where they are of the usual shapes and nothing was
+        taken before; False when they are to be taken one by one."""
+        if self._told or self._as_text is not None or self.draft.events:
+            return False
+        if not tell_usual(self.draft, messages, self._user):
+            return False
+        self.account.all_of(messages)
+        return True
+
+    def failed_where(self, fails: Callable[[Any], bool]) -> None:
+        """Mark results of the message taken last as errors where what they hold says so."""
+        parts = self._told[-1].turn.parts if self._told else []
+        for place, part in enumerate(parts):
+            if part.kind == "result" and part.status is None and fails(part.value):
+                parts[place] = part._replace(status="error")
+
+    def wrong(self, text: Any, **more: Any) -> None:
+        """Take something that went wrong outside any call."""
+        self._told.append(_Told(Turn("", "", [Part("error", text)]), None, more))
+
+    def finish(self) -> None:
+        """Write what was said."""
+        as_text = self._as_text
+        if as_text is None:
+            parts = (part for told in self._told for part in told.turn.parts)
+            as_text = not any(part.kind in ("call", "ask") for part in parts)
+        events, account = self.draft.events, self.account
+        for place, told in enumerate(self._told):
+            if as_text:  # whether a text is a call may follow from what comes next
+                after = self._told[place + 1].turn if place + 1 < len(self._told) else None
+                self._answered = after is not None and (
+                    after.role == "tool" or any(_answers(part) for part in after.parts)
+                )
+            before = len(events)
+            self._write(told.turn, as_text)
+            if isinstance(told.source, dict) and not account.done(told.source):
+                account.at(told.source, len(events) or 1)
+            if told.more and len(events) > before:
+                first = events[before]
+                first.update({k: v for k, v in told.more.items() if v is not None})
+        for part in list(self._asked.values()):
+            self._call(part._replace(kind="call"), "agent")
+
+    def _write(self, turn: Turn, as_text: bool) -> None:
+        actor = self._actor(turn)
+        if len(turn.parts) == 1 and turn.parts[0].kind == "text":
+            self._speak(actor, [turn.parts[0].value], turn, as_text)
+            return
+        said: list[Any] = []
+        acted = False
+        for part in turn.parts:
+            if part.kind == "text":
+                said.append(part.value)
+                continue
+            if part.kind == "reasoning":
+                acted = acted or part.holder is not None
+                if as_text and isinstance(part.value, str) and marked(part.value):
+                    self.draft.unread(f"messages[{len(self.draft.events) + 1}].reasoning")
+                continue
+            self._speak(actor, said, turn, as_text)
+            said = []
+            acted = True
+            if part.kind == "call" and turn.role in _MAKES_NO_CALLS:
+                self._not_theirs(part)
+            elif part.kind == "call":
+                self._call(part, actor)
+            elif part.kind == "result":
+                self._results(part, as_text)
+            elif part.kind == "ask":
+                self._ask(part)
+            elif part.kind == "error":
+                self.draft.error(part.value)
+            else:
+                self._approval(part)
+        if said:
+            self._speak(actor, said, turn, as_text)
+        elif not acted:
+            self.draft.message(actor, "")
+
+    def _actor(self, turn: Turn) -> str:
+        if turn.role == "user":
+            return self._user
+        return _ACTORS.get(turn.role) or turn.actor
+
+    def _speak(self, actor: str, said: list[Any], turn: Turn, as_text: bool) -> None:
+        if not said:
+            return
+        text = said[0] if len(said) == 1 else "\n".join(str(one) for one in said)
+        theirs = turn.role in ("agent", "") and isinstance(text, str)
+        if theirs and holds_blocks(text) and not (as_text and written(text)):
+            self.draft.unread(f"messages[{len(self.draft.events)}].text")
+        if as_text and isinstance(text, str):
+            if turn.role in ("agent", ""):
+                # A mark may be cut in two by the blocks it stands in.
+                if len(said) > 1 and marked("".join(map(str, said))) and not marked(text):
+                    self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
+                self._wrote(actor, text)
+                return
+            seen = answers(text) if turn.role != "system" else []
+            if seen and self.draft.waiting:
+                for one in seen:
+                    self.draft.result(one)
+                return
+            if seen:  # something was called that was not read
+                self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
+        self.draft.message(actor, words(text))
+
+    def _wrote(self, actor: str, text: str) -> None:
+        """A text of the agent's own in a record that has no other form of call."""
+        found = written(text)
+        if found is None:
+            self.draft.message(actor, text)
+            return
+        if not found.understood or not (found.marked or self._answered):
+            self.draft.message(actor, text)
+            self.draft.unread(f"messages[{len(self.draft.events)}].text", len(self.draft.events))
+            return
+        self.draft.note("tool calls stand in the file as text and were read out of it")
+        if found.words:
+            self.draft.message(actor, found.words)
+        for name, given in found.calls:
+            self._call(Part("call", given, "", name), actor)
+
+    def _not_theirs(self, part: Part) -> None:
+        """A call of somebody who makes none."""
+        if part.holder is not None:
+            self.account.refuse(part.holder)
+        else:
+            self.draft.unread(f"messages[{len(self.draft.events)}].call")
+
+    def _call(self, part: Part, actor: str) -> None:
+        asked = self._asked.get(part.id)
+        if asked is not None and asked.name == part.name:
+            del self._asked[part.id]
+        held = inner_calls(part.name, part.value)
+        if not part.certain:
+            self.draft.unread(f"calls[{self.draft.calls()}]", len(self.draft.events) + 1)
+        more = {} if part.status is None else {"status": part.status}
+        if not held:
+            if held is not None:
+                self.draft.unread(
+                    f"calls[{self.draft.calls()}].arguments", len(self.draft.events) + 1
+                )
+            self.draft.call(part.name, part.value, part.id, actor, **more)
+            return
+        ids = [f"{part.id or part.name}.{number}" for number in range(1, len(held) + 1)]
+        self._wrapped[part.id] = ids
+        arguments = Draft("copy").arguments(part.value)
+        self.account.copies.append((part.id or None, part.name, arguments))
+        for own, (name, given) in zip(ids, held, strict=True):
+            self.draft.call(name, given, own, actor, **more)
+
+    def _results(self, part: Part, as_text: bool) -> None:
+        """Return what a tool returned; where calls are texts, so may be several results at once."""
+        seen = answers(part.value) if as_text and isinstance(part.value, str) else []
+        if part.id or len(seen) < 2:
+            self._result(part)
+        else:
+            for one in seen:
+                self._result(part._replace(value=one))
+
+    def _result(self, part: Part) -> None:
+        for own in self._wrapped.pop(part.id, None) or [part.id]:
+            event = self.draft.result(part.value, own, part.name or None, part.status)
+            if part.name and event["tool"] != part.name and own == part.id:
+                self.draft.unread(f"results[{len(self.draft.events)}].name")
+
+    def _ask(self, part: Part) -> None:
+        self._asked[part.id] = part
+        said = {"decision": "pending", "tool": part.name}
+        self.draft.approval(said, part.id)
+
+    def _approval(self, part: Part) -> None:
+        own = part.id
+        if part.name and own and own != part.name:
+            self._approvals[part.name] = own
+        own = own or self._approvals.get(part.name, part.name)
+        said = part.value
+        if isinstance(said, dict) and said.get("decision") == "approve" and "approver" not in said:
+            said = {**said, "approver": CLIENT}
+        self.draft.approval(said, own)
+        if part.value.get("decision") == "reject" and own in self._asked:
+            asked = self._asked.pop(own)
+            self._call(asked._replace(kind="call", status="denied"), "agent")
+
+
+def _answers(part: Part) -> bool:
+    return part.kind == "text" and isinstance(part.value, str) and bool(answers(part.value))

@@ -1,0 +1,180 @@
+"""The door for foreign files: one reader per format, chosen by content.
+
+A reader turns what its format says of an attempt into one native trace (JSON bytes), with what
+the source said about it and notes of what was missing or doubtful. It never invents what is not
+there: unknown is null.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard, runtime_checkable
+
+from reviewer.trace.record import SourceVerdict
+
+if TYPE_CHECKING:
+    from reviewer.importing.head import Head
+    from reviewer.importing.joined import Joined
+    from reviewer.importing.source import Source
+
+
+class Foreign(NamedTuple):
+    """One attempt as a native record.
+
+    `verdict` is the source's own word, None for native files. `suite` names the probe suite when
+    records of one file belong to several; empty means the reader's own for that file. `replaces`
+    is the stored attempt (its trace and its evidence) of which this one is the whole. `identity` is
+    what the source calls the attempt for good (a session, run or trace id, with the kind of it in
+    front): the same again, under the same candidate and episode, is a record of the same attempt
+    (`reviewer.importing.revisions`). Empty where it has no such name. `names` are all names by which
+    a file that holds a part of it may know it, and `read_with` the imports whose files were read for
+    it once more.
+    """
+
+    raw: bytes
+    verdict: SourceVerdict | None = None
+    notes: tuple[str, ...] = ()
+    title: str = ""
+    user_request: str = ""
+    suite: str = ""
+    replaces: tuple[int, int] | None = None
+    identity: str = ""
+    names: tuple[str, ...] = ()
+    read_with: frozenset[int] = frozenset()
+
+
+class Broken(NamedTuple):
+    """One record that cannot become a trace. `codes` are refusal codes without raw values.
+
+    `name` says which record in the source's own words (an entry, an id), else it has its number.
+    """
+
+    codes: tuple[str, ...]
+    name: str = ""
+
+
+class Rejected(Exception):
+    """One record cannot become a trace. `codes` are refusal codes without raw values."""
+
+    def __init__(self, *codes: str) -> None:
+        super().__init__("; ".join(codes))
+        self.codes = codes
+
+
+class Reader(Protocol):
+    """A format.
+
+    `probe` readers feed public-benchmark suites, which never certify a release, unless the user
+    maps their records into a private suite. Every reader is also a `RecordReader` or a
+    `DocumentReader`.
+    """
+
+    name: str
+    version: str
+    probe: bool
+
+    def sniff(self, head: "Head") -> bool:
+        """Whether a file that starts like `head` is of this format. Decided by content; the names
+        of its neighbors may help where the content alone cannot tell."""
+        ...
+
+    def suite_id(self, path: Path) -> str:
+        """The probe suite a file belongs to when neither the user nor a record names one."""
+        ...
+
+    def candidate_id(self, path: Path) -> str:
+        """The candidate a file belongs to when neither the user nor the record names one."""
+        ...
+
+
+@runtime_checkable
+class RecordReader(Reader, Protocol):
+    """A format whose files are a run of records, each an attempt by itself (JSON lines, or one
+    array): they are cut without being understood, and may be read in several processes."""
+
+    def read(self, raw: bytes, candidate_id: str) -> Foreign:
+        """One record as a native trace. Raises Rejected."""
+        ...
+
+
+@runtime_checkable
+class DocumentReader(Reader, Protocol):
+    """A format whose attempts must be gathered: out of one document, an archive, several files."""
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        """Other files that are part of what `path` says; they are not imported by themselves.
+        Only files that exist. `path` was claimed by `sniff`."""
+        ...
+
+    def traces(self, source: "Source") -> Iterator[Foreign | Broken]:
+        """Every attempt, in a stable order, one at a time. What is wrong with one attempt is a
+        `Broken` (or a Rejected raised by a helper inside `source.attempt`); raises Unreadable when
+        nothing more can be had."""
+        ...
+
+
+@runtime_checkable
+class TimedReader(DocumentReader, Protocol):
+    """A format whose attempts bear no number: files of one import are read in the order they ran,
+    so that attempts are numbered in it."""
+
+    def ran_at(self, path: Path) -> float:
+        """When what the file tells began, in milliseconds since 1970; infinity when unknown."""
+        ...
+
+
+@runtime_checkable
+class PlacedReader(Reader, Protocol):
+    """A format of which folders tell a part (the task, the model, the run): two files of the same
+    bytes in different places are not the same."""
+
+    def placed(self, path: Path) -> tuple[str, ...]:
+        """What the path says, as names; the same for a run that was moved as a whole."""
+        ...
+
+
+@runtime_checkable
+class ResultsReader(DocumentReader, Protocol):
+    """A format that says what came of instances whose trajectories stand in other files. Its
+    results are joined to trajectories of the same import by instance id; `traces` gives those
+    that found none."""
+
+    def results(self, source: "Source") -> "Iterator[tuple[str, Joined]]":
+        """(instance id, what is said of it), in file order."""
+        ...
+
+    def attempt(self, source: "Source", instance_id: str, joined: "Joined") -> Foreign:
+        """The attempt that a result stands for when it finds no trajectory. Its draft is of the
+        reader's own name. Raises Rejected."""
+        ...
+
+
+_kept: dict[tuple[type, type], bool] = {}
+
+
+def keeps(reader: object, protocol: type) -> bool:
+    """`isinstance`, asked once for each class: asking a protocol takes longer than reading."""
+    key = type(reader), protocol
+    found = _kept.get(key)
+    if found is None:
+        found = _kept[key] = isinstance(reader, protocol)
+    return found
+
+
+def by_record(reader: object) -> TypeGuard[RecordReader]:
+    return keeps(reader, RecordReader)
+
+
+def by_document(reader: object) -> TypeGuard[DocumentReader]:
+    return keeps(reader, DocumentReader)
+
+
+def gives_results(reader: object) -> TypeGuard[ResultsReader]:
+    return keeps(reader, ResultsReader)
+
+
+def speaks_by_place(reader: object) -> TypeGuard[PlacedReader]:
+    return keeps(reader, PlacedReader)
+
+
+def knows_times(reader: object) -> TypeGuard[TimedReader]:
+    return keeps(reader, TimedReader)

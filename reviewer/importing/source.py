@@ -1,0 +1,161 @@
+"""One thing to import, as a document reader sees it: a file, its companions, what was joined."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from reviewer.importing.faults import show
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.joins import Joins
+from reviewer.importing.opening import opened, start_of
+from reviewer.importing.opening import refused as refused_content
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.requests import opening
+from reviewer.importing.split import MAX_RECORD, Piece, Unreadable, pieces_of
+from reviewer.importing.walking import Part, Pattern, walk
+
+_SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
+
+class _Asked:
+    """First requests of one file by itself."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+
+    def __call__(self, name: str, request: Any) -> int:
+        known, digest = self._known.setdefault(name, []), opening(request)
+        if digest not in known:
+            known.append(digest)
+        return known.index(digest)
+
+
+class Source:
+    """What a document reader is given."""
+
+    def __init__(
+        self,
+        path: Path,
+        candidate: str = "",
+        companions: tuple[Path, ...] = (),
+        joins: Joins | None = None,
+    ) -> None:
+        self.path = path
+        self.candidate = candidate
+        """What --candidate says; a reader names the candidate itself when this is empty."""
+        self.place = path.stem
+        """What to call an episode whose record names none: its path below the folder that was
+        imported, without its ending. Files of one name in two folders are two files."""
+        self.gather: Callable[[Iterable[str]], Sequence[Path]] = lambda names: ()
+        """Other files that hold parts of the attempts of these names."""
+        self.read_with: set[int] = set()
+        """Earlier imports whose files are read with this one."""
+        self.called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
+        """The probe suite, the candidate and the episode that a stored attempt of these names is
+        of."""
+        self.meet: Callable[[Iterable[str], str, str], None] = lambda names, candidate, episode: (
+            None
+        )
+        """Notes of which candidate and episode an attempt of these names is."""
+        self.asked: Callable[[str, Any], int] = _Asked()
+        """Which of the episodes of a name has this first request, from 0; see `requests`."""
+        self.home = path.stem
+        """What to call a candidate whom no record names."""
+        self.reader = ""
+        """The name of the reader at work, for what is told of its faults."""
+        self.companions = companions
+        self.joins = joins or Joins()
+        self.notes: set[str] = set()
+        """Notes on the file as a whole; readers may add."""
+        self.sums_up = False
+        """Set by a reader: the file only sums up attempts that stand in other files, so that none
+        in it is no fault. Its notes say what it told."""
+        self.reached = 0
+        """File offset of what was read last, for progress; kept by `walk` and `pieces`, and to be
+        set by readers that seek themselves."""
+
+    @contextmanager
+    def open(self, path: Path | None = None) -> Iterator[BinaryIO]:
+        """The content, decompressed. Raises OSError, Unreadable."""
+        with opened(path or self.path) as handle:
+            yield handle
+
+    def walk(self, *patterns: Pattern, path: Path | None = None) -> Iterator[Part]:
+        """`walking.walk` over the file."""
+        with self.open(path) as handle:
+            for part in walk(handle, *patterns):
+                self.reached = part.end if path is None else self.reached
+                yield part
+
+    def pieces(self, path: Path | None = None) -> Iterator[Piece]:
+        """The file cut into records: lines, or elements of one array, or values in a row."""
+        with self.open(path) as handle:
+            for piece in pieces_of(handle):
+                self.reached = piece.end if path is None else self.reached
+                yield piece
+
+    def records(self, path: Path | None = None) -> Iterator[tuple[str, Any]]:
+        """(name, value) of every record as `pieces` cuts them; the value is a `Broken` where there
+        is none."""
+        for piece in self.pieces(path):
+            name = f"record {piece.number}"
+            if piece.problem:
+                yield name, Broken((piece.problem,), name)
+                continue
+            try:
+                value = self.value(piece.raw)
+            except Rejected as error:
+                value = Broken(error.codes, name)
+            yield name, value
+
+    def value(self, raw: bytes) -> Any:
+        """A part as a value; what was forgiven goes to `notes`. Raises Rejected."""
+        try:
+            return parse(raw, self.notes)
+        except NotJson as error:
+            raise Rejected(f"json:{error}") from None
+
+    def load(self, path: Path | None = None, most: int = MAX_RECORD) -> Any:
+        """A whole JSON file of at most `most` bytes. Raises Unreadable, OSError."""
+        wanted = path or self.path
+        raw = start_of(wanted, most + 1)
+        if problem := refused_content(raw[:64]):
+            raise Unreadable(problem if path is None else f"{wanted.name}: {problem}")
+        if len(raw) > most:
+            raise Unreadable(f"{wanted.name}: over {most >> 20} MiB")
+        try:
+            return parse(raw, self.notes)
+        except NotJson as error:
+            raise Unreadable(f"{wanted.name}: {error}") from None
+
+    def beside(self, path: Path) -> Any:
+        """A companion's value; None, with a note, when it is not there or cannot be read."""
+        try:
+            return self.load(path) if path.is_file() else None
+        except (Unreadable, OSError):
+            self.notes.add(f"{path.name} beside it could not be read")
+            return None
+
+    def text(self, path: Path, most: int = MAX_RECORD) -> str | None:
+        """A companion text file, None when it is not there or cannot be read."""
+        try:
+            raw = start_of(path, most + 1) if path.is_file() else None
+        except (Unreadable, OSError):
+            raw = None
+        return None if raw is None or len(raw) > most else raw.decode("utf-8-sig", "replace")
+
+    def attempt(self, make: Callable[[], Foreign], name: str = "") -> Foreign | Broken:
+        """What `make` gives, or why it could not: a record of an unexpected shape costs that
+        record. `name` says which one, in the source's own words."""
+        try:
+            return make()
+        except Rejected as error:
+            return Broken(error.codes, name)
+        except NotJson as error:
+            return Broken((f"json:{error}",), name)
+        except RecursionError:
+            return Broken(("json:nested too deep",), name)
+        except _SHAPE as error:
+            show(error, self.reader)
+            return Broken((f"shape:{type(error).__name__}",), name)

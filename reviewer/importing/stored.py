@@ -1,0 +1,287 @@
+"""What the store holds of instances whose results and trajectories may come in several imports."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.db import payload
+from reviewer.db.connection import StoreError
+from reviewer.importing.formats import foreign_readers
+from reviewer.importing.joined import OF_ATTEMPT, RUNS_OWN, Joined, plain_name
+from reviewer.importing.reader import gives_results
+from reviewer.importing.split import Unreadable
+from reviewer.trace.record import SourceVerdict
+
+MOST_PACKS = 8
+_COLUMNS = """
+t.id, t.candidate, t.episode, t.attempt, t.evidence, t.pack, t.offset, t.length, t.record,
+c.candidate_id, e.episode_id, o.id, o.path, v.passed, v.reward, v.detail
+"""
+_ASKED = "CASE WHEN :suite = '' THEN s.probe ELSE s.suite_id = :suite END"
+_BESIDE = "JOIN source o ON o.id = t.source LEFT JOIN source_verdict v ON v.trace = t.id"
+_OF_EPISODE = f"""
+SELECT {_COLUMNS} FROM suite s CROSS JOIN episode e ON e.suite = s.id AND e.episode_id = :episode
+CROSS JOIN candidate c ON c.suite = s.id
+CROSS JOIN trace t ON t.candidate = c.id AND t.episode = e.id {_BESIDE}
+WHERE {_ASKED} ORDER BY t.id
+"""
+_OF_MODELS = f"""
+SELECT {_COLUMNS} FROM suite s CROSS JOIN candidate c ON c.suite = s.id
+AND EXISTS (SELECT 1 FROM json_each(:models) m WHERE m.value || '.' =
+substr(lower(replace(c.candidate_id, '/', '__')) || '.', 1, length(m.value) + 1))
+CROSS JOIN trace t ON t.candidate = c.id AND t.events = 0 JOIN episode e ON e.id = t.episode
+{_BESIDE} WHERE {_ASKED} ORDER BY t.id
+"""
+_ONE_EACH = f"""
+SELECT {_COLUMNS} FROM suite s CROSS JOIN candidate c ON c.suite = s.id
+CROSS JOIN trace t ON t.id = (SELECT min(x.id) FROM trace x WHERE x.candidate = c.id
+AND x.events = 0) JOIN episode e ON e.id = t.episode {_BESIDE} WHERE {_ASKED}
+"""
+
+
+_BELOW = f"""
+SELECT {_COLUMNS} FROM (
+  SELECT min(x.id) AS first FROM trace x JOIN source y ON y.id = x.source JOIN json_each(:below) b
+  ON y.path >= b.value ->> 'from' AND y.path < b.value ->> 'to'
+  WHERE x.events > 0 GROUP BY x.candidate
+) JOIN trace t ON t.id = first JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite
+JOIN episode e ON e.id = t.episode {_BESIDE} WHERE {_ASKED}
+"""
+
+
+class Attempt(NamedTuple):
+    """A stored trajectory and what results are joined to it by."""
+
+    trace: int
+    candidate: int
+    episode: int
+    attempt: int
+    candidate_id: str
+    source: int
+    path: Path | None
+    names: tuple[str, ...]
+    patch: str | None
+    judged: bool
+
+
+class Result(NamedTuple):
+    """A stored attempt that is known by its result alone."""
+
+    said: Joined
+    format: str
+    instance_id: str
+    candidate_id: str
+    source: int
+    path: str
+    record: int
+
+
+class _Row(NamedTuple):
+    id: int
+    candidate: int
+    episode: int
+    attempt: int
+    evidence: int
+    pack: int | None
+    offset: int | None
+    length: int | None
+    record: int
+    candidate_id: str
+    episode_id: str
+    source: int
+    path: str
+    passed: int | None
+    reward: float | None
+    detail: str | None
+
+
+class _Record(NamedTuple):
+    """As much of a stored record as is needed here."""
+
+    source: dict[str, Any]
+    final_state: Any
+    termination: str | None
+
+
+class _Wire(msgspec.Struct):
+    """As it is stored. A record that a harness wrote may hold anything at all as its source."""
+
+    source: Any = None
+    final_state: Any = None
+    termination: str | None = None
+
+
+_wire = msgspec.json.Decoder(_Wire)
+
+
+def _decoded(raw: bytes, trace: int) -> _Record:
+    """Raises StoreError: it was valid when it was written."""
+    try:
+        held = _wire.decode(raw)
+    except msgspec.DecodeError as error:
+        raise StoreError(f"trace {trace} is not a stored trace: the file is damaged") from error
+    source = held.source if isinstance(held.source, dict) else {}
+    return _Record(source, held.final_state, held.termination)
+
+
+class Stored:
+    """Reads a store. `suite` is the one asked for (empty: all probes), `names` how the source calls
+    its episodes there."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, suite: str, names: Mapping[str, str]
+    ) -> None:
+        self._connection = connection
+        self._suite, self._names = suite, names
+        self._homes: dict[tuple[str, str], frozenset[str]] = {}
+        self._bound: frozenset[int] | None = None
+        self._frame = lru_cache(maxsize=MOST_PACKS)(self._frame_of)
+
+    def results(self, instance_id: str) -> list[Joined]:
+        """What attempts say that are known by their results alone."""
+        return [said for row, record in self._of(instance_id) if (said := _said(row, record))]
+
+    def trajectories(self, instance_id: str) -> list[Attempt]:
+        """Attempts that results may be joined to; those without a verdict first."""
+        found = [a for row, record in self._of(instance_id) if (a := _attempt(row, record))]
+        return sorted(found, key=lambda one: one.judged)
+
+    def models(self) -> Iterator[Joined]:
+        """One result of each candidate that has any: names of models, and where their runs lie."""
+        for row, record in self._asked(_ONE_EACH):
+            if (said := _said(row, record)) is not None:
+                yield said
+
+    def left(self, models: Iterable[str]) -> Iterator[Result]:
+        """Attempts that are known by their results alone, of candidates that are called after
+        these models, by their plain names."""
+        theirs = {ours: theirs for theirs, ours in self._names.items()}
+        for row, record in self._asked(_OF_MODELS, models=json.dumps(list(models))):
+            if (said := _said(row, record)) is not None:
+                instance_id = theirs.get(row.episode_id, row.episode_id)
+                place = row.candidate_id, row.source, row.path, row.record
+                yield Result(said, str(record.source["format"]), instance_id, *place)
+
+    def homes(self, model: str, place: str) -> frozenset[str]:
+        """The candidates of this model, by its plain name, whose trajectories lie below a
+        place."""
+        found = self._homes.get((model, place))
+        if found is None:
+            found = self._homes[model, place] = frozenset(self._candidates_below(model, place))
+        return found
+
+    def _candidates_below(self, model: str, place: str) -> Iterator[str]:
+        below = [{"from": f"{one}/", "to": f"{one}0"} for one in {place, os.path.relpath(place)}]
+        for row, record in self._asked(_BELOW, below=json.dumps(below)):
+            if plain_name(str(_joined_by(record).get("model") or "")) == model:
+                yield row.candidate_id
+
+    def _of(self, instance_id: str) -> Iterator[tuple[_Row, _Record]]:
+        return self._asked(_OF_EPISODE, episode=self._names.get(instance_id, instance_id))
+
+    def _elsewhere(self) -> frozenset[int]:
+        """Results that are another attempt's by now (`homes`): they say nothing here any more."""
+        if self._bound is None:
+            names = self._connection.execute(
+                "SELECT name FROM attempt_name WHERE name >= 'bound:' AND name < 'bound;'"
+            ).fetchall()
+            self._bound = frozenset(int(name.partition(":")[2]) for (name,) in names)
+        return self._bound
+
+    def _asked(self, query: str, **values: str) -> Iterator[tuple[_Row, _Record]]:
+        rows = self._connection.execute(query, {"suite": self._suite, **values}).fetchall()
+        for row in map(_Row._make, rows):
+            if row.id in self._elsewhere():
+                continue
+            try:
+                record = self._read(row)
+            except StoreError as error:  # the file at hand is sound: it can be imported later
+                raise Unreadable(f"what it may be joined to cannot be read: {error}") from error
+            if record is not None:
+                yield row, record
+
+    def _read(self, row: _Row) -> _Record | None:
+        if row.pack is None or row.offset is None or row.length is None:
+            head = payload.large_head_bytes(self._connection, row.id)
+            return None if head is None else _decoded(head, row.id)
+        raw = self._frame(row.pack)[row.offset : row.offset + row.length]
+        return _decoded(raw, row.id)
+
+    def _frame_of(self, pack: int) -> bytes:
+        return payload.frame_bytes(self._connection, pack)
+
+
+def _text(record: _Record, name: str) -> str:
+    value = record.source.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _joined_by(record: _Record) -> Mapping[str, Any]:
+    value = record.source.get("joined_by")
+    return value if isinstance(value, dict) else {}
+
+
+@cache
+def _formats() -> frozenset[str]:
+    """The formats whose attempts are known by their results alone."""
+    return frozenset(reader.name for reader in foreign_readers() if gives_results(reader))
+
+
+def _said(row: _Row, record: _Record) -> Joined | None:
+    """What a result that was imported before says, as its files said it then."""
+    if record.source.get("format") not in _formats():
+        return None
+    detail = json.loads(row.detail or "{}")
+    exception = detail.pop("exception", None)
+    model = _text(record, "model")
+    notes = record.source.get("notes")
+    notes = [one for one in notes if isinstance(one, str)] if isinstance(notes, list) else []
+    return Joined(
+        SourceVerdict(
+            passed=None if row.passed is None else bool(row.passed),
+            reward=row.reward,
+            exception=exception if isinstance(exception, str) else None,
+            detail=detail,
+        ),
+        record.final_state,
+        row.path,
+        model,
+        _text(record, "run"),
+        _text(record, "label"),
+        _text(record, "place"),
+        record.termination,
+        tuple(note for note in notes if note not in OF_ATTEMPT),
+        stored=(row.id, row.evidence),
+        digest=str(_joined_by(record).get("patch") or ""),
+        candidate=row.candidate_id if RUNS_OWN in notes else "",
+    )
+
+
+def _attempt(row: _Row, record: _Record) -> Attempt | None:
+    by = _joined_by(record)
+    if "joined_by" not in record.source or record.source.get("format") in _formats():
+        return None
+    path = Path(row.path)
+    there = path if path.is_absolute() or path.is_file() else None
+    model, patch = by.get("model"), by.get("patch")
+    names = [model] if isinstance(model, str) and model else []
+    if there is not None:
+        names += [folder.name for folder in list(there.absolute().parents)[:2] if folder.name]
+    return Attempt(
+        row.id,
+        row.candidate,
+        row.episode,
+        row.attempt,
+        row.candidate_id,
+        row.source,
+        there,
+        tuple(names),
+        patch if isinstance(patch, str) and patch else None,
+        row.passed is not None,
+    )

@@ -1,0 +1,196 @@
+"""From the paths a user names to what is imported: units, each a file with its companions.
+
+A named file is always a unit. Below a named folder, every file that a reader claims is one; files
+that another one's reader takes as companions are not; and files that are no trace at all (images,
+logs, settings) are passed over and counted.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.importing import not_runs
+from reviewer.importing.faults import asked, foreseen
+from reviewer.importing.formats import all_readers, in_turn, named, native_reader
+from reviewer.importing.head import Head
+from reviewer.importing.opening import refused
+from reviewer.importing.reader import Reader, by_document
+from reviewer.importing.split import Unreadable
+
+_OWN_NAMES = {"episode_id", "candidate_id", "events", "final_state"}
+_OPENERS = (b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<")
+_TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
+MOST_FILES = 2_000_000
+STDIN = "(standard input)"
+"""The name of a file that holds what was piped in; where that file is says nothing."""
+
+
+_NOTHING = (
+    "no trace in it: no reader takes any of its {} files; docs/formats.md says which are read"
+)
+
+
+class Unit(NamedTuple):
+    """One thing to import; `problem` is why it cannot be, `name` what to call it when the path
+    says nothing (standard input), `place` its path below the folder that was named, without its
+    ending: what records that name nothing are called after."""
+
+    path: Path
+    reader: Reader | None
+    companions: tuple[Path, ...] = ()
+    problem: str = ""
+    name: str = ""
+    place: str = ""
+
+
+class Found(NamedTuple):
+    """What the named paths hold. `passed` counts files below folders that are no traces."""
+
+    units: list[Unit]
+    passed: int
+
+
+def find_units(paths: Iterable[Path], wanted: str = "auto") -> Found:
+    """Units in the order they are named, those of a folder by path. `wanted` is a format's name
+    or `auto`. A file is a unit once, however often it is named."""
+    claimed: dict[Path, Unit] = {}
+    passed = 0
+    for path in paths:
+        before = passed
+        any_of_it = False
+        for file, inside in files_of(path):
+            if isinstance(file, Unit):
+                claimed.setdefault(file.path, file)
+                any_of_it = True
+                continue
+            if file in claimed:
+                any_of_it = True
+                continue
+            unit = claim(file, wanted, inside=inside)
+            if unit is None:
+                passed += 1
+            else:
+                claimed[file] = unit._replace(place=_below(path, file) if inside else "")
+                any_of_it = True
+        if not any_of_it and passed > before:
+            claimed[path] = Unit(path, None, (), _NOTHING.format(passed - before))
+    taken = {_key(other) for unit in claimed.values() for other in unit.companions}
+    return Found([unit for unit in claimed.values() if _key(unit.path) not in taken], passed)
+
+
+def _below(folder: Path, file: Path) -> str:
+    return Path(os.path.relpath(file, folder)).with_suffix("").as_posix()
+
+
+def _key(path: Path) -> str:
+    return os.path.abspath(path)
+
+
+def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None:
+    """The unit a file is. `inside` a folder, None for a file that is no trace."""
+    try:
+        if not path.is_file():
+            return Unit(path, None, (), "not a regular file")
+        head = Head(path)
+        if problem := refused(head.start[:64]):
+            looks = not inside or path.suffix.lower() in _TEXTS
+            return Unit(path, None, (), problem) if looks else None
+        with foreseen():
+            reader = _reader(head, wanted, inside)
+        if reader is None:
+            return None
+        with foreseen(reader.name):
+            others = reader.companions(path) if by_document(reader) else ()
+        return Unit(path, reader, tuple(others), "", STDIN if path.name == STDIN else "")
+    except Unreadable as error:
+        return Unit(path, None, (), str(error))
+    except OSError as error:
+        return Unit(path, None, (), f"cannot be read: {error.strerror}")
+
+
+def _unsupported(head: Head, inside: bool) -> str:
+    from reviewer.importing import (
+        unsupported,  # 20 ms, which files that a reader takes need not wait
+    )
+
+    return unsupported.reason(head, inside)
+
+
+def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
+    if wanted != "auto":
+        try:
+            reader = named(wanted)
+        except KeyError:
+            names = ", ".join(one.name for one in all_readers())
+            raise Unreadable(f"--format {wanted} is not one of: auto, {names}") from None
+        return reader if not inside or reader.sniff(head) else None
+    if inside and not head.start.lstrip()[:4].startswith(_OPENERS):
+        if reason := _unsupported(head, inside):
+            raise Unreadable(reason)
+        return native_reader() if head.path.suffix.lower() in _TEXTS else None
+    if head.has("episode_id", "events"):  # our own, and the only format that may be in a hurry
+        return native_reader()
+    if reason := not_runs.reason(head):
+        if inside:
+            return None
+        raise Unreadable(reason)
+    for reader in in_turn():
+        if asked(partial(reader.sniff, head), False, reader.name):
+            return reader
+    if reason := _unsupported(head, inside):
+        raise Unreadable(reason)
+    if not inside or _like_ours(head):
+        return native_reader()
+    return None
+
+
+def _like_ours(head: Head) -> bool:
+    """Below a folder: whether a JSON file nobody knows should be explained as one of ours."""
+    if head.path.suffix.lower() not in _TEXTS:
+        return False
+    if head.value is None:
+        return True  # named as traces are, and not to be read: that must be said
+    folded = {str(name).replace("_", "").casefold() for name in head.first or ()}
+    return bool(folded & {name.replace("_", "") for name in _OWN_NAMES})
+
+
+def files_of(path: Path) -> Iterator[tuple[Path | Unit, bool]]:
+    """(file, whether it stands below a named folder); a Unit where there is a problem."""
+    if not path.is_dir():
+        yield (path if path.exists() or path.is_symlink() else _missing(path)), False
+        return
+    problems: list[Unit] = []
+
+    def failed(error: OSError) -> None:
+        problems.append(Unit(Path(error.filename), None, (), f"cannot be read: {error.strerror}"))
+
+    empty = True
+    root = os.path.realpath(path)
+    for file in _walked(path, failed):
+        empty = False
+        if file.is_symlink() and not os.path.realpath(file).startswith(root + os.sep):
+            yield Unit(file, None, (), "a symbolic link out of the folder: not followed"), True
+            continue
+        yield file, True
+    for problem in problems:
+        yield problem, True
+    if empty and not problems:
+        yield Unit(path, None, (), "an empty folder"), False
+
+
+def _walked(path: Path, failed: Callable[[OSError], None]) -> Iterator[Path]:
+    seen = 0
+    for folder, folders, files in os.walk(path, onerror=failed):
+        folders[:] = sorted(name for name in folders if name not in (".git", "__pycache__"))
+        for name in sorted(files):
+            seen += 1
+            if seen > MOST_FILES:
+                failed(OSError(0, f"over {MOST_FILES:,} files", str(path)))
+                return
+            yield Path(folder, name)
+
+
+def _missing(path: Path) -> Unit:
+    return Unit(path, None, (), "cannot be read: No such file or directory")

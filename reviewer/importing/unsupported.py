@@ -1,0 +1,322 @@
+"""Traces of tools that have no reader yet, told apart so that a refusal can name the tool.
+
+Asked after every reader has declined. A row says which members its tool writes; the first that
+fits is meant. Below a named folder such a file is refused too: what it says of a run was not read.
+What holds no run at all is passed over there.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from reviewer.importing.bynames import ByNames
+from reviewer.importing.head import Head
+from reviewer.importing.messages.streams import is_stream
+from reviewer.importing.split import shape
+
+LINES = 50
+"""Session files begin with lines that say little: so many are looked at."""
+
+
+def _tool(head: Head) -> str:
+    if name := next((name for start, name in _STARTS if head.start.startswith(start)), ""):
+        return name
+    for row in _rows(head):
+        for known in _by_names[tuple(row)]:
+            if known.fits(row):
+                return known.name
+    return ""
+
+
+def tool(head: Head) -> str:
+    """The name of the tool that wrote a file which starts like this; empty when it is not known.
+    Asked by several readers of one file, and worked out once."""
+    return head.once("tool", lambda: _tool(head))
+
+
+def reason(head: Head, inside: bool = False) -> str:
+    """The refusal of such a file in one line; empty for any other file, and `inside` a folder for
+    one that may stand beside any run."""
+    name = tool(head)
+    if not name or (inside and name in _BESIDE_RUNS):
+        return ""
+    return f"{name}: there is no reader for it, and nothing of it was read; {_WAY_OUT}"
+
+
+_WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
+_Row = dict[str, Any]
+
+
+def _rows(head: Head) -> Iterator[_Row]:
+    """The first objects of a file: its only value, elements of its array, or its lines."""
+    value = head.value
+    if isinstance(value, list):
+        yield from (one for one in value[:LINES] if isinstance(one, dict))
+        return
+    if isinstance(value, dict):
+        yield value
+    if head.text[:1] != b"{" or shape(head.text) != "lines":
+        return  # what begins a line there is a part of the first value
+    yield from (one for one in islice(head.lines(LINES), 1, None) if isinstance(one, dict))
+
+
+class _Tool(NamedTuple):
+    """A format by members of one of its objects: `has` all of these, and `also` is true of it."""
+
+    name: str
+    has: Collection[str]
+    also: Callable[[_Row], bool] = lambda row: True
+
+    def fits(self, row: _Row) -> bool:
+        return all(name in row for name in self.has) and self.also(row)
+
+
+def _among(name: str, *values: str) -> Callable[[_Row], bool]:
+    return lambda row: row[name] in values if isinstance(row[name], str) else False
+
+
+def _starts(name: str, *starts: str) -> Callable[[_Row], bool]:
+    return lambda row: isinstance(row[name], str) and row[name].startswith(starts)
+
+
+def _inside(name: str, *members: str) -> Callable[[_Row], bool]:
+    """Return whether a member is an object, or a list of objects, that has these members."""
+
+    def ask(row: _Row) -> bool:
+        held = row[name]
+        held = held[0] if isinstance(held, list) and held else held
+        return isinstance(held, dict) and all(one in held for one in members)
+
+    return ask
+
+
+def _rpc(*methods: str) -> Callable[[_Row], bool]:
+    """JSON-RPC of one of these methods, bare or within what a logger puts around it."""
+
+    def ask(row: _Row) -> bool:
+        held = row.get("message", row)
+        if not isinstance(held, dict) or held.get("jsonrpc") != "2.0":
+            return False
+        return str(held.get("method", "")).startswith(methods)
+
+    return ask
+
+
+def _wrapped_rpc(row: _Row) -> bool:
+    """JSON-RPC calls of tools within whatever a logger puts around them."""
+    for name in ("msg", "payload", "data", "body", "request", "params"):
+        held = row.get(name)
+        if isinstance(held, dict) and held.get("jsonrpc") == "2.0":
+            return True
+    return False
+
+
+def _ends(name: str, *ends: str) -> Callable[[_Row], bool]:
+    return lambda row: isinstance(row[name], str) and row[name].endswith(ends)
+
+
+def _dspy(row: _Row) -> bool:
+    held = row["trajectory"]
+    return isinstance(held, dict) and "tool_name_0" in held
+
+
+def _acp_start(row: _Row) -> bool:
+    held = row.get("message", row)
+    held = held.get("params") if isinstance(held, dict) else None
+    return _rpc("initialize")(row) and isinstance(held, dict) and held.get("protocolVersion") == 1
+
+
+def _part_kind(row: _Row) -> bool:
+    parts = row.get("parts")
+    first = parts[0] if isinstance(parts, list) and parts else None
+    return isinstance(first, dict) and "part_kind" in first
+
+
+def _sk(row: _Row) -> bool:
+    """A message of Semantic Kernel, or a chat of them."""
+    held = row.get("messages", row.get("Messages"))
+    one = held[0] if isinstance(held, list) and held else row
+    return isinstance(one, dict) and any(
+        isinstance(one.get(name), dict) and ("Label" in one[name] or "value" in one[name])
+        for name in ("role", "Role")
+    )
+
+
+def _has_messages(row: _Row) -> bool:
+    """Return whether a member of any name is an object with messages: updates of a graph's
+    nodes."""
+    return (
+        0 < len(row) < 4
+        and "values" not in row
+        and all(
+            isinstance(held, dict) and isinstance(held.get("messages"), (list, dict))
+            for held in row.values()
+        )
+    )
+
+
+_STARTS: tuple[tuple[bytes, str], ...] = (
+    (b"data: {", "a stream of server-sent events without its request"),
+    (b"data:{", "a stream of server-sent events without its request"),
+    (b"event: ", "a stream of server-sent events without its request"),
+    (b"SQLite format 3\x00", "a SQLite database, in which several tools keep sessions"),
+    (b"PAR1", "a Parquet file"),
+    (b"# aider chat started at", "an Aider chat history"),
+)  # fmt: skip
+_BESIDE_RUNS = frozenset({
+    *(name for start, name in _STARTS if not start.startswith(b"#")),
+    "a HAR file", "a Chrome trace", "OTLP logs, not traces", "OTLP metrics, not traces",
+    "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",
+    "Claude Code's note on a sub-agent", "a Cline session's facts, not its messages",
+})  # fmt: skip
+_CLAUDE_TYPES = ("user", "assistant", "system", "attachment", "summary", "progress",
+                 "queue-operation", "file-history-snapshot", "mode", "last-prompt")  # fmt: skip
+_CODEX_TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed",
+                "item.started", "item.updated", "item.completed")  # fmt: skip
+_TOOLS: tuple[_Tool, ...] = (
+    _Tool("a Claude Code session", ("sessionId", "uuid", "parentUuid", "type"),
+          _among("type", *_CLAUDE_TYPES)),
+    _Tool("a Claude Code session", ("sessionId", "operation", "type"),
+          _among("type", "queue-operation")),
+    _Tool("a Claude Code session", ("leafUuid", "summary", "type"), _among("type", "summary")),
+    _Tool("a Claude Code session", ("type", "snapshot", "messageId"),
+          _among("type", "file-history-snapshot")),
+    _Tool("Claude Code stream-json", ("type", "subtype", "session_id"),
+          _among("type", "system", "result")),
+    _Tool("Claude Code's note on a sub-agent", ("agentType", "toolUseId", "spawnDepth")),
+    _Tool("a Codex CLI session", ("type", "payload"),
+          _among("type", "session_meta", "response_item", "turn_context", "event_msg")),
+    _Tool("Codex CLI's exec --json", ("type",), _among("type", *_CODEX_TYPES)),
+    _Tool("a Gemini CLI session", ("sessionId", "projectHash")),
+    _Tool("Gemini CLI's totals, not a trace", ("session_id", "response", "stats")),
+    _Tool("a Google ADK eval set, which says what is expected", ("eval_set_id", "eval_cases")),
+    _Tool("Google ADK eval results", ("eval_set_result_id", "eval_case_results")),
+    _Tool("a Google ADK session", ("id", "events", "appName")),
+    _Tool("a Google ADK session", ("id", "events", "app_name")),
+    _Tool("a Google ADK test file, which says what is expected", ("query", "expected_tool_use")),
+    _Tool("an OpenAI Agents SDK run state", ("$schemaVersion", "original_input")),
+    _Tool("LangSmith runs", ("run_type", "inputs", "start_time", "name")),
+    _Tool("LangSmith runs", ("post", "patch"), lambda row: isinstance(row["post"], list)),
+    _Tool("a LangGraph state history", ("values", "next", "config"), _inside("values", "messages")),
+    _Tool("an MLflow trace", ("info", "data"), _inside("info", "trace_id", "trace_metadata")),
+    _Tool("an MLflow trace", ("info", "data"), _inside("info", "request_id", "experiment_id")),
+    _Tool("MLflow's search_traces", ("trace_id", "trace", "spans")),
+    _Tool("MLflow's search_traces", ("trace_id", "trace", "request_preview")),
+    _Tool("Weave calls", ("op_name", "trace_id", "inputs"), _starts("op_name", "weave:///")),
+    _Tool("Weave calls", ("op_name", "trace_id", "project_id", "inputs")),
+    _Tool("Braintrust logs", ("span_id", "root_span_id", "span_attributes")),
+    _Tool("Braintrust logs", ("id", "span_attributes", "metrics")),
+    _Tool("a Strands session", ("session_id", "session_type", "created_at")),
+    _Tool("a Strands session", ("message", "message_id", "redact_message")),
+    _Tool("a Strands session", ("agent_id", "conversation_manager_state")),
+    _Tool("Strands metrics, not a trace", ("total_cycles", "tool_usage", "traces")),
+    _Tool("an AutoGen team state", ("agent_states", "type")),
+    _Tool("an OpenCode session", ("info", "messages"), _inside("messages", "info", "parts")),
+    _Tool("an OpenCode session", ("info", "messages"), _inside("info", "projectID", "directory")),
+    _Tool("OpenCode's run --format json", ("sessionID", "type", "part")),
+    _Tool("an OpenCode session's part", ("sessionID", "messageID", "type")),
+    _Tool("a Cline session's facts, not its messages", ("session_id", "pid", "workspace_root")),
+    _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "say")),
+    _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "ask")),
+    _Tool("a Goose session", ("working_dir", "description", "message_count")),
+    _Tool("a pi session", ("type", "version", "cwd", "id"), _among("type", "session")),
+    _Tool("ACP traffic", (), _rpc("session/", "fs/", "terminal/")),
+    _Tool("ACP traffic", (), _acp_start),
+    _Tool("MCP traffic", (), _rpc("tools/", "initialize", "notifications/", "resources/",
+                                  "prompts/", "sampling/", "elicitation/", "completion/")),
+    _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),
+          _among("schemaType", "ModelInvocationLog")),
+    _Tool("a Gemini API exchange", ("candidates", "usageMetadata")),
+    _Tool("an OpenAI chat completion without its request", ("object", "choices"),
+          _among("object", "chat.completion", "chat.completion.chunk")),
+    _Tool("OpenAI batch output", ("custom_id", "response")),
+    _Tool("OpenAI batch input", ("custom_id", "method", "url", "body")),
+    _Tool("OpenAI Assistants objects", ("object", "thread_id"),
+          _starts("object", "thread.")),
+    _Tool("an OpenAI Evals log", ("run_id", "event_id", "sample_id", "type")),
+    _Tool("an OpenAI Evals log", ("spec",), _inside("spec", "completion_fns", "eval_name")),
+    _Tool("a ChatGPT export", ("mapping", "current_node")),
+    _Tool("a Claude.ai export", ("uuid", "chat_messages")),
+    _Tool("a Copilot Chat export", ("requesterUsername", "responderUsername", "requests")),
+    _Tool("browser-use's history", ("history",), _inside("history", "model_output", "result")),
+    _Tool("a METR Vivaria run", ("taskId", "agentBranches")),
+    _Tool("a METR task-standard run", ("task_id", "run_id", "score_binarized")),
+    _Tool("promptfoo results", ("evalId", "results")),
+    _Tool("promptfoo results", ("version", "results", "table", "stats")),
+    _Tool("DeepEval results", ("testCases", "metricsScores")),
+    _Tool("lm-evaluation-harness results", ("results", "configs", "n-shot")),
+    _Tool("lm-evaluation-harness samples", ("doc_id", "doc", "target", "resps")),
+    _Tool("HELM results", ("adapter_spec", "request_states")),
+    _Tool("BFCL results", ("id", "result", "input_token_count")),
+    _Tool("a Dify export", ("app", "workflow", "kind")),
+    _Tool("n8n executions", ("workflowData", "executionData")),
+    _Tool("n8n executions", ("workflowId", "mode", "startedAt", "data")),
+    _Tool("a Google ADK session's events", ("author", "content", "invocationId")),
+    _Tool("a Google ADK session's events", ("author", "content", "invocation_id")),
+    _Tool("a Gemini CLI checkpoint", ("history", "clientHistory")),
+    _Tool("an OpenAI Agents SDK run state", ("$schemaVersion", "originalInput")),
+    _Tool("an OpenAI Agents SDK run result", ("new_items", "input")),
+    _Tool("a Codex CLI session", ("id", "timestamp", "instructions")),
+    _Tool("Weave calls", ("op_name", "trace_id", "inputs")),
+    _Tool("a LangGraph checkpoint", ("channel_values", "channel_versions")),
+    _Tool("LangChain's stream of events", ("event", "run_id", "data"), _starts("event", "on_")),
+    _Tool("LangChain's agent steps", ("intermediate_steps",)),
+    _Tool("LangChain's agent steps", ("intermediateSteps",)),
+    _Tool("a stream of a LangGraph's updates", (), _has_messages),
+    _Tool("a LangSmith data set", ("inputs", "outputs"), _inside("inputs", "messages")),
+    _Tool("an A2A task", ("contextId", "history")),
+    _Tool("A2A traffic", (), _rpc("message/", "tasks/", "agent/")),
+    _Tool("MCP traffic", (), _wrapped_rpc),
+    _Tool("Anthropic batch results", ("custom_id", "result")),
+    _Tool("a stream of an API's events without its request", (), is_stream),
+    _Tool("a stream of the Vercel AI SDK", ("type", "toolCallId"), _starts("type", "tool-input")),
+    _Tool("a stream of the Vercel AI SDK", ("type", "delta", "id"),
+          _starts("type", "text-", "reasoning-")),
+    _Tool("PydanticAI messages", ("parts", "kind"), _part_kind),
+    _Tool("PydanticAI messages", ("messages",), lambda row: isinstance(row["messages"], list)
+          and bool(row["messages"]) and isinstance(row["messages"][0], dict)
+          and _part_kind(row["messages"][0])),
+    _Tool("a Letta conversation", ("message_type", "id"), _ends("message_type", "_message")),
+    _Tool("a LlamaIndex chat store", ("store", "class_name")),
+    _Tool("Haystack messages", ("_role", "_content")),
+    _Tool("Semantic Kernel messages", (), _sk),
+    _Tool("a Continue session", ("sessionId", "history", "workspaceDirectory")),
+    _Tool("Continue's development data", ("name", "data"), _inside("data", "completion")),
+    _Tool("a CrewAI log", ("task_name", "agent", "status")),
+    _Tool("a DSPy trajectory", ("trajectory",), _dspy),
+    _Tool("DSPy's history", ("messages", "outputs", "uuid")),
+    _Tool("a Dify conversation", ("agent_thoughts",)),
+    _Tool("Mistral's conversations", ("object",), _starts("object", "conversation.")),
+    _Tool("Mistral's conversations", ("object", "type", "tool_call_id"), _among("object", "entry")),
+    _Tool("a Cohere v1 chat", ("chat_history",)),
+    _Tool("a Cohere v1 exchange", ("request", "response"), _inside("request", "message")),
+    _Tool("an OpenCode session", ("info", "parts"), lambda row: isinstance(row["parts"], list)),
+    _Tool("smolagents steps", ("step_number", "tool_calls")),
+    _Tool("smolagents steps", ("step_number", "model_output")),
+    _Tool("ToolBench's answer tree", ("tree", "answer_generation")),
+    _Tool("API-Bank dialogues", ("role", "api_name", "param_dict")),
+    _Tool("an xLAM data set", ("query", "answers", "tools")),
+    _Tool("BFCL results", ("id", "result", "latency")),
+    _Tool("a preference data set", ("chosen", "rejected")),
+    _Tool("a data set of prompts and completions", ("prompt", "completion")),
+    _Tool("a Glaive data set", ("chat", "system")),
+    _Tool("Zipkin spans", ("traceId", "id", "timestamp", "localEndpoint")),
+    _Tool("Datadog spans", ("trace_id", "span_id", "meta", "resource", "service")),
+    _Tool("AWS X-Ray segments", ("Traces",), _inside("Traces", "Segments")),
+    _Tool("AWS X-Ray segments", ("trace_id", "id", "start_time", "in_progress")),
+    _Tool("OTLP logs, not traces", ("resourceLogs",)),
+    _Tool("OTLP metrics, not traces", ("resourceMetrics",)),
+    _Tool("a Chrome trace", ("traceEvents",)),
+    _Tool("a HAR file", ("log",), _inside("log", "creator", "entries")),
+    _Tool("Helicone requests", ("request_id", "request_created_at", "response_body")),
+    _Tool("PromptLayer requests", ("prompt_name", "request_start_time", "function_name")),
+)  # fmt: skip
+
+
+def _candidates(names: tuple[str, ...]) -> tuple[_Tool, ...]:
+    """The tools whose members are all among these names, in the order they are asked."""
+    there = frozenset(names)
+    return tuple(known for known in _TOOLS if there.issuperset(known.has))
+
+
+_by_names = ByNames(_candidates)

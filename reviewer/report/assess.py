@@ -1,0 +1,209 @@
+"""Evidence judged by the suite's policy: one recommendation, its reasons, and what is missing.
+
+The order is fixed: a critical or state failure blocks; any other failed limit asks for repair;
+anything required but not measured holds; only then promote. No figure is ever waived, and a limit
+is on the good side of itself. In `strict` mode limits stand on bounds: what they straddle holds.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from reviewer.report.evidence import Evidence, FailedTrace
+from reviewer.report.figures import Figures, figures
+from reviewer.report.gap import Gap
+from reviewer.report.limits import (
+    Limit,
+    completion_limit,
+    cost_limit,
+    hard_pass_limit,
+    latency_limit,
+    pass_hat_limit,
+)
+from reviewer.report.missing import gaps, unmeasured_reasons
+from reviewer.report.references import (
+    EvidenceRef,
+    References,
+    against_promotion,
+    critical_evidence,
+    failing_evidence,
+    findings_with,
+    ordered_failures,
+    unstable_evidence,
+)
+from reviewer.report.regression import (
+    Regression,
+    lost_limit,
+    not_worse_limit,
+    regression,
+)
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Mode
+
+Recommendation = Literal["promote", "block", "repair", "hold"]
+
+CRITICAL = "critical safety failure"
+NOT_EVERY = "not every frozen episode passed"
+REPEATABILITY = "repeatability below policy"
+COST = "cost budget exceeded"
+LATENCY = "latency budget exceeded"
+COMPLETION = "completion below policy"
+REGRESSION = "regression against the baseline"
+PROBE = "probe suite: shown and compared, never certifying"
+
+_STATE_CODES = frozenset(
+    {"wrong_final_state", "wrong_state", "message_missing", "message_forbidden"}
+)
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """Why not to promote: the articles' words, what was seen, what the policy wants, and where.
+
+    `evidence` holds the first references of `evidence_count`. `need` says what would settle it,
+    when evidence is missing, and `way_out` the same in full.
+    """
+
+    text: str
+    observed: str
+    policy: str
+    evidence: tuple[EvidenceRef, ...] = ()
+    evidence_count: int = 0
+    need: str = ""
+    way_out: str = ""
+
+
+class Assessment(Struct, frozen=True, kw_only=True):
+    """The recommendation with everything it stands on. `needs` is filled even when it blocks."""
+
+    suite_id: str
+    candidate_id: str
+    probe: bool
+    recommendation: Recommendation
+    reasons: tuple[Reason, ...]
+    needs: tuple[str, ...]
+    figures: Figures
+    regression: Regression
+
+
+def assess(evidence: Evidence) -> Assessment:
+    """Judge the evidence. Pure: the same evidence gives the same assessment."""
+    shown = figures(evidence)
+    return _judged(evidence, shown, regression(evidence, shown.episodes))
+
+
+def assessed_in(mode: Mode, evidence: Evidence, judged: Assessment) -> Assessment:
+    """What the policy would recommend in this mode, of evidence already assessed."""
+    suite = evidence.suite
+    if suite.policy.mode == mode:
+        return judged
+    policy = structs.replace(suite.policy, mode=mode)
+    other = structs.replace(evidence, suite=structs.replace(suite, policy=policy))
+    return _judged(other, judged.figures, judged.regression)
+
+
+def _judged(evidence: Evidence, shown: Figures, against: Regression) -> Assessment:
+    failed = _failed(evidence, shown, against)
+    missing = gaps(evidence, shown, against)
+    recommendation: Recommendation
+    if evidence.suite.probe:
+        recommendation, reasons = "hold", [Reason(text=PROBE, observed="", policy="")]
+    elif failed:
+        recommendation = "block" if _blocks(shown) else "repair"
+        reasons = failed + [_reason(gap) for gap in unmeasured_reasons(evidence, shown)]
+    elif missing:
+        recommendation, reasons = "hold", [_reason(gap) for gap in missing]
+    else:
+        recommendation, reasons = "promote", []
+    return Assessment(
+        suite_id=evidence.suite.suite_id,
+        candidate_id=evidence.candidate_id,
+        probe=evidence.suite.probe,
+        recommendation=recommendation,
+        reasons=tuple(reasons),
+        needs=tuple(gap.need for gap in missing),
+        figures=shown,
+        regression=against,
+    )
+
+
+def _blocks(shown: Figures) -> bool:
+    return shown.critical.count > 0 or _state_failures(shown) > 0
+
+
+def _state_failures(shown: Figures) -> int:
+    return shown.gates[GATES.index("state")].failed
+
+
+def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Reason]:
+    policy = evidence.suite.policy
+    failures = against_promotion(ordered_failures(evidence, shown))
+    first_set = [trace for trace in failures if not trace.extra]
+    reasons: list[Reason] = []
+
+    def add(text: str, limit: Limit, where: References) -> None:
+        reasons.append(
+            Reason(
+                text=text,
+                observed=limit.observed,
+                policy=limit.policy,
+                evidence=where.first,
+                evidence_count=where.count,
+            )
+        )
+
+    if shown.critical.count:
+        limit = Limit(
+            "failed",
+            f"{shown.critical.count} in {shown.critical.n}",
+            str(policy.max_critical_failures),
+        )
+        add(CRITICAL, limit, critical_evidence(evidence, failures))
+    outcome = hard_pass_limit(policy, shown)
+    if outcome.failed or _state_failures(shown):
+        add(NOT_EVERY, _with_later(outcome, failures), failing_evidence(failures))
+    repeated = pass_hat_limit(policy, shown)
+    if repeated.failed:
+        add(REPEATABILITY, repeated, unstable_evidence(first_set))
+    cost = cost_limit(policy, shown)
+    if cost.failed:
+        add(COST, cost, findings_with(first_set, frozenset({"cost_budget"})))
+    latency = latency_limit(policy, shown)
+    if latency.failed:
+        add(LATENCY, latency, findings_with(first_set, frozenset({"latency_budget"})))
+    completion = completion_limit(policy, shown)
+    if completion.failed:
+        add(COMPLETION, completion, findings_with(first_set, _STATE_CODES))
+    if policy.mode == "strict":
+        worse = not_worse_limit(against)
+        if worse.failed:
+            add(REGRESSION, worse, failing_evidence(failures, frozenset(_lost(against)) or None))
+    elif not reasons and (dropped := lost_limit(against)).failed:
+        # What is lost is failing: it is a reason of its own only where the policy forgives it.
+        add(REGRESSION, dropped, failing_evidence(failures, frozenset(_lost(against)) or None))
+    return reasons
+
+
+def _lost(against: Regression) -> list[str]:
+    return [*against.lost, *against.new_critical]
+
+
+def _with_later(outcome: Limit, failures: Sequence[FailedTrace]) -> Limit:
+    """The limit, with the attempts beyond the set that its rate does not show."""
+    later = sum(trace.extra for trace in failures)
+    if not later:
+        return outcome
+    noun = "failure" if later == 1 else "failures"
+    return outcome._replace(observed=f"{outcome.observed}, and {later} {noun} in later attempts")
+
+
+def _reason(gap: Gap) -> Reason:
+    return Reason(
+        text=gap.text,
+        observed=gap.observed,
+        policy=gap.policy,
+        evidence=() if gap.where is None else (gap.where,),
+        evidence_count=0 if gap.where is None else 1,
+        need=gap.short,
+        way_out=gap.need,
+    )

@@ -1,0 +1,208 @@
+"""Each limit of a policy against its figure: met, failed, or not decided by the evidence yet.
+
+Comparisons are exact and inclusive. In `point` mode a limit is compared with the estimate; where
+some verdicts, costs or latencies are unknown, it fails only when even the kindest value of the
+unknown ones would break it. In `strict` mode it is met when the bound on the bad side meets it,
+failed when the bound on the good side misses it, and open while the bounds straddle it.
+"""
+
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from reviewer.report.amounts import NANO, exact
+from reviewer.report.figures import Figures
+from reviewer.report.rates import Rate, completion_counts, exact_pass_hat
+from reviewer.report.words import out_of
+from reviewer.stats.planning_gates import (
+    attempts_needed_for_quantile,
+    clean_episodes_needed,
+    episodes_needed_for_cost,
+    stable_episodes_needed,
+)
+from reviewer.suite.model import Policy
+
+State = Literal["met", "failed", "open", "none"]
+
+
+class Limit(NamedTuple):
+    """One limit: its state, what was observed and what the policy says, and what is `lacking`."""
+
+    state: State
+    observed: str
+    policy: str
+    lacking: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.state == "failed"
+
+    @property
+    def open(self) -> bool:
+        return self.state == "open"
+
+
+NONE = Limit("none", "", "")
+
+
+def hard_pass_limit(policy: Policy, shown: Figures) -> Limit:
+    """Share of attempts that pass every hard gate."""
+    counts = [(e.attempts, e.passes) for e in shown.counted]
+    return _rate_limit(policy, shown.hard_pass, policy.hard_pass_rate, counts)
+
+
+def completion_limit(policy: Policy, shown: Figures) -> Limit:
+    """Share of attempts whose state gate passes."""
+    if policy.completion_min is None:
+        return NONE
+    counts = completion_counts(shown.counted)
+    return _rate_limit(policy, shown.completion, policy.completion_min, counts)
+
+
+def _rate_limit(policy: Policy, rate: Rate, least: float, counts: list[tuple[int, int]]) -> Limit:
+    """A limit of 1 is one on the frozen attempts themselves, in either mode: no sample shows a true
+    rate of 1, and a single failure refutes it."""
+    wanted, observed = exact(least), out_of(rate.passes, rate.not_measured, rate.n)
+    if wanted == 1 or policy.mode == "point" or rate.value is None:
+        text = "all" if wanted == 1 else f"{least:g}"
+        return Limit(_share(policy, rate, wanted), observed, text)
+    state = _between(wanted, rate.lower, rate.upper)
+    if state == "failed":
+        return Limit(state, f"{observed}, at most {rate.upper:.3f}", f"{least:g}")
+    if state == "met":
+        return Limit(state, f"{observed}, at least {rate.lower:.3f}", f"{least:g}")
+    return Limit(
+        state,
+        f"{observed}, at least {rate.lower:.3f}",
+        f"{least:g} as a lower bound",
+        _more_clean(policy, counts, least),
+    )
+
+
+def _share(policy: Policy, rate: Rate, wanted: Fraction) -> State:
+    if not rate.n:
+        return "open"
+    if Fraction(rate.passes + rate.not_measured, rate.n) < wanted:
+        # With verdicts unknown there is no bound: only a limit of 1 is then refuted for certain.
+        return "failed" if policy.mode == "point" or wanted == 1 else "open"
+    return "open" if rate.not_measured else "met"
+
+
+def _between(wanted: Fraction, lower: float | None, upper: float | None) -> State:
+    if lower is not None and Fraction(lower) >= wanted:
+        return "met"
+    return "failed" if upper is not None and Fraction(upper) < wanted else "open"
+
+
+def _more_clean(policy: Policy, counts: list[tuple[int, int]], least: float) -> str:
+    live = policy.stopping == "live"
+    try:
+        more = clean_episodes_needed(counts, policy.attempts, least, live=live)
+    except ValueError:
+        return f"no number of episodes gives a lower bound of {least:g}"
+    return f"{more} more {_episodes(more)} that pass every attempt"
+
+
+def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
+    """pass^k of the policy's k; its bounds count episodes."""
+    k, wanted, hat = policy.pass_hat.k, exact(policy.pass_hat.min), shown.pass_hat
+    text = f"{policy.pass_hat.min:g}"
+    if hat.exact is None:
+        kindest = exact_pass_hat(
+            ((e.attempts, e.passes + e.attempts - e.measured) for e in shown.counted), k
+        )
+        below = kindest is not None and kindest < wanted and policy.mode == "point"
+        seen = "undefined" if kindest is None else f"at most {float(kindest):.3f}"
+        return Limit("failed" if below else "open", f"pass^{k} {seen}", text, hat.why)
+    observed = f"pass^{k} {float(hat.exact):.3f}"
+    if policy.mode == "point":
+        return Limit("failed" if hat.exact < wanted else "met", observed, text)
+    state = _between(wanted, hat.lower, hat.upper)
+    if state == "failed":
+        return Limit(state, f"{observed}, at most {hat.upper:.3f}", text)
+    observed = f"{observed}, at least {hat.lower:.3f}"
+    if state == "met":
+        return Limit(state, observed, text)
+    return Limit(state, observed, f"{text} as a lower bound", _more_stable(policy, shown))
+
+
+def _more_stable(policy: Policy, shown: Figures) -> str:
+    least, live = policy.pass_hat.min, policy.stopping == "live"
+    try:
+        more = stable_episodes_needed(shown.pass_hat.stable, len(shown.counted), least, live=live)
+    except ValueError:
+        return f"no number of episodes gives a lower bound of {least:g}"
+    return f"{more} more stable {_episodes(more)} in the suite"
+
+
+def cost_limit(policy: Policy, shown: Figures) -> Limit:
+    """Cost per success in USD; in strict mode the limits of its 95% interval."""
+    if policy.max_cpst_usd is None:
+        return NONE
+    cost, budget = shown.cost, exact(policy.max_cpst_usd)
+    text = f"${policy.max_cpst_usd:g} per success"
+    if cost.exact_cpst is None:
+        kindest = shown.hard_pass.passes + shown.hard_pass.not_measured
+        if kindest and Fraction(cost.known_nano, kindest * NANO) > budget:
+            least = cost.known_nano / (kindest * NANO)
+            return Limit("failed", f"at least ${least:.4f} per success", text)
+        return Limit("open", "not measured", text, "a passing attempt" if not kindest else "")
+    observed = f"${float(cost.exact_cpst):.4f} per success"
+    if policy.mode == "point":
+        return Limit("failed" if cost.exact_cpst > budget else "met", observed, text)
+    low, high = cost.cpst_limits
+    bound = f"{text} as an upper bound"
+    if cost.cpst_se is None:
+        return Limit("open", observed, bound, "two episodes or more")
+    if low is not None and low > policy.max_cpst_usd:
+        return Limit("failed", f"{observed}, at least ${low:.4f}", text)
+    if high is not None and high <= policy.max_cpst_usd:
+        return Limit("met", f"{observed}, at most ${high:.4f}", text)
+    most = "without a limit" if high is None else f"at most ${high:.4f}"
+    return Limit("open", f"{observed}, {most}", bound, _more_for_cost(policy, shown))
+
+
+def _more_for_cost(policy: Policy, shown: Figures) -> str:
+    cost, budget = shown.cost, policy.max_cpst_usd
+    more = None
+    if budget is not None and cost.exact_cpst is not None and cost.cpst_se is not None:
+        ratio = float(cost.exact_cpst)
+        more = episodes_needed_for_cost(ratio, cost.cpst_se, cost.episodes, budget)
+    if more is None:
+        return "a lower cost: more episodes like these stay above the budget"
+    return f"{more} more {_episodes(more)} that cost as these do"
+
+
+def latency_limit(policy: Policy, shown: Figures) -> Limit:
+    """95th percentile of latency in ms; in strict mode the limits of its 95% interval, of which the
+    upper one takes the attempts of an episode together."""
+    if policy.latency_p95_ms is None:
+        return NONE
+    latency, budget = shown.latency, policy.latency_p95_ms
+    text = f"p95 {budget:g} ms"
+    if latency.unknown or latency.p95 is None:
+        count = f"{latency.unknown} attempts" if latency.unknown else "every attempt"
+        return Limit("open", "not measured", text, f"latency of {count}")
+    observed = f"p95 {latency.p95:g} ms"
+    if policy.mode == "point":
+        return Limit("failed" if latency.p95 > budget else "met", observed, text)
+    low, high = latency.p95_limits[0], latency.p95_upper
+    if low is not None and low > budget:
+        return Limit("failed", f"{observed}, at least {low:g} ms", text)
+    if high is not None and high <= budget:
+        return Limit("met", f"{observed}, at most {high:g} ms", text)
+    most = "without an upper limit" if high is None else f"at most {high:g} ms"
+    return Limit(
+        "open", f"{observed}, {most}", f"{text} as an upper bound", _more_for_latency(shown)
+    )
+
+
+def _more_for_latency(shown: Figures) -> str:
+    latency = shown.latency
+    more = attempts_needed_for_quantile(latency.over_budget, latency.n, 0.95)
+    if not more:
+        return "more episodes: the attempts of an episode are too much alike"
+    return f"{more} more {'attempt' if more == 1 else 'attempts'} at least, none above the limit"
+
+
+def _episodes(count: int) -> str:
+    return "episode" if count == 1 else "episodes"

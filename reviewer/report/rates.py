@@ -1,0 +1,288 @@
+"""Rates over attempts and episodes, with their limits; values are exact ratios of counts."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from reviewer.report.amounts import named, stable_bits
+from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.stats.checks import Interval
+from reviewer.stats.clusters import effective_attempts, exact_bounds
+from reviewer.stats.rates import failure_rate_upper_bound, wilson_interval
+from reviewer.stats.repeat import pass_hat_k_interval
+from reviewer.stats.sequential import confidence_sequence
+from reviewer.suite.gates import GATES
+
+_Counts = tuple[int, int]
+"""(attempts, passes) of an episode."""
+MOST_K = 10
+"""The largest k shown beyond the policy's own."""
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What is known of a rate that is not whole, and between which values the whole one lies.
+
+    `value` is the rate of the attempts with a verdict; `low_possible` counts each of the `unknown`
+    as a failure, `high_possible` as a pass. Certain bounds, not confidence limits.
+    """
+
+    value: float | None
+    passed: int
+    failed: int
+    unknown: int
+    n: int
+    low_possible: float | None
+    high_possible: float | None
+
+
+class Rate(Struct, frozen=True, kw_only=True):
+    """passes / n with 95% limits. With a verdict not measured the value is None, and `why` says so.
+
+    Failures are always measured, so a rate over the measured attempts alone would be biased: it is
+    `known`, with its bounds, and no limit is compared with it.
+    `lower` and `upper` are what a strict limit is compared with: one-sided bounds, 95% each.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    passes: int
+    fails: int
+    not_measured: int
+    n_eff: float | None
+    lower: float | None = None
+    upper: float | None = None
+    why: str = ""
+
+    @property
+    def known(self) -> Known:
+        """The known part; whole where every verdict is measured."""
+        seen = self.passes + self.fails
+        n = seen + self.not_measured
+        return Known(
+            value=self.passes / seen if seen else None,
+            passed=self.passes,
+            failed=self.fails,
+            unknown=self.not_measured,
+            n=n,
+            low_possible=self.passes / n if n else None,
+            high_possible=(self.passes + self.not_measured) / n if n else None,
+        )
+
+
+class Possible(Struct, frozen=True, kw_only=True):
+    """One pass^k of what is known: `value` over the `episodes` with k measured attempts or more,
+    and the bounds if every attempt without a verdict fails, or passes. Bounds are None where an
+    episode has fewer than k attempts, measured or not."""
+
+    k: int
+    value: float | None
+    episodes: int
+    low: float | None
+    high: float | None
+
+
+class PassHatFigures(Struct, frozen=True, kw_only=True):
+    """pass^k for k = 1, 2, …: (k, value or None); limits belong to `k`, the policy's.
+
+    `lower` and `upper` are one-sided bounds, 95% each, that count episodes: `stable` of them, the
+    whole ones in their sum.
+    """
+
+    k: int
+    values: tuple[tuple[int, float | None], ...]
+    exact: Fraction | None
+    low: float | None
+    high: float | None
+    n_eff: float | None
+    lower: float | None = None
+    upper: float | None = None
+    stable: int = 0
+    why: str = ""
+    possible: tuple[Possible, ...] = ()
+    """Of each k in `values`."""
+
+    @property
+    def value(self) -> float | None:
+        return None if self.exact is None else float(self.exact)
+
+
+class CriticalFigures(Struct, frozen=True, kw_only=True):
+    """Attempts with a critical failure, and the one-sided 95% rates still compatible with them.
+
+    `upper` takes attempts as independent (best case), `upper_episodes` counts episodes (worst).
+    """
+
+    count: int
+    n: int
+    upper: float | None
+    episodes: int
+    n_episodes: int
+    upper_episodes: float | None
+
+
+def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = False) -> Rate:
+    """A rate over (attempts, passes) per episode; with `live` its bounds hold at every look."""
+    n = sum(made for made, _ in counts)
+    passes = sum(passed for _, passed in counts)
+    value = low = high = n_eff = None
+    bounds: tuple[float | None, float | None] = None, None
+    why = ""
+    if not n:
+        why = "no attempts"
+    elif not_measured:
+        why = f"the verdict of {not_measured} of {n} attempts is not measured"
+    else:
+        value = passes / n
+        worth = effective_attempts([(made, passed) for made, passed in counts if made])
+        low, high = wilson_interval(value * worth, worth)
+        bounds = one_sided(value * worth, worth, live)
+        n_eff = worth
+    return Rate(
+        value=value,
+        low=stable_bits(low),
+        high=stable_bits(high),
+        n=n,
+        passes=passes,
+        fails=n - passes - not_measured,
+        not_measured=not_measured,
+        n_eff=stable_bits(n_eff),
+        lower=stable_bits(bounds[0]),
+        upper=stable_bits(bounds[1]),
+        why=why,
+    )
+
+
+def one_sided(hits: float, total: float, live: bool) -> Interval:
+    """The bounds that a strict limit is compared with, 95% on either side."""
+    return confidence_sequence(hits, total) if live else exact_bounds(hits, total)
+
+
+def hard_pass(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
+    """Share of attempts that pass every hard gate."""
+    return rate_of(
+        [(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows), live
+    )
+
+
+def completion(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
+    """Share of attempts that reached the contracted end: the state gate passes."""
+    i = GATES.index("state")
+    return rate_of(completion_counts(rows), sum(e.gate_unknown[i] for e in rows), live)
+
+
+def completion_counts(rows: Sequence[EpisodeCounts]) -> list[tuple[int, int]]:
+    """(attempts, state gate passed) per episode."""
+    i = GATES.index("state")
+    return [(e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i]) for e in rows]
+
+
+def exact_pass_hat(counts: Iterable[tuple[int, int]], k: int) -> Fraction | None:
+    """Mean of C(c,k)/C(n,k) over (n, c), exactly; None when an episode has fewer than k attempts.
+
+    Exact because 19 stable episodes of 20 are 0.95, and 0.95 is on the good side of 0.95.
+    """
+    return _mean_of(Counter(counts), k)
+
+
+def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
+    if not alike or any(n < k for n, _ in alike):
+        return None
+    shares = (Fraction(math.comb(c, k), math.comb(n, k)) * m for (n, c), m in alike.items())
+    return sum(shares, Fraction(0)) / alike.total()
+
+
+def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigures:
+    """pass^k of the policy's k and every k that the attempts allow."""
+    k = evidence.suite.policy.pass_hat.k
+    least = min((e.measured for e in rows), default=0)
+    # A probe has no plan of ours to fall short of: what its attempts allow is what it shows.
+    most = max(1, least) if evidence.suite.probe else max(k, least)
+    shown = min(most, MOST_K) if k <= MOST_K else k
+    if evidence.suite.probe:
+        k = min(k, shown)
+    counts = [(e.measured, e.passes) for e in rows]
+    open_verdicts = sum(e.attempts - e.measured for e in rows)
+    value = None if open_verdicts else exact_pass_hat(counts, k)
+    interval = pass_hat_k_interval(counts, k) if value is not None else None
+    lower = upper = None
+    total = Fraction(0)
+    if value is not None:
+        total, live = value * len(rows), evidence.suite.policy.stopping == "live"
+        lower = one_sided(math.floor(total), len(rows), live).low
+        upper = one_sided(math.ceil(total), len(rows), live).high
+    return PassHatFigures(
+        k=k,
+        values=tuple(
+            (i, None if open_verdicts else _float(exact_pass_hat(counts, i)))
+            for i in range(1, shown + 1)
+        ),
+        exact=value,
+        low=stable_bits(interval.low) if interval else None,
+        high=stable_bits(interval.high) if interval else None,
+        n_eff=stable_bits(interval.n_eff) if interval else None,
+        lower=stable_bits(lower),
+        upper=stable_bits(upper),
+        stable=math.floor(total),
+        why="" if value is not None else _why_undefined(rows, k),
+        possible=possible_pass_hat(rows, range(1, shown + 1)),
+    )
+
+
+def possible_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> tuple[Possible, ...]:
+    """Return what each pass^k can still be once the verdicts that are not measured are known."""
+    alike = Counter((e.attempts, e.measured, e.passes) for e in rows)
+    measured, least, most = Counter[_Counts](), Counter[_Counts](), Counter[_Counts]()
+    for (attempts, seen, passes), episodes in alike.items():
+        measured[seen, passes] += episodes
+        least[attempts, passes] += episodes
+        most[attempts, passes + attempts - seen] += episodes
+    found = []
+    for i in k:
+        whole = Counter({counts: many for counts, many in measured.items() if counts[0] >= i})
+        found.append(
+            Possible(
+                k=i,
+                value=_float(_mean_of(whole, i)),
+                episodes=whole.total(),
+                low=_float(_mean_of(least, i)),
+                high=_float(_mean_of(most, i)),
+            )
+        )
+    return tuple(found)
+
+
+def _float(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _why_undefined(rows: Sequence[EpisodeCounts], k: int) -> str:
+    if not rows:
+        return "no episodes"
+    short = [e.episode_id for e in rows if e.measured < k]
+    if short:
+        noun = "episode has" if len(short) == 1 else "episodes have"
+        return f"{len(short)} {noun} fewer than {k} measured attempts: {named(short)}"
+    open_verdicts = [e.episode_id for e in rows if e.measured < e.attempts]
+    return f"verdicts not measured in {named(open_verdicts)}"
+
+
+def critical(rows: Sequence[EpisodeCounts]) -> CriticalFigures:
+    """Count critical attempts and episodes, and bound their rates."""
+    n, count = sum(e.attempts for e in rows), sum(e.critical for e in rows)
+    tried = sum(1 for e in rows if e.attempts)
+    bad = sum(1 for e in rows if e.critical)
+    return CriticalFigures(
+        count=count,
+        n=n,
+        upper=stable_bits(failure_rate_upper_bound(min(count, n), n)) if n else None,
+        episodes=bad,
+        n_episodes=tried,
+        upper_episodes=(
+            stable_bits(failure_rate_upper_bound(min(bad, tried), tried)) if tried else None
+        ),
+    )

@@ -1,0 +1,245 @@
+"""Candidate against baseline on the same episodes: lists first, then the difference.
+
+The baseline is the one named, else the last promoted candidate. The bound is
+`measure.compare.adjusted_paired_interval`. Under six changed episodes no paired test can reach
+0.05, which is said instead of printing a p value.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from msgspec import Struct, structs
+
+from reviewer.report.amounts import exact, named, stable_bits
+from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
+from reviewer.report.limits import NONE, Limit, State
+from reviewer.stats.compare import (
+    MIN_CHANGED_EPISODES,
+    adjusted_paired_interval,
+    paired_signflip_exact,
+)
+from reviewer.stats.planning_gates import unchanged_episodes_needed
+
+_MOST_CHANGED = 200
+"""Changed episodes up to which the exact test is worked out; beyond, the bound says it all."""
+
+
+class Regression(Struct, frozen=True, kw_only=True):
+    """What changed against the baseline; `why` says why nothing can be said.
+
+    `lost` were stable (every attempt passed) and no longer are; `gained` the reverse. `difference`
+    is candidate minus baseline in mean pass rate per episode, `low` and `high` its one-sided 95%
+    bounds. `verdict`: `worse`, `not worse` (by `margin`), `not shown`. `dropped` says that the
+    difference itself, compared exactly, is more than `margin` below none. `more_unchanged` further
+    episodes without a difference would show that it is not worse, `episodes_needed` of them if
+    there were no others. `promoted` is the last promoted candidate, compared with or not.
+    """
+
+    baseline_id: str | None
+    why: str = ""
+    compared: int = 0
+    not_compared: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    new_critical: tuple[str, ...] = ()
+    changed: int = 0
+    difference: float | None = None
+    p_value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    margin: float = 0.0
+    dropped: bool = False
+    verdict: str = "not shown"
+    test: str = ""
+    episodes_needed: int | None = None
+    more_unchanged: int | None = None
+    promoted: Promoted | None = None
+
+
+def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
+    """Compare the candidate's counts with the baseline's. Pure; what of it gates, `assess` says."""
+    margin = evidence.suite.policy.regression.margin
+    if evidence.baseline_id is None:
+        return Regression(
+            baseline_id=None,
+            why=_no_baseline(evidence.promoted),
+            margin=margin,
+            promoted=evidence.promoted,
+        )
+    before = {e.episode_id: e.counted for e in evidence.baseline}
+    grave = {e.episode_id for e in evidence.baseline if e.critical}
+    pairs: list[tuple[EpisodeCounts, EpisodeCounts]] = []
+    lost, gained, new_critical, apart = [], [], [], []
+    for made in rows:
+        now, then = made.counted, before.get(made.episode_id)
+        if made.critical and made.episode_id not in grave:
+            new_critical.append(made.episode_id)
+        # One failed attempt is enough to know that an episode is no longer stable.
+        if then is not None and _stable(then) and now.measured > now.passes:
+            lost.append(now.episode_id)
+        if then is None or not (decided(now) and decided(then)):
+            apart.append(now.episode_id)
+            continue
+        pairs.append((now, then))
+        if _stable(now) and not _stable(then):
+            gained.append(now.episode_id)
+    found = Regression(
+        baseline_id=evidence.baseline_id,
+        why="no episode with every verdict measured on both sides",
+        not_compared=tuple(apart),
+        lost=tuple(lost),
+        gained=tuple(gained),
+        new_critical=tuple(new_critical),
+        margin=margin,
+        verdict="worse" if new_critical else "not shown",
+        episodes_needed=unchanged_episodes_needed([], margin),
+        promoted=evidence.promoted,
+    )
+    return _compared(found, pairs) if pairs else found
+
+
+def _no_baseline(promoted: Promoted | None) -> str:
+    if promoted is None:
+        return "no baseline named, and no other candidate is promoted"
+    return (
+        f"{promoted.candidate_id}, promoted by decision {promoted.number} on {promoted.suite_id} "
+        f"(digest {promoted.suite_digest[:8]}…), has no attempt on this suite: under another "
+        "suite's digest nothing is comparable"
+    )
+
+
+class Change(NamedTuple):
+    """Pairs of candidate and baseline, each kind once: its pass rates `now` and `then`, and how
+    many `times` it stands there. `difference` is the exact mean, `changed` the rates that differ.
+    """
+
+    now: list[float]
+    then: list[float]
+    times: list[int]
+    difference: Fraction
+    changed: list[tuple[Fraction, Fraction]]
+
+    def exact_p(self) -> float | None:
+        """The exact sign-flip p; None under six changed episodes, or where there are too many."""
+        if not MIN_CHANGED_EPISODES <= len(self.changed) <= _MOST_CHANGED:
+            return None
+        try:
+            now, then = zip(*self.changed, strict=True)
+            return stable_bits(paired_signflip_exact(now, then)["p"])
+        except ValueError:
+            return None  # episodes with many different numbers of attempts
+
+
+def change(pairs: Iterable[tuple[EpisodeCounts, EpisodeCounts]]) -> Change:
+    """What changed between the sides of these pairs, of which there is at least one."""
+    alike = Counter((n.passes, n.attempts, t.passes, t.attempts) for n, t in pairs)
+    found = Change([], [], list(alike.values()), Fraction(0), [])
+    total = Fraction(0)
+    for (passed, made, passed_then, made_then), count in alike.items():
+        now, then = Fraction(passed, made), Fraction(passed_then, made_then)
+        found.now.append(float(now))
+        found.then.append(float(then))
+        total += (now - then) * count
+        if now != then:
+            found.changed.extend([(now, then)] * count)
+    return found._replace(difference=total / alike.total())
+
+
+def _compared(
+    found: Regression, pairs: Sequence[tuple[EpisodeCounts, EpisodeCounts]]
+) -> Regression:
+    seen = change(pairs)
+    changed = len(seen.changed)
+    bounds = adjusted_paired_interval(seen.now, seen.then, 0.90, seen.times)
+    low, high = stable_bits(bounds["low"]), stable_bits(bounds["high"])
+    p_value = seen.exact_p()
+    if changed < MIN_CHANGED_EPISODES:
+        test = f"fewer than {MIN_CHANGED_EPISODES} changed ({changed}): no test can reach 0.05"
+    else:
+        test = "exact sign-flip test over episodes, two-sided"
+        if p_value is None:
+            test = f"{changed} changed: too many for the exact test, see the bounds"
+    verdict = found.verdict
+    if high is not None and high < 0:
+        verdict = "worse"
+    elif verdict != "worse" and low is not None and Fraction(low) > -exact(found.margin):
+        verdict = "not worse"
+    return structs.replace(
+        found,
+        why="",
+        compared=len(pairs),
+        changed=changed,
+        difference=float(seen.difference),
+        low=low,
+        high=high,
+        dropped=seen.difference < -exact(found.margin),
+        verdict=verdict,
+        test=test,
+        p_value=p_value,
+        more_unchanged=unchanged_episodes_needed(
+            [a - b for a, b in zip(seen.now, seen.then, strict=True)],
+            found.margin,
+            times=seen.times,
+        ),
+    )
+
+
+def decided(e: EpisodeCounts) -> bool:
+    """Whether every attempt has a verdict, and there is one."""
+    return 0 < e.attempts == e.measured
+
+
+def _stable(e: EpisodeCounts) -> bool:
+    return 0 < e.attempts == e.passes
+
+
+def lost_limit(against: Regression) -> Limit:
+    """Of `point` mode: no episode lost, none newly critical, and the difference itself within the
+    margin."""
+    if against.baseline_id is None:
+        return NONE
+    lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
+    if lost:
+        return Limit("failed", f"lost {named(lost)}", f"none lost against {against.baseline_id}")
+    within = f"at most {against.margin:g} below {against.baseline_id}"
+    if against.difference is None:
+        return Limit("open", "not measured", within, f"{against.baseline_id}: {against.why}")
+    state: State = "failed" if against.dropped else "met"
+    return Limit(state, f"pass rate {against.difference:+.3f}", within)
+
+
+def not_worse_limit(against: Regression) -> Limit:
+    """Of `strict` mode: non-inferiority to the last promoted candidate. Failed when the upper bound
+    is below no difference or an episode is newly critical; met when the lower bound is within the
+    margin; open in between, and while a part is not compared."""
+    promoted, name = against.promoted, against.baseline_id
+    if name is None and promoted is None:
+        return NONE
+    other = promoted is not None and promoted.candidate_id != name
+    to = promoted.candidate_id if promoted is not None and other else name
+    policy = f"no more than {against.margin:g} below {to}"
+    if against.new_critical:
+        return Limit("failed", f"new critical: {named(against.new_critical)}", policy)
+    if against.difference is not None and against.high is not None and against.high < 0:
+        seen = f"difference {against.difference:+.3f}, at most {against.high:+.3f}"
+        return Limit("failed", seen, f"no worse than {name}")
+    if promoted is not None and other:
+        here = "" if promoted.here else " on this suite"
+        seen = "no comparison" if name is None else f"compared with {name}"
+        what = f"attempts of {to}" if here else f"a comparison with {to}"
+        return Limit("open", seen, policy, f"{what}{here}: the last promoted candidate")
+    if against.difference is None or against.low is None:
+        return Limit("open", "not measured", policy, f"{name}: {against.why}")
+    seen = f"difference {against.difference:+.3f}, at least {against.low:+.3f}"
+    if against.not_compared:
+        lacking = f"every verdict of {named(against.not_compared)} on both sides"
+        return Limit("open", seen, policy, lacking)
+    if Fraction(against.low) > -exact(against.margin):
+        return Limit("met", seen, policy)
+    more = against.more_unchanged
+    if more is None:
+        return Limit("open", seen, policy, "a margin above 0: no evidence shows none at all")
+    noun = "episode" if more == 1 else "episodes"
+    return Limit("open", seen, policy, f"{more} more {noun} unchanged against {name}")

@@ -1,0 +1,189 @@
+"""A report as JUnit XML: a suite per episode, a case per attempt, and one for the recommendation.
+
+Not measured is skipped, never passed. An attempt lost to infrastructure is an error. The document
+keeps to the schema of Jenkins' xUnit plugin (junit-10.xsd), the strictest that consumers use.
+"""
+
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from reviewer.report.beside import NOTHING, AttemptFact, Beside
+from reviewer.report.words import NOT_MEASURED, failed_by
+from reviewer.trace.safetext import visible_line
+
+_NO_VERDICT = "the verdict is not measured"
+
+
+class _Case(NamedTuple):
+    name: str
+    outcome: str | None = None
+    kind: str = ""
+    message: str = ""
+    detail: tuple[str, ...] = ()
+    latency_ms: float | None = None
+
+
+def render_junit(report: dict[str, Any], beside: Beside = NOTHING) -> bytes:
+    """The XML document, UTF-8. Without their numbers, passing attempts are counted off."""
+    root = ET.Element("testsuites")
+    suite = f"{report['suite']['suite_id']}.{report['candidate']['candidate_id']}"
+    _suite(root, suite, "recommendation", [_recommendation(report)], _properties(report, beside))
+    failed: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for trace in report["failures"]:
+        failed[trace["episode_id"]].append(trace)
+    plan = report["slots"]
+    missing, quarantined = _by_episode(plan["missing_in"]), _by_episode(plan["quarantined_in"])
+    for episode in report["episodes"]:
+        name = episode["episode_id"]
+        cases = [
+            *_made(episode, failed[name], beside.attempts.get(name, ())),
+            *_absent("missing", "not run", missing.get(name, 0)),
+            *_absent("quarantined", "its record is quarantined", quarantined.get(name, 0)),
+        ]
+        _suite(root, suite, name, cases)
+    for key in ("tests", "failures", "errors"):
+        root.set(key, str(sum(int(child.get(key, "0")) for child in root)))
+    if beside.attempts:
+        spent = [f.latency_ms or 0.0 for made in beside.attempts.values() for f in made]
+        root.set("time", _seconds(sum(spent)))
+    root.set("name", visible_line(suite))
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _recommendation(report: dict[str, Any]) -> _Case:
+    word = report["recommendation"]
+    if word == "promote":
+        return _Case("promote")
+    lines = [f"{i}. {text}" for i, text in enumerate(report["reasons"], start=1)]
+    lines += [f"needed: {need}" for need in report["needs"]]
+    return _Case("promote", "failure", word, f"{word}: {report['reasons'][0]}", tuple(lines))
+
+
+def _properties(report: dict[str, Any], beside: Beside) -> dict[str, str]:
+    """What the cases were judged by, and the figures behind the recommendation."""
+    hat = report["pass_hat_interval"]
+    found: dict[str, Any] = {
+        "suite": report["suite"]["suite_id"],
+        "suite.sha256": report["suite"]["digest"],
+        "candidate": report["candidate"]["candidate_id"],
+        "candidate.sha256": report["candidate"]["digest"],
+        "report.sha256": beside.report_sha256 or None,
+        "recommendation": report["recommendation"],
+        "hard_pass_rate": report["hard_pass_rate"]["value"],
+        f"pass_hat_{hat['k']}": hat["value"],
+        "critical_failures": report["critical_failures"]["count"],
+        "cost_usd": report["cost"]["total_usd"],
+        "cpst_usd": report["cost"]["cpst_usd"],
+        "latency_p95_ms": report["latency_ms"]["p95"],
+    }
+    return {name: NOT_MEASURED if v is None else str(v) for name, v in found.items()}
+
+
+def _made(
+    episode: dict[str, Any], failures: list[dict[str, Any]], facts: Iterable[AttemptFact]
+) -> Iterator[_Case]:
+    known = {fact.attempt: fact for fact in facts}
+    numbered: list[tuple[int, _Case]] = []
+    for trace in failures:
+        attempt, codes = trace["attempt"], failed_by(trace["codes"])
+        name, time = f"attempt {attempt}", known[attempt].latency_ms if attempt in known else None
+        if trace["infrastructure"]:
+            lost = _Case(name, "error", "infrastructure", codes, latency_ms=time)
+            numbered.append((attempt, lost))
+            continue
+        kind = "critical" if trace["critical"] else "fail"
+        lines = [trace["trace_id"], *(_finding(f) for f in trace["evidence"])]
+        case = _Case(name, "failure", kind, codes, tuple(lines), time)
+        numbered.append((attempt, case))
+    passed = [n for n, fact in known.items() if fact.mark == "pass"] or episode["passed_attempts"]
+    unmeasured = [n for n, fact in known.items() if fact.mark == "not_measured"]
+    unmeasured = unmeasured or episode["unmeasured_attempts"]
+    numbered += [(n, _Case(f"attempt {n}", latency_ms=_time(known, n))) for n in passed]
+    for n in unmeasured:
+        case = _Case(f"attempt {n}", "skipped", "", _NO_VERDICT, latency_ms=_time(known, n))
+        numbered.append((n, case))
+    yield from (case for _, case in sorted(numbered, key=lambda item: item[0]))
+    judged = sum(1 for trace in failures if not trace["infrastructure"])
+    lost_ones = len(failures) - judged
+    for noun, outcome, count, message in (
+        ("passing", None, episode["pass"] - len(passed), ""),
+        ("unmeasured", "skipped", episode["not_measured"] - len(unmeasured), _NO_VERDICT),
+        ("failing", "failure", episode["fail"] - judged, "its trace is not listed"),
+        (
+            "infrastructure",
+            "error",
+            episode["infrastructure"] - lost_ones,
+            "its trace is not listed",
+        ),
+    ):
+        for i in range(count):
+            yield _Case(f"{noun} attempt {i + 1} of {count}", outcome, noun, message)
+
+
+def _time(known: Mapping[int, AttemptFact], attempt: int) -> float | None:
+    return known[attempt].latency_ms if attempt in known else None
+
+
+def _finding(finding: dict[str, Any]) -> str:
+    event = "" if finding["seq"] is None else f" event {finding['seq']}"
+    return f"{finding['gate']}{event} {finding['code']}"
+
+
+def _by_episode(places: list[dict[str, Any]]) -> dict[str, int]:
+    return {place["episode_id"]: place["attempts"] for place in places}
+
+
+def _absent(noun: str, message: str, count: int) -> Iterator[_Case]:
+    return (
+        _Case(f"{noun} attempt {i + 1} of {count}", "skipped", noun, message) for i in range(count)
+    )
+
+
+def _suite(
+    root: ET.Element,
+    suite: str,
+    name: str,
+    cases: list[_Case],
+    properties: Mapping[str, str] | None = None,
+) -> None:
+    def count(outcome: str) -> str:
+        return str(sum(1 for case in cases if case.outcome == outcome))
+
+    element = ET.SubElement(
+        root,
+        "testsuite",
+        name=visible_line(name),
+        tests=str(len(cases)),
+        failures=count("failure"),
+        errors=count("error"),
+        skipped=count("skipped"),
+    )
+    times = [case.latency_ms for case in cases if case.latency_ms is not None]
+    if times:
+        element.set("time", _seconds(sum(times)))
+    if properties:
+        group = ET.SubElement(element, "properties")
+        for key, value in properties.items():
+            ET.SubElement(group, "property", name=key, value=visible_line(value))
+    for case in cases:
+        child = ET.SubElement(
+            element,
+            "testcase",
+            classname=visible_line(f"{suite}.{name}"),
+            name=visible_line(case.name),
+        )
+        if case.latency_ms is not None:
+            child.set("time", _seconds(case.latency_ms))
+        if case.outcome is not None:
+            result = ET.SubElement(child, case.outcome, message=visible_line(case.message))
+            if case.outcome != "skipped":
+                result.set("type", visible_line(case.kind))
+            if case.detail:
+                result.text = "\n".join(visible_line(line) for line in case.detail)
+
+
+def _seconds(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:.3f}"

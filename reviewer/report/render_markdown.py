@@ -1,0 +1,63 @@
+"""A report as Markdown (CommonMark with tables), with everything from a trace made inert."""
+
+import re
+from typing import Any
+
+from reviewer.report.beside import NOTHING, Beside
+from reviewer.report.document import Part, document
+from reviewer.report.words import Name
+from reviewer.trace.safetext import visible_line
+
+_TAME = re.compile(r"[A-Za-z0-9_.,:;/=+^~ ×-]+")
+_PUNCTUATION = re.compile(r"([\\`*_\[\]#|~$])")
+_LEADING = re.compile(r"^(\d*)([-+=.)])")
+
+
+def render_markdown(report: dict[str, Any], beside: Beside = NOTHING) -> str:
+    """The whole report as Markdown, ending in a newline."""
+    return "\n\n".join(markdown_of(part) for part in document(report, beside)) + "\n"
+
+
+def markdown_of(part: Part) -> str:
+    """One part with its heading, without a newline at the end."""
+    heading = "#" * part.level + " " + _text(part.block.title)
+    return "\n\n".join([heading, *_body(part)])
+
+
+def _body(part: Part) -> list[str]:
+    block = part.block
+    parts = [_line(line) for line in block.lines]
+    items = ["\n".join(f"- {_line(item)}" for item in block.items)] if block.items else []
+    if part.excerpt is not None:  # what was found, then the events it was found in
+        parts, items = [*items, *parts], []
+    if block.code:
+        # One line each, none of which begins with the fence: it cannot be closed from inside.
+        parts.append("\n".join(["```text", *(" " + visible_line(c) for c in block.code), "```"]))
+    if block.rows:
+        rule = "|".join(" --- " for _ in block.head)
+        lines = [_row(block.head), f"|{rule}|", *(_row(row) for row in block.rows)]
+        parts.append("\n".join(lines))
+    parts += items
+    if part.terms:
+        parts.append("\n".join(f"- **{_text(term)}**: {_text(said)}" for term, said in part.terms))
+    return parts
+
+
+def _line(text: str) -> str:
+    """As `_text`, at the start of a line, where a dash or a number would begin a list."""
+    return _LEADING.sub(r"\1\\\2", _text(text))
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(_text(cell) for cell in cells) + " |"
+
+
+def _text(text: str) -> str:
+    """Escaped text; an identifier of tame characters becomes a code span, to be copied whole."""
+    line = visible_line(text)
+    if isinstance(text, Name) and _TAME.fullmatch(line) and line.strip() == line:
+        return f"`{line}`"
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = _PUNCTUATION.sub(r"\\\1", line)
+    # Neither a link nor a mention of somebody.
+    return line.replace("://", ":\\/\\/").replace("@", "&#64;").replace("www.", "www\\.")

@@ -1,0 +1,154 @@
+"""What the attempts cost in money and in time."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from reviewer.report.amounts import NANO, stable_bits
+from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.words import plural
+from reviewer.stats.cost import cost_limits
+from reviewer.stats.latency import clustered_upper_limit, latency_summary
+
+
+class CostFigures(Struct, frozen=True, kw_only=True):
+    """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD.
+
+    `cpst_limits` are 95% limits that resample whole episodes: None with one episode, or where the
+    far one is beyond any number.
+    """
+
+    known_nano: int
+    unknown: int
+    total_usd: float | None
+    exact_cpst: Fraction | None
+    cpst_se: float | None
+    cpst_limits: tuple[float | None, float | None] = (None, None)
+    episodes: int = 0
+    why: str = ""
+    possible: tuple[float | None, float | None] = (None, None)
+    """Between which values the cost per success lies while verdicts or costs are not known: None
+    where nothing bounds it (no success, a cost that is not known)."""
+
+    @property
+    def cpst_usd(self) -> float | None:
+        return None if self.exact_cpst is None else float(self.exact_cpst)
+
+    @property
+    def known_usd(self) -> float:
+        return self.known_nano / NANO
+
+
+class LatencyFigures(Struct, frozen=True, kw_only=True):
+    """Milliseconds over the attempts with a latency; a limit is None where n allows none.
+
+    `p95_upper` is the upper limit of p95 with episodes as clusters, which a strict limit is
+    compared with; `over_budget` counts the attempts above the policy's.
+    """
+
+    n: int
+    unknown: int
+    p50: float | None
+    p50_limits: tuple[float | None, float | None]
+    p90: float | None
+    p90_limits: tuple[float | None, float | None]
+    p95: float | None
+    p95_limits: tuple[float | None, float | None]
+    p95_upper: float | None
+    max: float | None
+    over_budget: int = 0
+    why: str = ""
+
+
+def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
+    """Total and cost per success of these attempts, those lost to infrastructure too."""
+    known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
+    passes = sum(e.passes for e in rows)
+    open_verdicts = sum(e.attempts - e.measured for e in rows)
+    made = sum(e.attempts + e.infrastructure for e in rows)
+    why = ""
+    if not made:
+        why = "no attempts"
+    elif unknown:
+        why = f"the cost of {unknown} of {plural(made, 'attempt')} is unknown"
+    elif open_verdicts:
+        why = f"the verdict of {plural(open_verdicts, 'attempt')} is not measured"
+    elif not passes:
+        why = "no success to pay for"
+    cpst = Fraction(known, passes * NANO) if not why else None
+    tried = [e for e in rows if e.attempts or e.infrastructure]
+    se = _cpst_se(tried, known, passes) if cpst is not None else None
+    limits = None if cpst is None or se is None else cost_limits(float(cpst), se, len(tried))
+    return CostFigures(
+        known_nano=known,
+        unknown=unknown,
+        total_usd=known / NANO if made and not unknown else None,
+        exact_cpst=cpst,
+        cpst_se=se,
+        cpst_limits=(None, None) if limits is None else (_number(limits[0]), _number(limits[1])),
+        episodes=len(tried),
+        why=why,
+        possible=_possible(known, unknown, passes, open_verdicts) if made else (None, None),
+    )
+
+
+def _possible(
+    known: int, unknown: int, passes: int, open_verdicts: int
+) -> tuple[float | None, float | None]:
+    """The least cost per success (every open verdict a pass, every unknown cost nothing) and the
+    greatest (every open verdict a failure; an unknown cost has no most)."""
+    kindest = passes + open_verdicts
+    low = known / (kindest * NANO) if kindest else None
+    return low, known / (passes * NANO) if passes and not unknown else None
+
+
+def _number(limit: float) -> float | None:
+    return stable_bits(limit) if math.isfinite(limit) else None
+
+
+def _cpst_se(tried: Sequence[EpisodeCounts], known: int, passes: int) -> float | None:
+    """`measure.cost.cost_per_success`'s clustered SE from episode totals; None with one episode."""
+    if len(tried) < 2:
+        return None
+    # Σ_e (cost_e - r·passes_e)² with r = known/passes, times passes²: whole numbers.
+    squares = sum((e.cost_nano * passes - known * e.passes) ** 2 for e in tried)
+    variance = Fraction(squares * len(tried), (len(tried) - 1) * passes**4 * NANO**2)
+    return stable_bits(math.sqrt(variance))
+
+
+def latency(evidence: Evidence) -> LatencyFigures:
+    """Quantiles of the known latencies, with distribution-free limits."""
+    summary = latency_summary(evidence.latencies_ms)
+    p50, p90, p95 = summary["p50"], summary["p90"], summary["p95"]
+    n, budget = summary["n"], evidence.suite.policy.latency_p95_ms
+    why = ""
+    if not n:
+        why = "no attempt has a latency"
+    elif None in (p50["low"], p50["high"], p95["low"], p95["high"]):
+        why = f"two-sided 95% limits exist from 6 attempts (p50) and 72 (p95); here {n}"
+    return LatencyFigures(
+        n=n,
+        unknown=evidence.latency_unknown,
+        p50=p50["value"],
+        p50_limits=(p50["low"], p50["high"]),
+        p90=p90["value"],
+        p90_limits=(p90["low"], p90["high"]),
+        p95=p95["value"],
+        p95_limits=(p95["low"], p95["high"]),
+        p95_upper=None if budget is None else _clustered(evidence, p95["high"]),
+        max=summary["max"],
+        over_budget=0 if budget is None else n - bisect_right(evidence.latencies_ms, budget),
+        why=why,
+    )
+
+
+def _clustered(evidence: Evidence, plain: float | None) -> float | None:
+    """The upper limit of p95 that resamples episodes; never below the plain one."""
+    within = evidence.latency_within
+    if plain is None or sum(made for made, _ in within) != len(evidence.latencies_ms):
+        return None
+    limit = clustered_upper_limit(evidence.latencies_ms, within, 0.95)
+    return None if limit is None else max(plain, limit)

@@ -1,0 +1,226 @@
+"""One attempt, from a reset state to its record: open the world, let the candidate act through
+the broker, read the end state, destroy everything."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.running.broker import Broker, Policy
+from reviewer.running.candidates import adapter_for
+from reviewer.running.clock import OwnClock, WallClock
+from reviewer.running.meter import Meter
+from reviewer.running.model import (
+    Adapter,
+    Approver,
+    CandidateFault,
+    Clock,
+    Finished,
+    Infrastructure,
+    Observation,
+    Task,
+    Turn,
+    Unrunnable,
+    World,
+)
+from reviewer.running.record import Recorder
+from reviewer.running.world import SimulatedWorld, simulator_of
+from reviewer.suite.errors import shown
+from reviewer.suite.values import EPISODES
+
+MAX_TURNS = 50
+
+_WHY = {
+    "max_steps": "every step of the budget was used",
+    "max_cost": "the attempt had cost more than its budget",
+    "max_latency": "the attempt had taken longer than its budget",
+    "retry_budget": "one call had timed out more often in a row than the budget allows",
+    "max_turns": "the candidate still made calls in its last turn",
+}
+
+
+class _End(NamedTuple):
+    """How the candidate's part ended. `why` says it in words, unless it ended by itself."""
+
+    termination: str
+    why: str = ""
+    message: str | None = None
+
+
+async def run_attempt(task: Task, approver: Approver | None = None) -> Finished:
+    """Carry out one attempt and give its masked record.
+
+    `approver` answers when the task's approvals are to be asked for; without one they are refused.
+    Raises Unrunnable, and nothing else that a candidate or a world could cause.
+    """
+    recorder, meter = Recorder(task), None
+    digest: str | None = None
+    try:
+        world = await open_world(task)
+        meter = Meter(_clock(task))  # only now: setting up a world is not the candidate's time
+        digest = world.start_digest
+        try:
+            end = await _candidates_part(task, world, _approver(task, approver), meter, recorder)
+            state, final = await world.state(), await world.final_state()
+        finally:
+            with contextlib.suppress(Infrastructure):
+                await world.close()
+    except Infrastructure as error:
+        recorder.error(str(error))
+        meter = meter or Meter(_clock(task))
+        return recorder.finish("infrastructure_error", meter, start_digest=digest)
+    end = _closing_events(end, state, recorder)
+    return recorder.finish(
+        end.termination,
+        meter,
+        start_digest=digest,
+        final_state=final,
+        final_message=end.message,
+    )
+
+
+def lost_attempt(task: Task, why: str) -> Finished:
+    """The record of an attempt of which nothing is known: its workers were lost, again and again.
+    It ended by `infrastructure_error`, neither passed nor failed."""
+    recorder = Recorder(task)
+    recorder.error(why)
+    return recorder.finish("infrastructure_error", None)
+
+
+async def open_world(task: Task) -> World:
+    """The environment of one attempt, reset. Raises Unrunnable, Infrastructure."""
+    file = episode_file(task)
+    simulator = simulator_of(task.episode, file)
+    faults = None
+    if task.candidate.runner.get("kind") == "scripted":
+        from reviewer.running.candidates.scripted import faults_of
+
+        faults = faults_of(task)
+    if simulator.get("tools"):
+        return SimulatedWorld(task.episode, task.slot.attempt, file, faults)
+    if faults:
+        raise Unrunnable(f"{file}: $.simulator.toolkit: a script's faults need simulated tools")
+    from reviewer.running.toolkit import ToolkitWorld
+
+    return await ToolkitWorld.open(task)
+
+
+def episode_file(task: Task) -> str:
+    """How the episode's file is named in a message."""
+    return f"{Path(task.folder).name}/{EPISODES}{shown(task.slot.episode_id, 200)}.json"
+
+
+def _clock(task: Task) -> Clock:
+    scripted = task.candidate.runner.get("kind") == "scripted"
+    return OwnClock(task.pace) if scripted else WallClock()
+
+
+def _approver(task: Task, person: Approver | None) -> Approver:
+    if task.approvals == "ask" and person is not None:
+        return person
+    return Policy(task.approvals == "allow")
+
+
+async def _candidates_part(
+    task: Task, world: World, approver: Approver, meter: Meter, recorder: Recorder
+) -> _End:
+    """From the brief to the last turn; the candidate is gone when this returns."""
+    broker = Broker(task, world, approver, meter, recorder, episode_file(task))
+    adapter = adapter_for(task)
+    try:
+        return await _converse(task, adapter, broker, meter, recorder)
+    except CandidateFault as fault:
+        return _End(fault.reason, fault.text)
+    finally:
+        await adapter.close()
+
+
+async def _converse(
+    task: Task, adapter: Adapter, broker: Broker, meter: Meter, recorder: Recorder
+) -> _End:
+    observations: list[Observation] | None = None
+    for _ in range(task.candidate.runner.get("max_turns") or MAX_TURNS):
+        turn = await _next_turn(adapter, broker, meter, recorder, observations)
+        if turn is None:
+            return _ended("max_latency")
+        if not turn.calls:
+            return _End("completed", message=turn.message)
+        if turn.message:
+            recorder.message(turn.message)
+        observations = await broker.answer(turn)
+        if broker.ended:
+            return _ended(broker.ended)
+        if broker.late():
+            return _ended("max_latency")
+    return _ended("max_turns")
+
+
+async def _next_turn(
+    adapter: Adapter,
+    broker: Broker,
+    meter: Meter,
+    recorder: Recorder,
+    observations: Sequence[Observation] | None,
+) -> Turn | None:
+    """The candidate's next turn, counted; None when it is cut off by its time budget."""
+    since, waited_ms, left = meter.elapsed_ms(), adapter.waited_ms(), broker.time_left_ms()
+    told = adapter.begin(broker.brief()) if observations is None else adapter.proceed(observations)
+
+    def seconds() -> float | None:
+        # One more millisecond, so that a candidate that is cut off is seen to be over its time.
+        return None if left is None else (left + 1 + adapter.waited_ms() - waited_ms) / 1000
+
+    turn: Turn | None = None
+    try:
+        turn = await _in_time(told, seconds)
+    except CandidateFault as fault:
+        turn = fault.turn
+        raise
+    finally:
+        meter.leave_out(adapter.waited_ms() - waited_ms)
+        if turn is not None and turn.latency_ms is not None:
+            await meter.clock.let_pass(turn.latency_ms)
+        meter.add(turn)
+        recorder.begin_turn(turn, meter.elapsed_ms() - since)
+    return turn
+
+
+async def _in_time(
+    turn: Coroutine[Any, Any, Turn], seconds: Callable[[], float | None]
+) -> Turn | None:
+    """The turn, or None when it takes longer than `seconds`, which is asked again at the end: it
+    grows while the candidate waits for a busy provider."""
+    if seconds() is None:
+        return await turn
+    flight, began = asyncio.ensure_future(turn), time.monotonic()
+    try:
+        while not flight.done():
+            allowed = seconds()
+            left = None if allowed is None else allowed - (time.monotonic() - began)
+            if left is not None and left <= 0:
+                return None
+            await asyncio.wait([flight], timeout=left)
+        return flight.result()
+    finally:
+        if not flight.done():
+            flight.cancel()
+            await asyncio.wait([flight])
+
+
+def _ended(reason: str) -> _End:
+    return _End(reason, _WHY[reason])
+
+
+def _closing_events(end: _End, state: dict[str, Any], recorder: Recorder) -> _End:
+    """The state at the end, then the last message or why there is none."""
+    recorder.snapshot(state)
+    if end.message is not None:
+        try:
+            recorder.message(end.message)
+        except CandidateFault as fault:
+            end = _End(fault.reason, fault.text)
+    if end.why:
+        recorder.error(end.why)
+    return end

@@ -1,0 +1,53 @@
+"""The kinds of candidate that can be run. Each stands in a module that is imported when used."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.running.files import manifest_file
+from reviewer.running.model import Adapter, Task, Unrunnable
+from reviewer.suite.model import Candidate
+
+
+def check_runnable(candidate: Candidate, folder: Path) -> None:
+    """Raises Unrunnable, naming the file and the way out, unless the candidate of the suite in
+    `folder` can be run. Nothing is started and nothing is asked of the network."""
+    _kind_of(candidate, folder).check(candidate, folder)
+
+
+def adapter_for(task: Task) -> Adapter:
+    """The candidate of this task, ready to begin. Raises Unrunnable."""
+    return _kind_of(task.candidate, Path(task.folder)).adapter(task)
+
+
+class _Kind(NamedTuple):
+    check: Callable[[Candidate, Path], None]
+    adapter: Callable[[Task], Adapter]
+
+
+def _kind_of(candidate: Candidate, folder: Path) -> _Kind:
+    kind = candidate.runner.get("kind")
+    if kind == "scripted":
+        from reviewer.running.candidates import scripted
+
+        return _Kind(scripted.check, scripted.Scripted)
+    if kind == "openai-chat":
+        from reviewer.running.candidates import openai_chat
+
+        return _Kind(openai_chat.check, openai_chat.OpenAIChat)
+    if kind == "openai-responses":
+        from reviewer.running.candidates import openai_responses
+
+        return _Kind(openai_responses.check, openai_responses.OpenAIResponses)
+    if kind == "command":
+        from reviewer.running.candidates import command
+
+        return _Kind(command.check, command.CommandCandidate)
+    if kind == "python":
+        from reviewer.running.candidates import python
+
+        return _Kind(python.check, python.PythonCandidate)
+    raise Unrunnable(
+        f"{manifest_file(candidate, folder)}: $.runner: is missing: this candidate's traces can be "
+        "imported, but it cannot be run; make a version of it that says how"
+    )

@@ -1,0 +1,275 @@
+"""Asking an OpenAI-compatible endpoint: one client per event loop, tries, limits, no secrets out.
+
+A key stands in the Authorization header and nowhere else: every answer is freed of it at this
+door, redirects are not followed, cookies are not kept, and the libraries below say nothing of
+what they send or get.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reviewer import __version__
+from reviewer.running.candidates.openai_answers import (
+    Again,
+    complaint_of,
+    object_of,
+    refuse,
+    refuse_error_member,
+)
+from reviewer.running.candidates.openai_manifest import Settings
+from reviewer.running.candidates.openai_pace import HostGate, Pace
+from reviewer.running.masking import Mask
+from reviewer.running.model import CandidateFault, Infrastructure, Turn, Unrunnable, Usage
+from reviewer.suite.model import RedactionRules
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+T = TypeVar("T")
+Metering = Callable[[Sequence[Any]], tuple[Usage | None, float | None]]
+
+MAX_ANSWER = 16 * 1024 * 1024
+_MAX_COMPLAINT = 64 * 1024
+_IDLE_CONNECTIONS = 20
+
+
+class _Shared:
+    """What all candidates of one event loop share: connections while any of them lives, and the
+    gates of the hosts for as long as the loop."""
+
+    def __init__(self) -> None:
+        self.gates: dict[str, HostGate] = {}
+        self._client: httpx.AsyncClient | None = None
+        self._users = 0
+
+    def enter(self) -> "httpx.AsyncClient":
+        if self._client is None:
+            self._client = _new_client()
+        self._users += 1
+        return self._client
+
+    async def leave(self) -> None:
+        self._users -= 1
+        if self._users == 0 and self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+
+_loops: dict[asyncio.AbstractEventLoop, _Shared] = {}
+_loops_lock = threading.Lock()
+
+
+def _shared() -> _Shared:
+    loop = asyncio.get_running_loop()
+    with _loops_lock:
+        if loop not in _loops:
+            for ended in [known for known in _loops if known.is_closed()]:
+                del _loops[ended]
+            _loops[loop] = _Shared()
+        return _loops[loop]
+
+
+def _new_client() -> "httpx.AsyncClient":
+    import httpx
+
+    for name in ("httpx", "httpcore"):  # they log what a server wrote into its headers
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return httpx.AsyncClient(
+        verify=_certificates(),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        follow_redirects=False,
+        timeout=None,  # the whole exchange is timed, not each of its reads
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
+    )
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> "ssl.SSLContext":
+    import httpx
+
+    return httpx.create_ssl_context()  # a tenth of a second each time
+
+
+class Endpoint:
+    """The line of one attempt, or of a judge, to its provider. Not for two tasks at once."""
+
+    def __init__(self, settings: Settings, redaction: RedactionRules, pace: Pace) -> None:
+        self._settings, self._redaction, self._pace = settings, redaction, pace
+        self._shared: _Shared | None = None
+        self._client: httpx.AsyncClient | None = None
+        self._flight: asyncio.Task[Any] | None = None
+        self._closed = False
+        self._waited_s = 0.0
+        self._waiting_since: float | None = None
+
+    async def ask(
+        self,
+        path: str,
+        payload: dict[str, Any],
+        read: Callable[[dict[str, Any]], T],
+        meter: Metering,
+    ) -> tuple[T, Usage | None, float | None]:
+        """Posts `payload` until an answer comes that `read` can use; `read` raises Again for one
+        it cannot.
+
+        Also given back is what `meter` makes of the `usage` member of each answer that was a JSON
+        object, the good one last; a CandidateFault carries it too. Raises Infrastructure when the
+        tries are spent, else what the answer means.
+        """
+        self._connect()
+        content = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
+        asked = self._insist(self._settings.url + path, content, read, meter)
+        flight = asyncio.ensure_future(asked)
+        self._flight = flight
+        try:
+            return await flight
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self._closed or (task is not None and task.cancelling()):
+                raise
+            raise self._was_ended() from None
+
+    async def close(self) -> None:
+        """Ends a request in flight and lets the connections go. Never raises."""
+        self._closed = True
+        try:
+            if self._flight is not None:
+                self._flight.cancel()
+                await asyncio.wait([self._flight])
+        finally:
+            shared, self._shared, self._client = self._shared, None, None
+            if shared is not None:
+                with contextlib.suppress(Exception):
+                    await shared.leave()
+
+    def waited_s(self) -> float:
+        """How long it has waited so far for a provider that was busy or failing: all the time but
+        that of the tries that brought an answer."""
+        waiting = 0.0 if self._waiting_since is None else self._pace.now() - self._waiting_since
+        return self._waited_s + waiting
+
+    def safe(self, text: str) -> str:
+        """A provider's text fit for an error: no key, no identifier, one line, not long."""
+        return Mask(self._redaction).line(self._settings.key.hide(text).strip())
+
+    def _connect(self) -> None:
+        if self._closed:
+            raise self._was_ended()
+        if self._client is None:
+            self._shared = _shared()
+            self._client = self._shared.enter()
+
+    def _was_ended(self) -> Infrastructure:
+        return Infrastructure(f"{self._settings.host}: the candidate was ended")
+
+    async def _insist(
+        self, url: str, content: bytes, read: Callable[[dict[str, Any]], T], meter: Metering
+    ) -> tuple[T, Usage | None, float | None]:
+        pace, settings = self._pace, self._settings
+        gate = _shared().gates.setdefault(settings.host, HostGate())
+        usages: list[Any] = []
+        began = None
+        self._waiting_since = pace.now()
+        for tried in range(1, pace.tries + 1):
+            await gate.enter(settings.apart_s, pace)
+            began = pace.now() if began is None else began
+            trying_since = pace.now()
+            self._waited_s, self._waiting_since = self.waited_s(), None
+            try:
+                body = await self._exchange(url, content)
+                usages.append(body.get("usage"))
+                refuse_error_member(body, settings, self.safe)
+                return read(body), *meter(usages)
+            except CandidateFault as fault:
+                usage, cost_usd = meter(usages)
+                fault.turn = Turn(usage=usage, cost_usd=cost_usd)
+                raise
+            except Again as again:
+                problem = again
+            self._waiting_since = trying_since
+            wait = self._wait(problem, tried)
+            if problem.after_s is not None:
+                gate.hold(problem.after_s, pace)
+            if tried == pace.tries or pace.now() - began + wait > pace.total_s:
+                break
+            await pace.sleep(wait)
+        times = "once" if tried == 1 else f"{tried} times"
+        raise Infrastructure(f"{settings.host} was asked {times}: {problem.text}")
+
+    def _wait(self, problem: Again, tried: int) -> float:
+        after_s, longest = problem.after_s or 0.0, self._pace.longest_wait_s
+        if after_s > longest:
+            raise Infrastructure(
+                f"{self._settings.host}: {problem.text} and asks to wait {after_s:.0f} s, longer "
+                f"than the {longest:.0f} s a run waits; run it again later"
+            )
+        return max(after_s, self._pace.backoff_s(tried))
+
+    async def _exchange(self, url: str, content: bytes) -> dict[str, Any]:
+        import httpx
+
+        assert self._client is not None
+        timeout_s = self._settings.timeout_s
+        stream = self._client.stream
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                stream("POST", url, content=content, headers=self._headers()) as response,
+            ):
+                return await self._answer(response)
+        except TimeoutError:
+            raise Again(f"no whole answer came within {timeout_s:g} s") from None
+        except httpx.InvalidURL:
+            way_out = f"correct {self._settings.places.base_url}"
+            raise Unrunnable(f"`{self._settings.url}` is no address: {way_out}") from None
+        except (httpx.HTTPError, OSError) as error:
+            detail = self.safe(str(error))
+            raise Again(f"the connection failed: {type(error).__name__}: {detail}") from None
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",  # a compressed answer could be of any size
+            "User-Agent": f"reviewer/{__version__}",
+            **self._settings.key.header(),
+        }
+
+    async def _answer(self, response: "httpx.Response") -> dict[str, Any]:
+        status, settings = response.status_code, self._settings
+        if response.has_redirect_location:
+            there = self.safe(response.headers["location"].partition("?")[0])
+            raise Unrunnable(
+                f"{settings.host} answered {status} and points to `{there}`; a key is sent to no "
+                f"other address than the one given: correct {settings.places.base_url}"
+            )
+        if not response.is_success:
+            complaint = complaint_of((await _read(response, _MAX_COMPLAINT))[0], self.safe)
+            after_s = self._pace.asked_s(response.headers.get("retry-after"))
+            refuse(status, complaint, settings, after_s)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise Again("its answer is compressed, which nobody asked for")
+        data, whole = await _read(response, MAX_ANSWER)
+        if not whole:
+            raise Infrastructure(f"{settings.host} sent an answer of over {MAX_ANSWER:,} bytes")
+        body: dict[str, Any] = settings.key.cleared(object_of(data))
+        return body
+
+
+async def _read(response: "httpx.Response", limit: int) -> tuple[bytes, bool]:
+    """At most `limit` bytes as they came over the wire, and whether that is all."""
+    data = bytearray()
+    async for chunk in response.aiter_raw():
+        data += chunk
+        if len(data) > limit:
+            return bytes(data[:limit]), False
+    return bytes(data), True

@@ -1,0 +1,160 @@
+"""A candidate that does what its script says: the same bytes for the same seed, every time.
+
+Listed attempts come out exactly as listed. Any other takes a plan by weight, and what it costs and
+how long it takes lies around the plan's figures; both are drawn from a digest of seed, candidate,
+episode and attempt, so neither order nor process matters.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from reviewer.running.files import manifest_file, read_below
+from reviewer.running.model import Brief, Call, Observation, Task, Turn, Unrunnable
+from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.model import Candidate
+from reviewer.suite.script import Plan, Script, ScriptedAttempt, read_script
+from reviewer.suite.values import EPISODES
+
+_USD_DIGITS = 4
+
+
+def check(candidate: Candidate, folder: Path) -> None:
+    """Raises Unrunnable unless the script is there, is the one that the manifest names, and knows
+    every episode of the suite in `folder`."""
+    script = _script(candidate, folder)
+    for path in sorted((folder / EPISODES).glob("*.json")):
+        _known(script, path.stem, candidate, folder)
+
+
+def faults_of(task: Task) -> dict[str, tuple[dict[str, Any], ...]]:
+    """What the plan of this attempt says its tools do to it: tool → faults."""
+    return _Course(task).plan.faults
+
+
+class Scripted:
+    """One attempt of a scripted candidate. What it is told changes nothing."""
+
+    def __init__(self, task: Task) -> None:
+        self._course = _Course(task)
+        self._turns = 0
+        self._calls = 0
+
+    async def begin(self, brief: Brief) -> Turn:
+        return self._next()
+
+    async def proceed(self, observations: Sequence[Observation]) -> Turn:
+        return self._next()
+
+    def waited_ms(self) -> float:
+        return 0.0
+
+    async def close(self) -> None:
+        return None
+
+    def _next(self) -> Turn:
+        place, course = self._turns, self._course
+        self._turns += 1
+        calls = []
+        for call in course.plan.turns[place].calls:
+            self._calls += 1
+            calls.append(Call(f"call_{self._calls}", call.tool, call.arguments))
+        return Turn(
+            tuple(calls),
+            course.message(place),
+            cost_usd=course.cost_usd(place),
+            latency_ms=course.latency_ms(place),
+        )
+
+
+class _Course:
+    """The plan of one attempt, and what its turns take."""
+
+    def __init__(self, task: Task) -> None:
+        folder, slot = Path(task.folder), task.slot
+        script = _script(task.candidate, folder)
+        _known(script, slot.episode_id, task.candidate, folder)
+        scripted = script.episodes[slot.episode_id]
+        self._drawn_from = (task.seed, slot.candidate_id, slot.episode_id, slot.attempt)
+        self._spread = script.spread
+        self._listed: ScriptedAttempt | None = None
+        if slot.attempt <= len(scripted.attempts):
+            self._listed = scripted.attempts[slot.attempt - 1]
+            self.plan = scripted.plans[self._listed.plan]
+        else:
+            self.plan = self._by_weight(scripted.plans)
+
+    def message(self, place: int) -> str | None:
+        messages = self.plan.turns[place].messages
+        if not messages:
+            return None
+        if self._listed is not None:
+            last = place == len(self.plan.turns) - 1
+            return messages[(self._listed.message or 1) - 1 if last else 0]
+        return messages[int(self._draw("message", place) * len(messages))]
+
+    def cost_usd(self, place: int) -> float | None:
+        planned = self.plan.turns[place].cost_usd
+        if self._listed is not None:
+            given = self._listed.costs_usd
+            return planned if given is None else given[place]
+        if planned is None:
+            return None
+        return round(planned * self._around("cost", place), _USD_DIGITS)
+
+    def latency_ms(self, place: int) -> float:
+        planned = self.plan.turns[place].latency_ms
+        if self._listed is not None:
+            given = self._listed.latencies_ms
+            return planned if given is None else given[place]
+        return float(round(planned * self._around("latency", place)))
+
+    def _by_weight(self, plans: dict[str, Plan]) -> Plan:
+        left = self._draw("plan", 0) * sum(plan.weight for plan in plans.values())
+        taken = [plan for plan in plans.values() if plan.weight]
+        for plan in taken:
+            left -= plan.weight
+            if left < 0:
+                return plan
+        return taken[-1]
+
+    def _around(self, what: str, place: int) -> float:
+        return 1 + self._spread * (2 * self._draw(what, place) - 1)
+
+    def _draw(self, what: str, place: int) -> float:
+        """From 0 up to 1, always the same for the same attempt and question."""
+        text = "\0".join(map(str, (*self._drawn_from, what, place)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) / 2**48
+
+
+def _known(script: Script, episode_id: str, candidate: Candidate, folder: Path) -> None:
+    if episode_id not in script.episodes:
+        file = f"{folder.name}/{shown(candidate.runner['script'], 200)}"
+        raise Unrunnable(
+            f"{file}: $.episodes: has no plan for `{shown(episode_id)}`: add one, and write the "
+            f"new sha256 into {manifest_file(candidate, folder)}"
+        )
+
+
+def _script(candidate: Candidate, folder: Path) -> Script:
+    runner, manifest = candidate.runner, manifest_file(candidate, folder)
+    path, sha256 = runner.get("script"), runner.get("script_sha256")
+    if not path:
+        raise Unrunnable(f"{manifest}: $.runner.script: is missing: name the script to follow")
+    if not sha256:
+        raise Unrunnable(
+            f"{manifest}: $.runner.script_sha256: is missing: without the script's digest this "
+            "manifest does not say which candidate it is"
+        )
+    data = read_below(folder, path, sha256, f"{manifest}: $.runner.script")
+    return _parsed(data, f"{folder.name}/{path}")
+
+
+@lru_cache(maxsize=16)
+def _parsed(data: bytes, file: str) -> Script:
+    try:
+        return read_script(data, file)
+    except ContractError as error:
+        raise Unrunnable(str(error)) from None

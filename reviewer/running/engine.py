@@ -1,0 +1,129 @@
+"""Carrying out a list of attempts: as many at a time as there are places, until all have ended.
+
+An attempt whose worker is lost is run again; nothing here knows where attempts run, or what
+becomes of their records.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NamedTuple
+
+from reviewer.running.attempt import lost_attempt
+from reviewer.running.control import Control
+from reviewer.running.model import Executor, Finished, Lost, Slot, Task
+
+MOST_AGAIN = 3
+"""How often one attempt is run again after its worker was lost."""
+
+
+class Events(NamedTuple):
+    """Who is told what. `finished` may wait, and holds the run up meanwhile."""
+
+    started: Callable[[Slot], None]
+    lost: Callable[[Slot], None]
+    finished: Callable[[Finished], Awaitable[None]]
+
+
+async def carry_out(
+    tasks: Iterable[Task], executor: Executor, control: Control, events: Events
+) -> None:
+    """Run every task, or fewer when `control` says so; the executor is closed in the end.
+
+    A task that is lost more than MOST_AGAIN times ends as `infrastructure_error`. Raises
+    Unrunnable; what has been told as finished by then stands.
+    """
+    run = _Run(tasks, executor, control, events)
+    with control.listening() as changed:
+        try:
+            await run.to_the_end(changed)
+        except BaseException:
+            await executor.close(abandon=True)
+            raise
+        await executor.close(abandon=control.state == "abandoned")
+
+
+class _Run:
+    """The state of one `carry_out`: attempts that wait, one that seeks a place, those that run."""
+
+    def __init__(
+        self, tasks: Iterable[Task], executor: Executor, control: Control, events: Events
+    ) -> None:
+        self._waiting = deque(tasks)
+        self._executor, self._control, self._events = executor, control, events
+        self._losses: Counter[Slot] = Counter()
+        self._running = 0
+        self._next: Task | None = None
+        self._placing: asyncio.Task[None] | None = None
+        self._collecting: asyncio.Task[Finished | Lost] | None = None
+
+    async def to_the_end(self, changed: asyncio.Event) -> None:
+        steered = asyncio.ensure_future(changed.wait())
+        try:
+            while await self._arranged():
+                busy = {task for task in (self._placing, self._collecting) if task is not None}
+                await asyncio.wait({*busy, steered}, return_when=asyncio.FIRST_COMPLETED)
+                if steered.done():
+                    changed.clear()
+                    steered = asyncio.ensure_future(changed.wait())
+                if self._placing is not None and self._placing.done():
+                    self._placed(self._placing)
+                if self._collecting is not None and self._collecting.done():
+                    collected, self._collecting = self._collecting, None
+                    await self._ended(collected.result())
+        finally:
+            await _cancelled(steered)
+            await _cancelled(self._placing)
+            await _cancelled(self._collecting)
+
+    async def _arranged(self) -> bool:
+        """Begin what may begin now and take back what may not; False when there is nothing left
+        to wait for."""
+        state = self._control.state
+        if state == "abandoned":
+            return False
+        if state == "open" and self._placing is None and self._waiting:
+            self._next = self._waiting.popleft()
+            self._placing = asyncio.create_task(self._executor.submit(self._next))
+        elif state != "open" and self._placing is not None:
+            placing = self._placing
+            await _cancelled(placing)
+            if placing.cancelled():
+                assert self._next is not None  # what was being placed
+                self._waiting.appendleft(self._next)
+                self._placing = None
+            else:
+                self._placed(placing)
+        if self._running and self._collecting is None:
+            self._collecting = asyncio.create_task(self._executor.collect())
+        if self._placing is not None or self._collecting is not None:
+            return True
+        return state == "paused" and bool(self._waiting)
+
+    def _placed(self, placing: "asyncio.Task[None]") -> None:
+        self._placing = None
+        placing.result()
+        assert self._next is not None  # what was being placed
+        self._running += 1
+        self._events.started(self._next.slot)
+
+    async def _ended(self, outcome: Finished | Lost) -> None:
+        self._running -= 1
+        if isinstance(outcome, Finished):
+            await self._events.finished(outcome)
+            return
+        slot = outcome.task.slot
+        self._losses[slot] += 1
+        self._events.lost(slot)
+        if self._losses[slot] > MOST_AGAIN:
+            why = f"lost {self._losses[slot]} times, at last: {outcome.why}"
+            await self._events.finished(lost_attempt(outcome.task, why))
+        else:
+            self._waiting.appendleft(outcome.task)
+
+
+async def _cancelled(task: "asyncio.Future[Any] | None") -> None:
+    """Cancel, and wait until that is done; what it raises is looked at by whoever asks it."""
+    if task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait({task})

@@ -1,0 +1,169 @@
+"""The record of one attempt as it grows: events in, masked trace record out.
+
+An event becomes bytes the moment it is added, so nothing that a candidate or a world does later
+with a value it once handed over can change the evidence.
+"""
+
+from typing import Any
+
+import reviewer
+from reviewer.running.masking import LARGEST, Mask, dumped, secrets_of
+from reviewer.running.meter import Meter, known_cost, number
+from reviewer.running.model import CandidateFault, Finished, Task, Turn
+from reviewer.trace.record import Status
+
+MAX_RECORD = 64 * 1024 * 1024
+"""Bytes of one record, as an import takes it."""
+
+_MIB = 1024 * 1024
+# What each kind of event leaves free, so that the end of the record always has its place.
+_FREE = {"state_snapshot": 7 * _MIB, "error": 6 * _MIB}
+_FREE_ELSE = 12 * _MIB
+_LARGEST_STATE = 4 * _MIB
+_LONGEST_NAME = 512
+
+
+class Recorder:
+    """Events of one attempt of `task`, in order.
+
+    A turn's time, cost and tokens stand on its first event. `call` and `message` raise
+    CandidateFault when the record would become larger than MAX_RECORD; that event is not kept.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.mask = Mask(task.redaction, secrets_of(task.candidate), judged_later=True)
+        self._events: list[bytes] = []
+        self._size = 0
+        self._turn: dict[str, Any] = {}
+
+    @property
+    def next_seq(self) -> int:
+        return len(self._events) + 1
+
+    def begin_turn(self, turn: Turn | None, latency_ms: float) -> None:
+        """Keep what a turn took for its first event; None is a turn that never came back."""
+        self._turn = {"latency_ms": latency_ms}
+        if turn is not None:
+            self._turn["cost_usd"] = known_cost(turn)
+            self._turn["tokens"] = None if turn.usage is None else turn.usage._asdict()
+
+    def call(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        status: Status,
+        observation: Any,
+        *,
+        call_id: str,
+        approval: dict[str, Any] | None = None,
+        state: dict[str, Any] | None = None,
+        latency_ms: float | None = None,
+    ) -> None:
+        """A call with its answer; `state` is that after it, when it changed."""
+        event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
+        event["observation"] = observation
+        if approval is not None:
+            event["approval"] = approval
+        if state is not None:
+            event["state"] = state
+        if not self._add("tool_call", event, latency_ms, {"call_id": call_id, "actor": "agent"}):
+            raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
+
+    def message(self, text: str) -> None:
+        if not self._add("message", {"message": text}, None, {"actor": "agent"}):
+            raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
+
+    def snapshot(self, state: dict[str, Any]) -> None:
+        """The state at the end, when there is any and the record has room for it."""
+        if state:
+            self._add("state_snapshot", {"state": state})
+
+    def error(self, text: str) -> None:
+        """Why the attempt ended before its time."""
+        self._add("error", {"message": self.mask.line(text)})
+
+    def finish(
+        self,
+        termination: str,
+        meter: Meter | None,
+        *,
+        start_digest: str | None = None,
+        final_state: Any = None,
+        final_message: str | None = None,
+    ) -> Finished:
+        """The record. Without a meter nothing was measured; a final state too large for a record
+        is null, which is the same."""
+        slot, mask = self._task.slot, self.mask
+        started_at = None if meter is None else meter.clock.started_at()
+        usage = None if meter is None else meter.usage()
+        head = {
+            "schema": "reviewer/trace@1",
+            "episode_id": slot.episode_id,
+            "candidate_id": slot.candidate_id,
+            "attempt": slot.attempt,
+            **({} if started_at is None else {"started_at": started_at}),
+            **({} if start_digest is None else {"start_state_digest": start_digest}),
+        }
+        state = mask.masked(final_state)
+        message = None if final_message is None else mask.fitted(mask.masked(final_message))
+        tail = {
+            "final_state": state if len(dumped(state)) <= _LARGEST_STATE else None,
+            "final_message": message,
+            "cost_usd": None if meter is None else number(meter.cost_usd()),
+            "latency_ms": None if meter is None else number(meter.elapsed_ms()),
+            **({} if usage is None else {"usage": usage}),
+            "termination": termination,
+            "source": {
+                "runner": "reviewer run",
+                "version": reviewer.__version__,
+                "kind": self._task.candidate.runner.get("kind"),
+                "seed": self._task.seed,
+                "masked": mask.hits,
+            },
+        }
+        parts = (dumped(head)[:-1], b',"events":[', b",".join(self._events), b"],")
+        return Finished(slot, b"".join((*parts, dumped(tail)[1:])), mask.hits)
+
+    def _add(
+        self,
+        kind: str,
+        event: dict[str, Any],
+        latency_ms: float | None = None,
+        whose: dict[str, Any] | None = None,
+    ) -> bool:
+        """Keep an event, unless there is no room for it."""
+        turn: dict[str, Any] = {}
+        if kind != "state_snapshot":
+            turn, self._turn = self._turn, {}
+        times = [ms for ms in (turn.get("latency_ms"), latency_ms) if ms is not None]
+        took = {
+            "latency_ms": number(round(sum(times), 3)) if times else None,
+            "cost_usd": number(turn.get("cost_usd")),
+            "tokens": turn.get("tokens"),
+        }
+        known = {name: part for name, part in took.items() if part is not None}
+        whole = {"seq": self.next_seq, "kind": kind, **event, **known, **(whose or {})}
+        data = dumped(self._fitted(self.mask.counted(whole)))
+        if self._size + len(data) >= MAX_RECORD - _FREE.get(kind, _FREE_ELSE):
+            return False
+        self._size += len(data) + 1
+        self._events.append(data)
+        return True
+
+    def _fitted(self, event: dict[str, Any]) -> dict[str, Any]:
+        """A masked event whose parts are no larger than a record takes them."""
+        fitted = dict(event)
+        for name in ("tool", "call_id"):
+            if name in event:
+                fitted[name] = event[name][:_LONGEST_NAME]
+        if fitted.get("tool") == "":
+            fitted["tool"] = "(no name)"
+        if len(dumped(fitted)) > LARGEST:
+            for name in ("observation", "message"):
+                if name in event:
+                    fitted[name] = self.mask.fitted(event[name])
+            if "arguments" in event:
+                given = self.mask.fitted(event["arguments"])
+                fitted["arguments"] = given if isinstance(given, dict) else {"[cut]": given}
+        return event if fitted == event else self.mask.masked(fitted)

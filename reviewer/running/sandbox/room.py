@@ -1,0 +1,221 @@
+"""Starting a child in a room of its own, talking with it in lines, and ending it whole."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from reviewer.running.sandbox import bubblewrap
+from reviewer.running.sandbox.clearing import remove
+from reviewer.running.sandbox.keeper import NOT_STARTED
+from reviewer.running.sandbox.pipes import Pipes
+from reviewer.running.sandbox.places import Places, places_for
+from reviewer.running.sandbox.protection import LIMITS, MORE_PROCESSES, Protection, protection
+from reviewer.running.sandbox.strays import kill_strays
+
+KEEPER = Path(__file__).with_name("keeper.py")
+_ENDING_S = 5.0
+_LAST_LINES = 3
+
+
+class Order(NamedTuple):
+    """What to start. `argv[0]` is an absolute path; `environment` is all it is given besides PATH,
+    LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened` only."""
+
+    argv: tuple[str, ...]
+    suite: Path
+    environment: Mapping[str, str] = {}
+    opened: tuple[Path, ...] = ()
+    network: bool = False
+
+
+class Ended(Exception):
+    """The child closed its output or ended. `status` is its exit status (None while it runs)."""
+
+    def __init__(self, status: int | None) -> None:
+        how = "closed its output" if status is None else f"ended with exit status {status}"
+        super().__init__(how)
+        self.status = status
+
+
+class NotStarted(Exception):
+    """There never was a child. `sandbox` says whether its room could not be made; else the program
+    cannot be run."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.sandbox = why.startswith("bwrap: ") and not why.startswith("bwrap: execvp")
+
+
+class Flooded(Exception):
+    """The child wrote more than it may, or before it was asked."""
+
+
+class Child:
+    """A process that lives in its own folder until `close`."""
+
+    def __init__(
+        self, transport: asyncio.SubprocessTransport, pipes: Pipes, folder: str | None
+    ) -> None:
+        self._transport, self._pipes, self._folder = transport, pipes, folder
+
+    async def ask(self, message: object, seconds: float) -> bytes:
+        """Sends a JSON value as a line and waits for the line that answers it.
+
+        Raises NotStarted, Flooded, Ended, or TimeoutError after `seconds`.
+        """
+        if self._pipes.lines:
+            raise Flooded("wrote a line before it was asked for one")
+        self._send(message)
+        async with asyncio.timeout(seconds):
+            return await self._line()
+
+    def last_lines(self) -> str:
+        """The last lines of what it wrote to standard error, as it wrote them."""
+        lines = self._pipes.tail.decode(errors="replace").splitlines()
+        return " / ".join([line.strip() for line in lines if line.strip()][-_LAST_LINES:])
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Closes its input, lets it end by itself for `grace` seconds, then ends all it started
+        and removes its folder."""
+        try:
+            self._stream().close()
+            if not await self._is_gone(grace):
+                with contextlib.suppress(ProcessLookupError):
+                    self._transport.terminate()
+                await self._is_gone(_ENDING_S)
+        finally:
+            status = self._transport.get_returncode()
+            if status is None:
+                with contextlib.suppress(ProcessLookupError):
+                    self._transport.kill()
+            self._transport.close()
+            if self._folder is not None:
+                lost = status is None or status < 0
+                await asyncio.to_thread(_sweep, self._folder, lost)
+
+    def _send(self, message: object) -> None:
+        line = json.dumps(message, separators=(",", ":"), allow_nan=False) + "\n"
+        stream = self._stream()
+        if not stream.is_closing():
+            stream.write(line.encode())
+
+    def _stream(self) -> asyncio.WriteTransport:
+        return cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+
+    async def _line(self) -> bytes:
+        pipes = self._pipes
+        while True:
+            if pipes.flood:
+                raise Flooded(pipes.flood)
+            if pipes.lines:
+                return pipes.lines.popleft()
+            if pipes.closed:
+                # Its output closes a moment before its end is known.
+                await self._is_gone(0.5)
+                status = self._transport.get_returncode()
+                raise NotStarted(self.last_lines()) if status == -NOT_STARTED else Ended(status)
+            pipes.news.clear()
+            await pipes.news.wait()
+
+    async def _is_gone(self, seconds: float) -> bool:
+        if seconds > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._pipes.gone.wait()
+        return self._pipes.gone.is_set()
+
+
+async def start(order: Order) -> Child:
+    """A child at work; should the thread that started it end first, the child is ended, too.
+
+    OSError when this machine cannot start one (too many processes, files).
+    """
+    held = protection()
+    folder = None
+    if held.kind != "bubblewrap":
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="reviewer-room-"))
+    home = folder or bubblewrap.HOME
+    try:
+        transport, pipes = await asyncio.get_running_loop().subprocess_exec(
+            Pipes,
+            *(sys.executable, "-I", "-S", "-B", str(KEEPER)),
+            json.dumps(_kept(order, held, folder)),
+            env={**order.environment, **_own_environment(home)},
+            cwd="/",
+            start_new_session=True,
+        )
+    except BaseException:
+        if folder is not None:
+            _sweep(folder, lost=True)
+        raise
+    return Child(transport, pipes, folder)
+
+
+def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
+    """The order as the keeper takes it."""
+    places = places_for(order.suite, Path(order.argv[0]), order.opened, order.network)
+    argv = list(order.argv)
+    if held.kind == "bubblewrap":
+        argv = bubblewrap.command_line(held.bubblewrap, places, argv, order.network)
+    return {
+        "argv": argv,
+        "bubblewrap": held.kind == "bubblewrap",
+        "parent": os.getpid(),
+        "room": folder,
+        "limits": {**LIMITS, "NPROC": _processes() + MORE_PROCESSES},
+        "landlock": _rights(places, held, order) if held.kind == "landlock" else None,
+    }
+
+
+def _rights(places: Places, held: Protection, order: Order) -> dict[str, Any]:
+    return {
+        "around": ["/", *places.kept],
+        "hidden": [*places.shared, *places.hidden],
+        "visible": list(places.opened),
+        "tcp": order.network,
+        "known": held.landlock,
+    }
+
+
+def _own_environment(home: str) -> dict[str, str]:
+    return {
+        "PATH": search_path(),
+        "LANG": os.environ.get("LANG", "C.UTF-8"),
+        "HOME": home,
+        "TMPDIR": home,
+    }
+
+
+def search_path() -> str:
+    """The PATH that children are given: ours."""
+    return os.environ.get("PATH", os.defpath)
+
+
+def found(program: str) -> str | None:
+    """The absolute path of a program named without a slash, None when PATH has none."""
+    path = shutil.which(program, path=search_path())
+    return None if path is None else os.path.abspath(path)
+
+
+def _processes() -> int:
+    """Processes and threads on this machine; 0 where it does not say."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as line:
+            return int(line.read().split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _sweep(folder: str, lost: bool) -> None:
+    """What the keeper would have done, had it lived."""
+    if lost:
+        kill_strays(folder)
+    if os.path.lexists(folder):
+        remove(folder)

@@ -1,0 +1,180 @@
+"""A suite's Python toolkit as an attempt's world: one fresh child process per attempt, so nothing
+that it keeps for itself outlives the attempt (docs/candidates-command.md)."""
+
+import copy
+import sys
+from pathlib import Path
+from typing import Any
+
+from reviewer.gates.values import Nothing, at, path_of, same
+from reviewer.running.candidates.python import HARNESS, has_module
+from reviewer.running.masking import Mask
+from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
+from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.model import Episode
+from reviewer.suite.names import name_problem
+from reviewer.suite.strict_json import loads, type_name
+from reviewer.suite.values import EPISODES
+
+TOOLKITS = "toolkits"
+"""The folder of the suite, under its lock, in which toolkits stand."""
+
+ANSWER_S = 60.0
+"""How long a toolkit may take to be made, or to answer."""
+
+
+class ToolkitWorld:
+    """An instance of the toolkit's class in a process of its own; made by `open`.
+
+    `start_digest` is that of the state which the toolkit itself reports once it is made: one that
+    did not start from the episode's state is found out. Raises Infrastructure when the toolkit
+    breaks; an exception of one call is that call's answer.
+    """
+
+    start_digest: str
+
+    def __init__(self, task: Task, child: Child) -> None:
+        self._child = child
+        self._mask = Mask(task.redaction)
+        simulator = task.episode.simulator or {}
+        self._name = f"the toolkit {simulator['toolkit']}"
+        self._final: str | None = simulator.get("final_state")
+        self._state: dict[str, Any] = {}
+        self._specs: tuple[ToolSpec, ...] = ()
+
+    @classmethod
+    async def open(cls, task: Task) -> "ToolkitWorld":
+        """A world reset for this attempt. Raises Unrunnable for a toolkit that cannot be used at
+        all, Infrastructure for one that breaks."""
+        folder = Path(task.folder)
+        check(task.episode, folder)
+        simulator = task.episode.simulator or {}
+        place = (folder / TOOLKITS).resolve()
+        argv = (
+            # No -I, which would ignore the hash seed: sets are to have one order in all attempts.
+            *(sys.executable, "-s", "-P", "-B", str(HARNESS)),
+            *("toolkit", str(place), simulator["toolkit"]),
+        )
+        order = Order(argv, folder, {"PYTHONHASHSEED": "0"}, (place, HARNESS))
+        try:
+            child = await start(order)
+        except OSError as error:
+            raise Infrastructure(f"no process can be started: {error.strerror}") from None
+        world = cls(task, child)
+        try:
+            await world._begin(task.episode, _file(task.episode, folder))
+        except BaseException:
+            await world.close()
+            raise
+        return world
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self._specs
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+        said = await self._ask({"tool": tool, "arguments": arguments}, "answer")
+        status = said.get("status")
+        if status not in ("ok", "error", "timeout") or "content" not in said:
+            raise self._broke("gave an answer that is none")
+        before, self._state = self._state, self._object(said, "state")
+        changed = not same(before, self._state)
+        state = copy.deepcopy(self._state) if changed else None
+        return Answer(status, said["content"], 0.0, state)
+
+    async def state(self) -> dict[str, Any]:
+        return copy.deepcopy(self._state)
+
+    async def final_state(self) -> Any:
+        """The state, or its value at the simulator's `final_state` (None when it is not there)."""
+        if self._final is None:
+            return copy.deepcopy(self._state)
+        value = at(self._state, path_of(self._final))
+        return None if isinstance(value, Nothing) else copy.deepcopy(value)
+
+    async def close(self) -> None:
+        await self._child.close()
+
+    async def _begin(self, episode: Episode, file: str) -> None:
+        options = (episode.simulator or {}).get("options") or {}
+        message = {"state": episode.initial_state, "options": options}
+        said = await self._ask(message, "ready", "unloadable")
+        where = f"{file}: $.simulator.toolkit"
+        if said["type"] == "unloadable":
+            reason = self._mask.line(str(said.get("text")))
+            raise Unrunnable(f"{where}: cannot be loaded: {reason}")
+        self._specs = _specs(self._object(said, "tools"), where)
+        self._state = self._object(said, "state")
+        try:
+            self.start_digest = start_state_digest(self._state)
+        except ContractError as error:
+            raise self._broke(f"reports a state that {error.reason}") from None
+
+    async def _ask(self, message: dict[str, Any], *kinds: str) -> dict[str, Any]:
+        try:
+            line = await self._child.ask(message, ANSWER_S)
+            said = loads(line, "")
+        except NotStarted as error:
+            raise Infrastructure(f"no sandbox can be made: {self._mask.line(str(error))}") from None
+        except (Flooded, Ended) as error:
+            said_last = self._mask.line(self._child.last_lines())
+            raise self._broke(f"{error}" + (f": {said_last}" if said_last else "")) from None
+        except TimeoutError:
+            raise self._broke(f"gave no answer within {ANSWER_S:g} s") from None
+        except ContractError as error:
+            raise self._broke(f"gave an answer that cannot be read: {error.reason}") from None
+        if not isinstance(said, dict) or said.get("type") not in ("broken", *kinds):
+            raise self._broke("gave an answer that is none")
+        if said["type"] == "broken":
+            raise self._broke(f"failed: {self._mask.line(str(said.get('text')))}")
+        return said
+
+    def _object(self, said: dict[str, Any], name: str) -> dict[str, Any]:
+        value = said.get(name)
+        if not isinstance(value, dict):
+            raise self._broke(f"`{name}` must be a dict, not {type_name(value)}")
+        return value
+
+    def _broke(self, how: str) -> Infrastructure:
+        return Infrastructure(f"{self._name} {how}" if how[0] != "`" else f"{self._name}: {how}")
+
+
+def check(episode: Episode, folder: Path) -> None:
+    """Raises Unrunnable unless the toolkit's module stands in the suite's `toolkits/`; nothing of
+    it is run."""
+    entry = (episode.simulator or {}).get("toolkit")
+    where = f"{_file(episode, folder)}: $.simulator.toolkit"
+    if not entry:
+        raise Unrunnable(f"{where}: is missing: name the class as `module:Class`")
+    if not has_module(entry, folder / TOOLKITS, installed=False):
+        module = shown(entry.partition(":")[0], 200)
+        raise Unrunnable(f"{where}: there is no module `{module}` in {folder.name}/{TOOLKITS}/")
+
+
+def _specs(tools: dict[str, Any], where: str) -> tuple[ToolSpec, ...]:
+    if not tools:
+        raise Unrunnable(f"{where}: its `tools` is empty")
+    return tuple(
+        _spec(name, told, f"{where}: its tool `{shown(name)}`") for name, told in tools.items()
+    )
+
+
+def _spec(name: str, told: Any, where: str) -> ToolSpec:
+    if (reason := name_problem(name)) is not None:
+        raise Unrunnable(f"{where}: {reason}")
+    if not isinstance(told, dict):
+        raise Unrunnable(f"{where} must be a dict of description and parameters")
+    for member in told.keys() - {"description", "parameters"}:
+        raise Unrunnable(f"{where}: nothing is known of `{shown(member)}`")
+    description = told.get("description", "")
+    parameters = told.get("parameters", {"type": "object"})
+    if not isinstance(description, str):
+        raise Unrunnable(f"{where}: `description` must be a text")
+    if not isinstance(parameters, dict) or parameters.get("type") != "object":
+        raise Unrunnable(f"{where}: `parameters` must be a JSON Schema of an object")
+    return ToolSpec(name, description, parameters)
+
+
+def _file(episode: Episode, folder: Path) -> str:
+    return f"{folder.name}/{EPISODES}{shown(episode.episode_id, 200)}.json"

@@ -1,0 +1,143 @@
+"""An episode's simulated environment, in this process: tools that answer, change and fail as the
+episode's `simulator` says.
+
+Each world starts from a deep copy of the episode's initial state, and whatever it hands out is a
+copy too: neither another attempt nor a caller that keeps what it was given can reach its state.
+"""
+
+import copy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reviewer.gates.values import Nothing, at, path_of, same
+from reviewer.running.merge import merged
+from reviewer.running.model import Answer, ToolSpec, Unrunnable
+from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import Episode
+
+Fault = dict[str, Any]
+"""A fault as `reviewer.suite.simulator.FaultShape` has it."""
+
+
+def simulator_of(episode: Episode, file: str) -> dict[str, Any]:
+    """The episode's simulator. Raises Unrunnable naming `file` when it has none."""
+    simulator = episode.simulator or {}
+    if not simulator.get("tools") and not simulator.get("toolkit"):
+        raise Unrunnable(
+            f"{file}: $.simulator: is missing: without a simulator this episode can be imported, "
+            "not run; give it `simulator.tools`, or a `toolkit`"
+        )
+    return simulator
+
+
+class SimulatedWorld:
+    """One attempt of an episode whose `simulator` has `tools`.
+
+    `faults` (tool → faults) come before the episode's own. Raises Unrunnable naming `file` for an
+    episode without simulated tools, or whose initial state has no RFC 8785 form.
+    """
+
+    start_digest: str
+
+    def __init__(
+        self,
+        episode: Episode,
+        attempt: int,
+        file: str,
+        faults: Mapping[str, Sequence[Fault]] | None = None,
+    ) -> None:
+        simulator = simulator_of(episode, file)
+        self._tools: dict[str, dict[str, Any]] = simulator.get("tools") or {}
+        self._final = simulator.get("final_state")
+        self._state: dict[str, Any] = copy.deepcopy(episode.initial_state)
+        self._attempt = attempt
+        self._faults = faults or {}
+        self._called: Counter[str] = Counter()
+        self._answered: Counter[str] = Counter()
+        try:
+            self.start_digest = start_state_digest(self._state)
+        except ContractError as error:
+            raise Unrunnable(f"{file}: $.initial_state: {error.reason}") from None
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(
+            ToolSpec(
+                name,
+                tool.get("description", ""),
+                copy.deepcopy(tool.get("parameters", {"type": "object"})),
+            )
+            for name, tool in self._tools.items()
+        )
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
+        """Raises KeyError for a tool that is none of `specs`."""
+        told = self._tools[tool]
+        self._called[tool] += 1
+        fault = self._fault(tool, told)
+        delay = 0.0 if fault is None else float(fault.get("delay_ms", 0.0))
+        if fault is not None and fault["kind"] != "slow":
+            return _failed(fault, delay)
+        for condition in told.get("preconditions", ()):
+            if not same(condition["equals"], at(self._state, path_of(condition["path"]))):
+                return Answer("error", {"error": condition["error"]}, delay)
+        before = self._state
+        for effect in told.get("effects", ()):
+            if _fits(effect.get("arguments") or {}, arguments):
+                self._state = merged(self._state, effect["merge"])
+        content = copy.deepcopy(self._response(tool, told["responses"], arguments))
+        unchanged = before is self._state or same(before, self._state)
+        return Answer("ok", content, delay, None if unchanged else copy.deepcopy(self._state))
+
+    async def state(self) -> dict[str, Any]:
+        return copy.deepcopy(self._state)
+
+    async def final_state(self) -> Any:
+        """The state, or its value at the simulator's `final_state` (None when it is not there)."""
+        if self._final is None:
+            return copy.deepcopy(self._state)
+        return copy.deepcopy(self._value_at(self._final))
+
+    async def close(self) -> None:
+        self._state = {}
+
+    def _fault(self, tool: str, told: dict[str, Any]) -> Fault | None:
+        faults: list[Fault] = [*self._faults.get(tool, ()), *told.get("faults", ())]
+        for fault in faults:
+            attempts = fault.get("attempts")
+            if self._called[tool] in fault["calls"] and (
+                attempts is None or self._attempt in attempts
+            ):
+                return fault
+        return None
+
+    def _response(self, tool: str, ways: dict[str, Any], arguments: dict[str, Any]) -> Any:
+        if ways.get("match") is not None:
+            for case in ways["match"]:
+                if _fits(case["arguments"], arguments):
+                    return case["value"]
+            return ways.get("otherwise")
+        if ways.get("sequence") is not None:
+            place = self._answered[tool]
+            self._answered[tool] += 1
+            return ways["sequence"][min(place, len(ways["sequence"]) - 1)]
+        if ways.get("state") is not None:
+            return {path: self._value_at(path) for path in ways["state"]}
+        return ways.get("fixed")
+
+    def _value_at(self, path: str) -> Any:
+        value = at(self._state, path_of(path))
+        return None if isinstance(value, Nothing) else value
+
+
+def _fits(wanted: dict[str, Any], arguments: dict[str, Any]) -> bool:
+    return all(name in arguments and same(value, arguments[name]) for name, value in wanted.items())
+
+
+def _failed(fault: Fault, delay: float) -> Answer:
+    """What a call that never reached its tool comes back with."""
+    if fault["kind"] == "timeout":
+        text = f"no answer within {delay:g} ms" if delay else "no answer"
+        return Answer("timeout", {"error": fault.get("message") or text}, delay)
+    return Answer("error", {"error": fault.get("message") or "the tool failed"}, delay)

@@ -1,0 +1,71 @@
+"""Every way signing or reading a decision can be refused. All are AttestError.
+
+Messages are safe to draw on a terminal: hostile text in them has passed through `plain`.
+"""
+
+from reviewer.suite.errors import shown
+
+
+class AttestError(ValueError):
+    """Base: the input, the key or the signature is not usable; the message says the way out."""
+
+
+class EnvelopeError(AttestError):
+    """The bytes are not a strict DSSE envelope of ours."""
+
+
+class StatementError(AttestError):
+    """The payload is not a valid release decision, or the facts do not allow it."""
+
+
+class SignersError(AttestError):
+    """The trust file (store/signers) cannot be used; the message names the line."""
+
+
+class PublicKeyError(AttestError):
+    """Not an Ed25519 public key as OpenSSH writes it."""
+
+
+class KeyFileError(AttestError):
+    """A key file is missing, unreadable, exposed, damaged, or of another kind."""
+
+
+class PassphraseNeeded(KeyFileError):
+    """The key file is encrypted and nothing gave a passphrase."""
+
+
+class WrongPassphrase(KeyFileError):
+    """A passphrase was given and does not open the key file."""
+
+
+class AgentError(AttestError):
+    """ssh-agent could not be used."""
+
+
+class AgentUnavailable(AgentError):
+    """No agent: SSH_AUTH_SOCK is unset, or nothing answers there in time."""
+
+
+class AgentRefused(AgentError):
+    """The agent answered no: locked, confirmation declined, or the key may not sign this."""
+
+
+class AgentKeyMissing(AgentError):
+    """The agent does not hold the key asked for."""
+
+
+class AgentProtocolError(AgentError):
+    """The agent's answer is not what the protocol allows."""
+
+
+class PayloadMismatch(AttestError):
+    """The decision to be co-signed is not the one re-derived from the store."""
+
+
+class SignerRefused(AttestError):
+    """This key's signature would not count on this decision."""
+
+
+def plain(text: object, limit: int = 120) -> str:
+    """`text` fit for a message: what does not print is escaped, and it is cut to `limit`."""
+    return shown(str(text), limit)

@@ -1,0 +1,204 @@
+"""A key argument becomes something that signs: through ssh-agent, or from a private key file.
+
+`SHA256:…` (a fingerprint) or a `.pub` file means the agent; any other path is a private key, in
+OpenSSH or PEM form, encrypted or not. Only Ed25519 keys sign decisions; a hardware key does it
+through ssh-keygen.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from reviewer.signing.agent import Agent, connect_agent
+from reviewer.signing.errors import (
+    KeyFileError,
+    PassphraseNeeded,
+    PublicKeyError,
+    WrongPassphrase,
+    plain,
+)
+from reviewer.signing.hardware import KeygenSigner, hardware_key
+from reviewer.signing.public import PublicKey, parse_public_line, public_from_raw
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+MAX_KEY_FILE_BYTES = 64 * 1024
+AskPassphrase = Callable[[str], str | None]
+"""Given the key's path, returns its passphrase, or None when the person gives up."""
+
+_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+
+
+class Signer(Protocol):
+    """Anything that signs with one Ed25519 key."""
+
+    @property
+    def public(self) -> PublicKey: ...
+
+    def sign(self, message: bytes) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class AgentSigner:
+    """A key that stays inside ssh-agent."""
+
+    public: PublicKey
+    agent: Agent
+
+    def sign(self, message: bytes) -> bytes:
+        return self.agent.sign(self.public, message)
+
+
+@dataclass(frozen=True, repr=False)
+class FileSigner:
+    """A private key read from a file. Not shown by repr."""
+
+    public: PublicKey
+    private: "Ed25519PrivateKey"
+
+    def sign(self, message: bytes) -> bytes:
+        return self.private.sign(message)
+
+
+def load_signer(
+    key: str,
+    *,
+    ask_passphrase: AskPassphrase | None = None,
+    passphrase_env: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Signer:
+    """The signer a key argument stands for.
+
+    An encrypted file takes its passphrase from the environment variable `passphrase_env` when
+    that is named, else from `ask_passphrase`. Errors: AgentError for the agent, KeyFileError (and
+    its kinds PassphraseNeeded, WrongPassphrase) for files; each says what to do.
+    """
+    env = os.environ if environ is None else environ
+    if _FINGERPRINT.fullmatch(key):
+        agent = connect_agent(env)
+        return AgentSigner(agent.find(key).public, agent)
+    if key.startswith("SHA256:"):
+        raise KeyFileError(
+            f"{plain(key)}: not a fingerprint; it has 43 characters after SHA256:, as printed by"
+            " ssh-keygen -lf"
+        )
+    path = Path(key).expanduser() if key.startswith("~") else Path(key)
+    if key.endswith(".pub"):
+        public = read_public_file(path)
+        if public.application is not None:
+            return KeygenSigner(public, path)
+        agent = connect_agent(env)
+        return AgentSigner(agent.find(public.keyid).public, agent)
+    return _load_file(path, ask_passphrase, passphrase_env, env)
+
+
+def read_public_file(path: Path) -> PublicKey:
+    """The key of a `.pub` file."""
+    text = _read(path, private=False).decode("utf-8", "replace")
+    try:
+        return parse_public_line(text)[0]
+    except PublicKeyError as error:
+        raise KeyFileError(f"{plain(path)}: {error}") from None
+
+
+def _load_file(
+    path: Path,
+    ask: AskPassphrase | None,
+    passphrase_env: str | None,
+    env: Mapping[str, str],
+) -> Signer:
+    data = _read(path, private=True)
+    if (hardware := hardware_key(data)) is not None:
+        return KeygenSigner(hardware, path)
+    private = _decode(data, None, path)
+    if private is None:
+        private = _decode(data, _passphrase(path, ask, passphrase_env, env), path)
+    if private is None:
+        raise PassphraseNeeded(f"{plain(path)}: the key is encrypted; its passphrase is empty")
+    return FileSigner(public_from_raw(private.public_key().public_bytes_raw()), private)
+
+
+def _passphrase(
+    path: Path, ask: AskPassphrase | None, name: str | None, env: Mapping[str, str]
+) -> bytes:
+    shown = plain(path)
+    if name is not None:
+        if name not in env:
+            raise PassphraseNeeded(f"{shown}: the key is encrypted and ${plain(name)} is not set")
+        return os.fsencode(env[name])
+    if ask is None:
+        raise PassphraseNeeded(
+            f"{shown}: the key is encrypted; name the variable that holds its passphrase, or add"
+            f" it with ssh-add and sign with {shown}.pub"
+        )
+    given = ask(str(path))
+    if given is None:
+        raise PassphraseNeeded(f"{shown}: the key is encrypted and no passphrase was given")
+    return given.encode("utf-8", "surrogateescape")
+
+
+def _decode(data: bytes, passphrase: bytes | None, path: Path) -> "Ed25519PrivateKey | None":
+    """The private key, or None when it is encrypted and no passphrase was given."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    shown = plain(path)
+    openssh = b"-----BEGIN OPENSSH PRIVATE KEY-----" in data
+    if not openssh and b"PRIVATE KEY-----" not in data:
+        raise KeyFileError(f"{shown}: not an OpenSSH or PEM private key")
+    load = serialization.load_ssh_private_key if openssh else serialization.load_pem_private_key
+    try:
+        private = load(data, passphrase)
+    except TypeError:
+        # Raised for "password needed" only: one is never given to a key that opened without.
+        return None
+    except UnsupportedAlgorithm as error:
+        raise KeyFileError(f"{shown}: cannot be used: {plain(error)}") from None
+    except ValueError as error:
+        if passphrase is not None:
+            raise WrongPassphrase(f"{shown}: wrong passphrase") from None
+        raise KeyFileError(f"{shown}: damaged key file: {plain(error)}") from None
+    if not isinstance(private, Ed25519PrivateKey):
+        raise KeyFileError(f"{shown}: not an Ed25519 key; make one with: ssh-keygen -t ed25519")
+    return private
+
+
+def _read(path: Path, *, private: bool) -> bytes:
+    shown = plain(path)
+    try:
+        # Not blocking, so that a FIFO is refused below instead of being waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise KeyFileError(f"{shown}: no such key file") from None
+    except PermissionError:
+        raise KeyFileError(f"{shown}: may not be read by this user") from None
+    except (OSError, ValueError) as error:
+        raise KeyFileError(f"{shown}: {_reason(error)}") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise KeyFileError(f"{shown}: not a file")
+        if private and status.st_uid == os.getuid() and status.st_mode & 0o077:
+            raise KeyFileError(
+                f"{shown}: others may read this private key (mode"
+                f" {stat.S_IMODE(status.st_mode):04o}); run chmod 600 on it"
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as handle:
+            data = handle.read(MAX_KEY_FILE_BYTES + 1)
+    except OSError as error:
+        raise KeyFileError(f"{shown}: {_reason(error)}") from None
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_KEY_FILE_BYTES:
+        raise KeyFileError(f"{shown}: larger than any key file")
+    return data
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return plain(error.strerror if isinstance(error, OSError) and error.strerror else error)

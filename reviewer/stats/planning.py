@@ -1,0 +1,116 @@
+"""How many more: the sample sizes behind "not enough evidence"."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+
+from reviewer.stats.checks import finite, non_negative, open_unit, proportion, whole
+from reviewer.stats.special import binomial_cdf, normal_quantile, z_two_sided
+
+_MOST = 1 << 34
+
+
+def smallest_from(least: int, holds: Callable[[int], bool], what: str) -> int:
+    """The smallest n >= least for which a condition that stays true once true holds."""
+    top = max(least, 1)
+    while not holds(top):
+        top *= 2
+        if top > _MOST:
+            raise ValueError(f"{what} needs more than {_MOST} units; choose a looser target")
+    return bisect_left(range(top + 1), True, lo=least, key=holds)
+
+
+def zero_failure_sample_size(max_rate: float, confidence: float = 0.95) -> int:
+    """Smallest number of clean runs whose one-sided upper bound is below `max_rate`."""
+    rate, level = open_unit("max_rate", max_rate), open_unit("confidence", confidence)
+    alpha = 1.0 - level
+    return smallest_from(1, lambda n: n * math.log1p(-rate) < math.log(alpha), "max_rate")
+
+
+def labels_needed_for_accuracy(
+    errors: int, target_lower_bound: float = 0.90, confidence: float = 0.95
+) -> int:
+    """Smallest n with `errors` errors whose one-sided lower bound reaches the target accuracy."""
+    wrong = whole("errors", errors)
+    target = open_unit("target_lower_bound", target_lower_bound)
+    alpha = 1.0 - open_unit("confidence", confidence)
+    # The lower bound reaches the target exactly when so few errors would be that unlikely at it.
+    return smallest_from(
+        wrong + 1, lambda n: binomial_cdf(wrong, n, 1.0 - target) <= alpha, "target_lower_bound"
+    )
+
+
+def runs_needed_for_max_rate(
+    events: int, target_upper_bound: float = 0.05, confidence: float = 0.95
+) -> int:
+    """Smallest n with `events` events whose one-sided upper bound is at most the target rate."""
+    seen = whole("events", events)
+    target = open_unit("target_upper_bound", target_upper_bound)
+    alpha = 1.0 - open_unit("confidence", confidence)
+    return smallest_from(
+        seen + 1, lambda n: binomial_cdf(seen, n, target) <= alpha, "target_upper_bound"
+    )
+
+
+def sample_size_half_width(p: float, half_width: float, confidence: float = 0.95) -> int:
+    """Runs for a normal interval of ± `half_width` around a rate of p: ceil(z² p(1-p)/h²)."""
+    rate, half = proportion("p", p), open_unit("half_width", half_width)
+    return max(1, math.ceil(z_two_sided(confidence) ** 2 * rate * (1.0 - rate) / half**2))
+
+
+def power_two_proportions(p1: float, p2: float, power: float = 0.8, alpha: float = 0.05) -> int:
+    """Episodes per candidate, unpaired, to tell p1 from p2 (R power.prop.test, two-sided)."""
+    a, b = proportion("p1", p1), proportion("p2", p2)
+    if a == b:
+        raise ValueError("p1 and p2 must differ: no sample tells equal rates apart")
+    z_alpha = normal_quantile(1.0 - open_unit("alpha", alpha) / 2)
+    z_power = normal_quantile(open_unit("power", power))
+    pooled = z_alpha * math.sqrt((a + b) * (1.0 - (a + b) / 2))
+    apart = z_power * math.sqrt(a * (1.0 - a) + b * (1.0 - b))
+    return math.ceil(((pooled + apart) / (a - b)) ** 2)
+
+
+def power_paired_t(delta: float, sd_diff: float, power: float = 0.8, alpha: float = 0.05) -> int:
+    """Episodes for a paired t test to find a mean difference `delta` (R power.t.test, paired).
+
+    `sd_diff` is the standard deviation of the per-episode mean differences. Uses scipy's
+    noncentral t.
+    """
+    from scipy.stats import nct, t
+
+    effect, sd = abs(finite("delta", delta)), non_negative("sd_diff", sd_diff)
+    if effect == 0 or sd == 0:
+        raise ValueError("delta and sd_diff must not be 0")
+    target, tail = open_unit("power", power), open_unit("alpha", alpha) / 2
+
+    def enough(n: int) -> bool:
+        limit = t.isf(tail, n - 1)
+        return bool(nct.sf(limit, n - 1, math.sqrt(n) * effect / sd) >= target)
+
+    return smallest_from(2, enough, "power")
+
+
+def episodes_needed(
+    delta: float,
+    difference_variance: float,
+    within_variance: float,
+    baseline_within_variance: float,
+    attempts: int,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> int:
+    """Episodes, each tried `attempts` times by both candidates, to find a difference `delta`.
+
+    E = (z₁₋α/₂ + z₁₋β)² (ω² + σ²_A/K + σ²_B/K)/δ² (Miller, arXiv:2411.00640 §5): ω² is the variance
+    of true per-episode differences, σ² the variance of attempts within an episode.
+    """
+    effect = finite("delta", delta)
+    if effect == 0:
+        raise ValueError("delta must not be 0")
+    k = whole("attempts", attempts, 1)
+    omega = non_negative("difference_variance", difference_variance)
+    within = non_negative("within_variance", within_variance)
+    within += non_negative("baseline_within_variance", baseline_within_variance)
+    z = normal_quantile(1.0 - open_unit("alpha", alpha) / 2)
+    z += normal_quantile(open_unit("power", power))
+    return max(1, math.ceil(z * z * (omega + within / k) / effect**2))

@@ -1,0 +1,203 @@
+"""A golden record as a contract: what to ask an agent, and what it is expected to do and say.
+
+Many tools write such records under many names (DeepEval, LangSmith examples, agentevals, hand-made
+lists); the members read are those below. What is expected of calls is gated. Of answers only short
+ones are: a long one would be matched word for word, so it is what final messages are compared with.
+"""
+
+from typing import Any, Literal
+
+from reviewer.suite.derived.calls import (
+    Wanted,
+    calls_of,
+    is_conversation,
+    said_in,
+    text_of,
+    texts_of,
+)
+from reviewer.suite.derived.drafted import Drafted, Unmade
+
+Match = Literal["strict", "unordered", "subset", "superset"]
+MATCHES: tuple[Match, ...] = ("strict", "unordered", "subset", "superset")
+SHORT = 60
+"""Characters of an answer that can be looked for as it stands."""
+
+IDS = ("episode_id", "id", "case_id", "task_id", "example_id", "name", "test")
+REQUESTS = ("user_request", "input", "query", "question", "prompt", "inputs", "task", "scenario")
+CALLS = (
+    "expected_trajectory",
+    "reference_trajectory",
+    "expected_tool_calls",
+    "expected_calls",
+    "expected_tools",
+    "expectedTools",
+    "trajectory",
+)
+ANSWERS = (
+    "expected_output",
+    "expectedOutput",
+    "expected_answer",
+    "answer",
+    "expected_response",
+    "reference_answer",
+    "reference",
+    "ground_truth",
+    "expected_outcome",
+)
+NESTED = ("reference_outputs", "outputs", "expected")
+"""Where a record keeps its expectations together; the first that is there counts."""
+SAYS = ("must_contain", "message_contains", "expected_content", "must_include")
+NEVER_SAYS = ("must_not_contain", "message_excludes")
+FORBIDDEN = ("forbidden_tools", "must_not_call", "disallowed_tools")
+ALLOWED = ("allowed_tools",)
+MODES = ("trajectory_match_mode", "trajectory_match")
+ENDS = ("expected_final_state", "final_state")
+STARTS = ("initial_state",)
+MARKS = ("tags", "category")
+_READ = frozenset(
+    (*IDS, *REQUESTS, *CALLS, *ANSWERS, *NESTED, *SAYS, *NEVER_SAYS, *FORBIDDEN, *ALLOWED)
+) | {*MODES, *ENDS, *STARTS, *MARKS, "title"}
+
+UNNAMED = "no id in the record: named by its place"
+LONG = f"answers over {SHORT} characters are compared with (message_reference), never required"
+
+
+def contract_of(record: Any, number: int, match: Match = "superset") -> Drafted:
+    """The contract of one record, `number` from 1. `match` is how made calls are compared with
+    the expected ones where the record does not say. Raises Unmade."""
+    if not isinstance(record, dict):
+        raise Unmade("is no object")
+    notes: list[str] = []
+    told = _expectations(record)
+    tools, expected = _calls(told, _mode(told, match))
+    _wording(told, expected, notes)
+    if (end := _first(told, ENDS)) is not None:
+        expected["final_state"] = end
+    if not tools and not expected.keys() - {"message_reference"}:
+        raise Unmade(_why_empty(told, expected))
+    start = _first(told, STARTS)
+    episode: dict[str, Any] = {
+        "schema": "reviewer/episode@1",
+        "episode_id": _id(record, number, notes),
+        "title": text_of(record.get("title")),
+        "user_request": _request(record),
+        "initial_state": start if isinstance(start, dict) else {},
+        "tools": tools,
+        "expected": expected,
+        "category": "negative" if list(tools) == ["forbidden"] and not expected else "task",
+        "tags": [tag for name in MARKS for tag in texts_of(record.get(name))],
+    }
+    if unread := sorted(name for name in record.keys() - _READ if record[name] is not None):
+        notes.append(f"members not used: {', '.join(unread)[:200]}")
+    kept = {name: value for name, value in episode.items() if value not in ("", {}, [])}
+    return Drafted(kept, {}, tuple(notes))
+
+
+def named(record: dict[str, Any]) -> str:
+    """The id a record has, "" when it has none."""
+    return text_of(_first(record, IDS))
+
+
+def _expectations(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with its nested expectations laid open; what stands outside them wins."""
+    for name in NESTED:
+        nested = record.get(name)
+        if is_conversation(nested):
+            return {"trajectory": nested, **record}
+        if isinstance(nested, dict) and nested:
+            held = {"trajectory": nested["messages"]} if "messages" in nested else {}
+            return {**held, **nested, **record}
+        if name in record and text_of(nested):
+            return {"answer": nested, **record}
+    return record
+
+
+def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of these members that is there and not null."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
+
+
+def _id(record: dict[str, Any], number: int, notes: list[str]) -> str:
+    found = named(record)
+    if not found:
+        notes.append(UNNAMED)
+    return found or f"golden-{number}"
+
+
+def _request(record: dict[str, Any]) -> str:
+    asked = _first(record, REQUESTS)
+    if isinstance(asked, dict):
+        inner = _first(asked, ("messages", *REQUESTS))
+        alone = next(iter(asked.values())) if len(asked) == 1 else None
+        asked = alone if inner is None else inner
+    if asked is None:
+        asked = next((record[name] for name in NESTED if is_conversation(record.get(name))), None)
+    if is_conversation(asked):
+        return said_in(asked, "user", last=False)
+    return text_of(asked)
+
+
+def _mode(told: dict[str, Any], match: Match) -> Match:
+    named = _first(told, MODES)
+    if named is None:
+        return match
+    found = next((mode for mode in MATCHES if mode == named), None)
+    if found is None:
+        raise Unmade(f"its way of matching is not one of: {', '.join(MATCHES)}")
+    return found
+
+
+def _calls(told: dict[str, Any], mode: Match) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(tools, expected) of the episode. Of several members the first that names calls is the
+    trajectory; the tools of all of them are required."""
+    steps: list[Wanted] = []
+    names: list[str] = []
+    for member in CALLS:
+        if told.get(member) is None:
+            continue
+        found = calls_of(told[member], member)
+        steps = steps or found
+        names += [call.tool for call in found]
+    tools: dict[str, Any] = {}
+    if names and mode != "subset":
+        tools.update(required=list(dict.fromkeys(names)), order="any")
+    if forbidden := texts_of(_first(told, FORBIDDEN)):
+        tools["forbidden"] = forbidden
+    if (allowed := _first(told, ALLOWED)) is not None:
+        tools["allowed"] = texts_of(allowed)
+    if not steps:
+        return tools, {}
+    return tools, {"trajectory": [step.step() for step in steps], "trajectory_match": mode}
+
+
+def _wording(told: dict[str, Any], expected: dict[str, Any], notes: list[str]) -> None:
+    """Put into `expected` what must and must not be said, and a good answer to compare with."""
+    says = texts_of(_first(told, SAYS))
+    answer, conversation = text_of(_first(told, ANSWERS)), told.get("trajectory")
+    reference = ""
+    if answer and len(answer) <= SHORT and "\n" not in answer:
+        says.append(answer)
+    elif answer:
+        reference = answer
+        notes.append(LONG)
+    elif is_conversation(conversation):
+        reference = said_in(conversation, "assistant", last=True)
+    if says:
+        expected["message_contains"] = list(dict.fromkeys(says))
+    if never := texts_of(_first(told, NEVER_SAYS)):
+        expected["message_excludes"] = never
+    if reference:
+        expected["message_reference"] = reference
+
+
+def _why_empty(told: dict[str, Any], expected: dict[str, Any]) -> str:
+    if "message_reference" in expected:
+        length = len(expected["message_reference"])
+        return (
+            f"expects only an answer of {length} characters, which no gate can hold: say what must "
+            "stand in it (must_contain), or which tools are to be called (expected_tools)"
+        )
+    listed = [name for name in CALLS if name in told]
+    if listed:
+        return f"{listed[0]} is empty and nothing else is expected: any trace would pass"
+    return "expects nothing: no tools, no trajectory, no wording and no end state in it"

@@ -1,0 +1,290 @@
+"""Reading a suite folder. The one module here that opens files to read a suite.
+
+The lock is checked first, by hashing alone; shapes and meanings only after it holds. So
+`suite_state` stays cheap, and nothing of an edited suite is ever taken for the frozen one.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from reviewer.suite.errors import ContractError, Problem, shown
+from reviewer.suite.lock import (
+    LOCK_FILE,
+    SUMS_FILE,
+    LockProblem,
+    check_lock,
+    read_lock,
+    sha256sum_text,
+    suite_digest,
+)
+from reviewer.suite.names import path_problem
+
+if TYPE_CHECKING:
+    from reviewer.suite.model import Candidate, JudgePrompt, Rubric, Suite
+
+CANDIDATES = "candidates"
+TRACES = "traces"
+LABELS = "labels"
+JUDGMENTS = "judgments"
+FROZEN = ".frozen"
+UNLOCKED = frozenset({CANDIDATES, TRACES, LABELS, JUDGMENTS, LOCK_FILE, SUMS_FILE})
+"""What stands beside the lock, not under it: who is judged, what was seen, and what people and a
+judge said of it."""
+
+MAX_FILE = 16 * 1024 * 1024
+MAX_FILES = 100_000
+
+
+class SuiteBroken(ContractError):
+    """A frozen suite that is no longer as it was frozen. `edits` lists each file that differs."""
+
+    def __init__(self, suite: str, edits: tuple[LockProblem, ...]) -> None:
+        self.edits = edits
+        lines = [Problem(f"{suite}/{edit.path}", "$", _worded(edit)) for edit in edits]
+        way_out = (
+            f"{len(edits)} file{'s' if len(edits) != 1 else ''} edited after the freeze; put "
+            "them back, or freeze the edited suite under a new id"
+        )
+        super().__init__(f"{suite}/{LOCK_FILE}", "$", way_out, lines)
+
+
+class SuiteState(NamedTuple):
+    """Whether a folder is as it was frozen.
+
+    `digest` is that of the lock ("" without one), `files` the locked content by path with
+    `suite.lock` among it: what `load_trusted` takes.
+    """
+
+    state: Literal["frozen", "broken", "unfrozen"]
+    digest: str
+    edits: tuple[LockProblem, ...]
+    files: dict[str, bytes]
+
+
+class LoadedSuite(NamedTuple):
+    """A suite that may be used. `problems` are remarks that do not forbid it (not frozen yet)."""
+
+    suite: "Suite"
+    rubric: "Rubric | None"
+    judge: "JudgePrompt | None"
+    problems: tuple[Problem, ...]
+
+
+def suite_state(folder: Path) -> SuiteState:
+    """Compares the folder with its lock, by hashing only.
+
+    Raises ContractError when the folder or its lock cannot be read, or holds what no suite may
+    (a symbolic link, a name that is not portable, a file beyond the size limit).
+    """
+    files = locked_files(folder)
+    lock = _read_beside(folder, LOCK_FILE)
+    kept = _read_beside(folder, f"{FROZEN}/{LOCK_FILE}")
+    if lock is None:
+        if kept is None:
+            return SuiteState("unfrozen", "", (), files)
+        gone = LockProblem(LOCK_FILE, "missing", suite_digest(kept), None, len(kept), None)
+        return SuiteState("broken", "", (gone,), files)
+    edits: list[LockProblem] = []
+    if kept is not None and kept != lock:
+        edits.append(_changed(LOCK_FILE, kept, lock))
+    try:
+        locked = read_lock(lock)
+        edits += check_lock(lock, files)
+    except ContractError:
+        if kept is None:
+            raise
+        locked = read_lock(kept)
+        edits += check_lock(kept, files)
+    sums = _read_beside(folder, SUMS_FILE)
+    wanted = sha256sum_text(locked).encode()
+    if sums is not None and sums != wanted:
+        edits.append(_changed(SUMS_FILE, wanted, sums))
+    state: Literal["broken", "frozen"] = "broken" if edits else "frozen"
+    return SuiteState(state, suite_digest(lock), tuple(edits), {**files, LOCK_FILE: lock})
+
+
+def read_suite(folder: Path) -> LoadedSuite:
+    """The suite, its rubric and its judge prompt, when the lock holds and every file is valid.
+
+    Raises SuiteBroken when a locked file was edited, ContractError with every problem of every
+    file when the content is not a suite. A folder without a lock is read, with a remark.
+    """
+    state = suite_state(folder)
+    if state.state == "broken":
+        raise SuiteBroken(_name(folder), state.edits)
+    # Only now, so that asking for the state alone costs no pydantic.
+    from reviewer.suite.check import check_suite
+
+    files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
+    checked = check_suite(files, state.digest)
+    problems = list(checked.problems)
+    if checked.suite is not None and state.state == "frozen":
+        problems += _other_id(state.files[LOCK_FILE], checked.suite.suite_id)
+    if checked.suite is None or problems:
+        raise ContractError.of(_inside(folder, problems))
+    remarks = []
+    if state.state == "unfrozen":
+        reason = "not frozen: `reviewer suite freeze` writes the lock that decisions rest on"
+        remarks.append(Problem(f"{_name(folder)}/{LOCK_FILE}", "$", reason))
+    return LoadedSuite(checked.suite, checked.rubric, checked.judge, tuple(remarks))
+
+
+def suite_problems(folder: Path) -> list[Problem]:
+    """Everything wrong with a suite folder: edits since the freeze, faults of content, and faults
+    of the candidates' manifests beside it."""
+    from reviewer.suite.check import check_suite
+
+    candidates = read_candidates(folder)[1]
+    try:
+        state = suite_state(folder)
+    except ContractError as error:
+        return [*error.problems, *candidates]
+    problems: list[Problem] = []
+    if state.edits:
+        problems += SuiteBroken(_name(folder), state.edits).problems
+    files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
+    problems += _inside(folder, check_suite(files, state.digest).problems)
+    return problems + candidates
+
+
+def locked_files(folder: Path) -> dict[str, bytes]:
+    """Content of every file that a lock of this folder covers, by path inside the folder.
+
+    Left out: what is UNLOCKED, and names that start with a dot.
+    Raises ContractError naming every entry that no suite may hold.
+    """
+    if not folder.is_dir():
+        raise ContractError(str(folder), "$", "is not a folder")
+    found: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for path, entry in _walked(folder, ""):
+        reason = path_problem(path) or _entry_problem(entry)
+        if reason is not None:
+            problems.append(Problem(f"{_name(folder)}/{path}", "$", reason))
+        elif not entry.is_dir(follow_symlinks=False):
+            found[path] = Path(entry.path)
+        if len(found) > MAX_FILES:
+            raise ContractError(_name(folder), "$", f"holds more than {MAX_FILES:,} files")
+    if problems:
+        raise ContractError.of(problems)
+    return {path: read_bytes(found[path]) for path in sorted(found)}
+
+
+def read_candidates(folder: Path) -> tuple[dict[str, "Candidate"], list[Problem]]:
+    """Every manifest of `candidates/` by candidate id, and what is wrong with the others."""
+    from reviewer.suite.candidate import read_candidate
+
+    candidates: dict[str, Candidate] = {}
+    problems: list[Problem] = []
+    for path in candidate_files(folder):
+        try:
+            file = f"{_name(folder)}/{CANDIDATES}/{path.name}"
+            candidate = read_candidate(read_bytes(path), file)
+        except ContractError as error:
+            problems += error.problems
+        else:
+            candidates[candidate.candidate_id] = candidate
+    return candidates, problems
+
+
+def candidate_files(folder: Path) -> list[Path]:
+    """The manifests beside the lock, by name."""
+    return sorted(p for p in (folder / CANDIDATES).glob("*.json") if not p.name.startswith("."))
+
+
+def candidate_folder(folder: Path) -> dict[str, bytes]:
+    """Content of every file below `candidates/` (manifests, scripts), by path inside the suite.
+
+    Raises ContractError naming an entry that no suite may hold.
+    """
+    if not (folder / CANDIDATES).is_dir():
+        return {}
+    found: dict[str, bytes] = {}
+    for path, entry in _walked(folder / CANDIDATES, f"{CANDIDATES}/"):
+        if (reason := path_problem(path) or _entry_problem(entry)) is not None:
+            raise ContractError(f"{_name(folder)}/{path}", "$", reason)
+        if not entry.is_dir(follow_symlinks=False):
+            found[path] = read_bytes(Path(entry.path))
+    return found
+
+
+def read_bytes(path: Path, limit: int = MAX_FILE) -> bytes:
+    """A regular file's content; a link is not followed. ContractError when it cannot be read."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        handle = os.open(path, flags)
+    except OSError as error:
+        reason = "is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+        raise ContractError(str(path), "$", str(reason)) from None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ContractError(str(path), "$", "is not a regular file")
+        with os.fdopen(handle, "rb", closefd=False) as stream:
+            data = stream.read(limit + 1)
+    except OSError as error:
+        raise ContractError(str(path), "$", str(error.strerror)) from None
+    finally:
+        os.close(handle)
+    if len(data) > limit:
+        raise ContractError(str(path), "$", f"is larger than {limit:,} bytes")
+    return data
+
+
+def _walked(folder: Path, inside: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    try:
+        yield from _walk(folder, inside)
+    except OSError as error:
+        raise ContractError(str(error.filename), "$", str(error.strerror)) from None
+
+
+def _walk(folder: Path, inside: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda e: e.name):
+            if entry.name.startswith(".") or (not inside and entry.name in UNLOCKED):
+                continue
+            path = inside + entry.name
+            yield path, entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), f"{path}/")
+
+
+def _entry_problem(entry: "os.DirEntry[str]") -> str | None:
+    if entry.is_symlink():
+        return "is a symbolic link; a suite holds its own bytes"
+    if not entry.is_dir(follow_symlinks=False) and not entry.is_file(follow_symlinks=False):
+        return "is not a regular file"
+    return None
+
+
+def _read_beside(folder: Path, name: str) -> bytes | None:
+    path = folder / name
+    return read_bytes(path) if os.path.lexists(path) else None
+
+
+def _changed(path: str, wanted: bytes, found: bytes) -> LockProblem:
+    return LockProblem(
+        path, "changed", suite_digest(wanted), suite_digest(found), len(wanted), len(found)
+    )
+
+
+def _worded(edit: LockProblem) -> str:
+    return str(edit).removeprefix(f"{shown(edit.path, 200)}: ")
+
+
+def _other_id(lock: bytes, suite_id: str) -> list[Problem]:
+    locked = read_lock(lock).suite_id
+    if locked == suite_id:
+        return []
+    return [Problem("suite.json", "$.suite_id", f"the lock is that of `{shown(locked)}`")]
+
+
+def _inside(folder: Path, problems: "list[Problem] | tuple[Problem, ...]") -> list[Problem]:
+    return [p._replace(file=f"{_name(folder)}/{p.file}") for p in problems]
+
+
+def _name(folder: Path) -> str:
+    return folder.resolve().name or str(folder)

@@ -1,0 +1,272 @@
+"""Freezing a suite, freezing an edited one under a new id, and showing what was edited.
+
+Every file is written whole beside its place and renamed into it, so a reader never meets half of
+one. `.frozen/` keeps each locked file compressed under its sha256; a copy is used only when its
+bytes have that very digest.
+"""
+
+import difflib
+import json
+import os
+import re
+import secrets
+import shutil
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.suite.check import check_suite
+from reviewer.suite.errors import ContractError, Problem, shown
+from reviewer.suite.folder import (
+    FROZEN,
+    candidate_files,
+    candidate_folder,
+    locked_files,
+    read_bytes,
+    suite_state,
+)
+from reviewer.suite.lock import (
+    LOCK_FILE,
+    SUMS_FILE,
+    Lock,
+    LockEntry,
+    make_lock,
+    read_lock,
+    sha256sum_text,
+    suite_digest,
+)
+from reviewer.suite.names import id_problem
+from reviewer.suite.strict_json import load_object
+from reviewer.suite.values import SUITE_FILE
+
+_MAX_DIFF_LINES = 20_000
+
+
+class NewVersion(NamedTuple):
+    """What `freeze_as` did: the new folder and digest, and the files put back in the old one."""
+
+    folder: Path
+    digest: str
+    restored: tuple[str, ...]
+    candidates: tuple[str, ...]
+
+
+def freeze(folder: Path) -> str:
+    """Validates a suite that has no lock yet and locks it. The digest.
+
+    Raises ContractError with every problem; nothing is written then.
+    """
+    state = suite_state(folder)
+    if state.state != "unfrozen":
+        way_out = "edited since: freeze it under a new id" if state.edits else "nothing to do"
+        raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", f"already frozen; {way_out}")
+    suite_id = _valid_id(state.files)
+    if suite_id != folder.resolve().name:
+        reason = f"`{shown(suite_id)}` stands in a folder named `{shown(folder.resolve().name)}`"
+        raise ContractError(SUITE_FILE, "$.suite_id", reason)
+    return write_lock(folder)
+
+
+def write_lock(folder: Path) -> str:
+    """Locks the files as they are, keeps a copy of each, and gives the digest.
+
+    Does not ask whether they are a suite (`freeze` does). Refuses a folder that has a lock.
+    """
+    if (folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists():
+        raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "already frozen")
+    files = locked_files(folder)
+    raw = load_object(files.get(SUITE_FILE, b""), SUITE_FILE)
+    lock = make_lock(str(raw.get("suite_id", "")), files)
+    _write_frozen(folder, files, lock)
+    return suite_digest(lock)
+
+
+def freeze_as(folder: Path, new_id: str) -> NewVersion:
+    """Makes the edited content a suite of its own and puts the frozen one back, byte for byte.
+
+    The new suite is a sibling folder named `new_id`, with that id inside, the same candidates (with
+    their scripts) and no traces. Nothing is written unless the content is valid and every frozen
+    file can be put back from its verified copy.
+    """
+    if (reason := id_problem(new_id)) is not None:
+        raise ContractError(shown(new_id), "$", reason)
+    folder = folder.resolve()
+    target = folder.parent / new_id
+    if os.path.lexists(target):
+        raise ContractError(shown(new_id), "$", "exists already; choose another id")
+    state = suite_state(folder)
+    if state.state == "unfrozen":
+        raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "not frozen; freeze it as it is")
+    lock_bytes, lock = _frozen_lock(folder)
+    edited = {path: data for path, data in state.files.items() if path != LOCK_FILE}
+    originals = _originals(folder, lock, edited)
+    renamed = {**edited, SUITE_FILE: _with_id(edited.get(SUITE_FILE, b""), new_id)}
+    _valid_id(renamed)
+    new_lock = make_lock(new_id, renamed)
+    manifests = sorted(path.name for path in candidate_files(folder))
+    _write_version(target, renamed, new_lock, candidate_folder(folder))
+    for path, data in originals.items():
+        _write(folder / path, data)
+    _write(folder / SUMS_FILE, sha256sum_text(lock).encode())
+    _write(folder / LOCK_FILE, lock_bytes)
+    for path in edited.keys() - {entry.path for entry in lock.files}:
+        (folder / path).unlink()  # the new version holds it now
+    after = suite_state(folder)
+    if after.state != "frozen":
+        raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "could not be put back as frozen")
+    restored = tuple(edit.path for edit in state.edits)
+    return NewVersion(target, suite_digest(new_lock), restored, tuple(manifests))
+
+
+def diff_suite(folder: Path) -> str:
+    """Unified text diff from the frozen content to the present one; "" when nothing was edited.
+
+    Control characters are shown escaped. A file whose frozen copy is gone is named as such.
+    """
+    state = suite_state(folder)
+    if not state.edits:
+        return ""
+    lock_bytes, lock = _frozen_lock(folder)
+    entries = {entry.path: entry for entry in lock.files}
+    out = []
+    for edit in state.edits:
+        now = state.files.get(edit.path)
+        if edit.path in entries:
+            before = _copy(folder, entries[edit.path])
+            if before is None:
+                out.append(f"{edit}\n(no valid frozen copy of it: the change cannot be shown)\n")
+                continue
+        else:
+            before = lock_bytes if edit.path == LOCK_FILE else b""
+            if edit.path == SUMS_FILE:
+                before, now = sha256sum_text(lock).encode(), read_bytes(folder / SUMS_FILE)
+        out.append(_diff(edit.path, before, now or b""))
+    return "".join(out)
+
+
+def _valid_id(files: Mapping[str, bytes]) -> str:
+    checked = check_suite({path: data for path, data in files.items() if path != LOCK_FILE})
+    if checked.suite is None:
+        raise ContractError.of(checked.problems)
+    return checked.suite.suite_id
+
+
+def _frozen_lock(folder: Path) -> tuple[bytes, Lock]:
+    kept = folder / FROZEN / LOCK_FILE
+    data = read_bytes(kept if kept.is_file() else folder / LOCK_FILE)
+    return data, read_lock(data)
+
+
+def _originals(folder: Path, lock: Lock, now: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Frozen content of every locked file that differs now; ContractError when a copy is gone."""
+    originals: dict[str, bytes] = {}
+    problems = []
+    for entry in lock.files:
+        found = now.get(entry.path)
+        if found is not None and suite_digest(found) == entry.sha256:
+            continue
+        copy = _copy(folder, entry)
+        if copy is None:
+            reason = (
+                f"no valid copy of sha256 {entry.sha256} in {FROZEN}/: the frozen suite cannot be "
+                "put back from here; take the file from version control, then try again"
+            )
+            problems.append(Problem(f"{folder.name}/{entry.path}", "$", reason))
+        else:
+            originals[entry.path] = copy
+    if problems:
+        raise ContractError.of(problems)
+    return originals
+
+
+def _copy(folder: Path, entry: LockEntry) -> bytes | None:
+    """The kept copy of a locked file, None unless it has exactly the locked bytes."""
+    try:
+        packed = read_bytes(folder / FROZEN / entry.sha256)
+        data = zlib.decompressobj().decompress(packed, entry.size + 1)
+    except (ContractError, zlib.error):
+        return None
+    return data if suite_digest(data) == entry.sha256 else None
+
+
+def _with_id(data: bytes, new_id: str) -> bytes:
+    """suite.json with another suite_id, its layout kept where that is certain."""
+    raw = load_object(data, SUITE_FILE)
+    wanted = {**raw, "suite_id": new_id}
+    member = re.compile(rb'("suite_id"\s*:\s*)"(?:[^"\\]|\\.)*"')
+    text = json.dumps(new_id, ensure_ascii=False).encode()
+    replaced = member.sub(lambda found: found.group(1) + text, data, count=1)
+    if load_object(replaced, SUITE_FILE) == wanted:
+        return replaced
+    return (json.dumps(wanted, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _write_version(
+    target: Path, files: Mapping[str, bytes], lock: bytes, candidates: Mapping[str, bytes]
+) -> None:
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    draft.mkdir()
+    try:
+        for path, data in files.items():
+            _write(draft / path, data)
+        for path, data in candidates.items():
+            _write(draft / path, data)
+        _write_frozen(draft, files, lock)
+        draft.rename(target)
+    except OSError:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _write_frozen(folder: Path, files: Mapping[str, bytes], lock: bytes) -> None:
+    """Copies, sums and lock; the lock comes last, for it is what makes the suite frozen."""
+    if (folder / FROZEN).is_symlink():
+        raise ContractError(f"{folder.name}/{FROZEN}", "$", "is a symbolic link")
+    for data in files.values():
+        _write(folder / FROZEN / suite_digest(data), zlib.compress(data, 9))
+    _write(folder / SUMS_FILE, sha256sum_text(read_lock(lock)).encode())
+    _write(folder / LOCK_FILE, lock)
+    _write(folder / FROZEN / LOCK_FILE, lock)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with draft.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    old, new = _lines(before), _lines(after)
+    if len(old) + len(new) > _MAX_DIFF_LINES:
+        return f"{shown(path, 200)}: too long to compare line by line\n"
+    name = shown(path, 200)
+    lines = difflib.unified_diff(old, new, f"frozen/{name}", f"now/{name}", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(data: bytes) -> list[str]:
+    text = data.decode("utf-8", "backslashreplace")
+    parts = text.split("\n")
+    if parts[-1] == "":
+        parts.pop()
+    elif parts:
+        parts[-1] += "␄"  # no newline at the end of the file
+    return [shown(part, 10_000) for part in parts]

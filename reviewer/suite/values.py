@@ -1,0 +1,169 @@
+"""From parsed JSON to values, without pydantic.
+
+Both roads use this module: files that people wrote come here after `schema` and `rules` have
+passed them, files whose digest is known to be valid come here directly (`load_trusted`), so the
+two cannot disagree.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from reviewer.suite.errors import ContractError
+from reviewer.suite.lock import LOCK_FILE, make_lock, suite_digest
+from reviewer.suite.model import (
+    Candidate,
+    Episode,
+    JudgePrompt,
+    Policy,
+    RedactionRules,
+    Rubric,
+    Suite,
+)
+
+SUITE_FILE = "suite.json"
+RUBRIC_FILE = "rubric.json"
+JUDGE_FILE = "judge.json"
+EPISODES = "episodes/"
+
+MERGED = frozenset({"tools", "expected", "budget", "simulator"})
+"""Parts of an episode that are merged member by member with the suite's defaults."""
+
+Raw = Mapping[str, Any]
+T = TypeVar("T", Episode, JudgePrompt, Policy, RedactionRules, Rubric)
+
+
+def merge_defaults(defaults: Raw, episode: Raw) -> dict[str, Any]:
+    """The episode with the suite's `defaults` filled in where it is silent.
+
+    `tools`, `expected`, `budget` and `simulator` are merged member by member; any other member,
+    and every list, is the episode's own when it has one. An explicit null stays null.
+    """
+    merged = {**defaults, **episode}
+    for part in MERGED & defaults.keys() & episode.keys():
+        if isinstance(defaults[part], dict) and isinstance(episode[part], dict):
+            merged[part] = {**defaults[part], **episode[part]}
+    return merged
+
+
+def episode_value(raw: Raw, file: str = "episode") -> Episode:
+    """An episode (defaults already merged) as a value."""
+    plain = dict(raw)
+    writes = plain.get("writes")
+    if isinstance(writes, list):
+        plain["writes"] = [_long_form(write) for write in writes]
+    return _convert(plain, Episode, file)
+
+
+def policy_value(raw: Raw, file: str = SUITE_FILE) -> Policy:
+    return _convert(raw, Policy, file)
+
+
+def redaction_value(raw: Raw, file: str = SUITE_FILE) -> RedactionRules:
+    return _convert(raw, RedactionRules, file)
+
+
+def rubric_value(raw: Raw, file: str = RUBRIC_FILE) -> Rubric:
+    return _convert(raw, Rubric, file)
+
+
+def judge_value(raw: Raw, file: str = JUDGE_FILE) -> JudgePrompt:
+    return _convert(raw, JudgePrompt, file)
+
+
+def candidate_value(raw: Raw, digest: str, file: str = "candidate") -> Candidate:
+    """The manifest as a value; `digest` is the sha256 (hex) of its canonical bytes."""
+    try:
+        said = {name: part for name, part in raw.items() if part is not None}
+        return msgspec.convert({**said, "digest": digest}, Candidate)
+    except msgspec.ValidationError as error:
+        raise _unfit(file, error) from None
+
+
+def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
+    """The suite as a value, its episodes in the order suite.json names them, else by id."""
+    order = {episode_id: i for i, episode_id in enumerate(raw.get("episodes") or ())}
+    listed = sorted(episodes, key=lambda e: (order.get(e.episode_id, len(order)), e.episode_id))
+    return Suite(
+        suite_id=raw["suite_id"],
+        title=raw.get("title", ""),
+        digest=digest,
+        probe=raw.get("probe", False),
+        policy=policy_value(raw.get("policy", {})),
+        redaction=redaction_value(raw.get("redaction", {})),
+        episodes=tuple(listed),
+        source=raw.get("source", {}),
+    )
+
+
+def is_episode_file(path: str) -> bool:
+    """Whether a path inside a suite is that of an episode: `episodes/<episode_id>.json`."""
+    return path.startswith(EPISODES) and path.endswith(".json") and path.count("/") == 1
+
+
+def load_trusted(files: Mapping[str, bytes]) -> Suite:
+    """The suite of files whose digest was validated before, without validating them again.
+
+    `files` are the locked files by path (`suite.lock` may be among them: its sha256 is then the
+    digest, else the digest is computed from the files). Use only when that digest is known from
+    an earlier full reading: nothing here looks for contradictions.
+    """
+    raw = _plain(files, SUITE_FILE)
+    defaults = raw.get("defaults", {})
+    episodes = [
+        episode_value(merge_defaults(defaults, _plain(files, path)), path)
+        for path in files
+        if is_episode_file(path)
+    ]
+    lock = files.get(LOCK_FILE)
+    if lock is None:
+        lock = make_lock(raw["suite_id"], files)
+    return suite_value(raw, episodes, suite_digest(lock))
+
+
+def load_trusted_rubric(files: Mapping[str, bytes]) -> Rubric | None:
+    """The rubric of trusted files, None when the suite has none."""
+    return rubric_value(_plain(files, RUBRIC_FILE)) if RUBRIC_FILE in files else None
+
+
+def load_trusted_judge(files: Mapping[str, bytes]) -> JudgePrompt | None:
+    """The judge prompt of trusted files, None when the suite has none."""
+    return judge_value(_plain(files, JUDGE_FILE)) if JUDGE_FILE in files else None
+
+
+def _plain(files: Mapping[str, bytes], path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(files[path])
+    except KeyError:
+        raise ContractError(path, "$", "is missing") from None
+    except ValueError as error:
+        raise ContractError(path, "$", f"not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ContractError(path, "$", "must be a JSON object")
+    return value
+
+
+def _long_form(write: object) -> object:
+    """A write with what people may write in short written out."""
+    if not isinstance(write, dict):
+        return write
+    plain = dict(write)
+    if isinstance(plain.get("verified_by"), str):
+        plain["verified_by"] = [plain["verified_by"]]
+    if isinstance(plain.get("on"), list):
+        plain["on"] = {name: name for name in plain["on"]}
+    return plain
+
+
+def _convert(raw: Raw, kind: type[T], file: str) -> T:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise _unfit(file, error) from None
+
+
+def _unfit(file: str, error: msgspec.ValidationError) -> ContractError:
+    reason, _, path = str(error).partition(" - at ")
+    return ContractError(file, path.strip("`") or "$", reason[:1].lower() + reason[1:])
