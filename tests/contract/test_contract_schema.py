@@ -11,7 +11,7 @@ from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.check import check_suite
 from reviewer.suite.codes import known_check
 from reviewer.suite.errors import ContractError
-from reviewer.suite.gates import GATE_CODES
+from reviewer.suite.gates import GATE_CODES, GATES
 from reviewer.suite.model import Episode, ExpectedCall, Write
 from reviewer.suite.publish import json_schema, register_schema, schema_kinds
 from reviewer.suite.values import load_trusted, merge_defaults
@@ -580,7 +580,6 @@ def test_gates_and_codes_may_be_critical() -> None:
 
 
 def test_the_codes_are_those_the_gates_state() -> None:
-    from reviewer.gates.model import GATES
 
     assert tuple(sorted(GATE_CODES)) == tuple(sorted(GATES))
 

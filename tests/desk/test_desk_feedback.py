@@ -62,7 +62,7 @@ def test_one_that_an_older_reviewer_took_in_is_noted_by_score(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr("reviewer.gates.verdict.check_feedback", lambda record, found: None)
+        older.setattr("reviewer.gates.completeness.check_feedback", lambda record, found: None)
         assert flags(taken(door, "thumbs_down"))["traces"] == 0
     door.ok("score")
     assert flags(door.desk())["open"] == 1

@@ -11,7 +11,7 @@ from doors import Door
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.grid_views import SavedView
-from reviewer.desk.views import GATES, EpisodeRow
+from reviewer.desk.views import ALWAYS, EpisodeRow
 from reviewer.suite.freeze import freeze
 
 SUITE, ONE, TWO = "grid-v1", "agent-one", "agent-two"
@@ -111,7 +111,7 @@ def all_rows(desk: Desk) -> list[EpisodeRow]:
 
 
 def cell(row: EpisodeRow, gate: str) -> str:
-    return row.cells[GATES.index(gate)].mark
+    return row.cells[ALWAYS.index(gate)].mark
 
 
 def steps(desk: Desk, row: EpisodeRow) -> float | None:
@@ -209,7 +209,7 @@ def test_each_figure_orders_by_what_is_shown_and_puts_the_unknown_last(desk: Des
 
 def test_every_order_holds_every_episode_once(desk: Desk) -> None:
     every = sorted(desk.order(SUITE, ONE))
-    for by in ("worst", "episode", "attempts", "steps", "tags", *GATES):
+    for by in ("worst", "episode", "attempts", "steps", "tags", *ALWAYS):
         for descending in (False, True):
             assert sorted(desk.order(SUITE, ONE, by, descending)) == every
 
@@ -237,7 +237,7 @@ def test_groups_hold_the_filtered_rows_and_count_them(desk: Desk, kind: str, tex
         assert group.counted <= group.attempts
         assert group.critical == sum(mark.mark == "critical" for mark in made)
         assert group.failed == tuple(
-            sum(row.cells[gate].failed for row in mine) for gate in range(len(GATES))
+            sum(row.cells[gate].failed for row in mine) for gate in range(len(ALWAYS))
         )
         hats = [row.pass_hat for row in mine]
         if None in hats:
@@ -263,7 +263,7 @@ def test_candidates_stand_side_by_side_as_each_stands_alone(desk: Desk) -> None:
             assert (side.mark == "critical") == ("critical" in made)
             assert (side.mark == "fail") == ("fail" in made and "critical" not in made)
             if side.gate:
-                assert own.cells[GATES.index(side.gate)].failed
+                assert own.cells[ALWAYS.index(side.gate)].failed
             marks.add(side.mark)
     assert {"pass", "fail", "critical", "missing"} <= marks
     total = desk.side_totals(SUITE, [ONE])[0]

@@ -25,7 +25,7 @@ from reviewer.db.codec import (
     pack_diagnostics,
     unpack_diagnostics,
 )
-from reviewer.db.episode_order import ORDERS
+from reviewer.db.episode_order import orders
 from reviewer.db.index import catch_up
 from reviewer.db.medians import Medians
 from reviewer.desk import large
@@ -34,7 +34,9 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.latency import latency_quantile
+from reviewer.suite.gates import ALWAYS
 
+ORDERS = orders(ALWAYS)
 FULL = "agent-three"
 """A candidate with attempts of every episode."""
 

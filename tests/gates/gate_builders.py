@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from reviewer.gates import Verdict, compile_contract, score
+from reviewer.suite.gates import ALWAYS, GATES
 from reviewer.suite.model import Episode
 from reviewer.trace.record import TraceRecord
 
@@ -46,3 +47,10 @@ def codes(wanted: Episode, record: TraceRecord) -> list[str]:
 
 def seqs(verdict: Verdict, code: str) -> list[int | None]:
     return [finding.seq for finding in verdict.findings if finding.code == code]
+
+
+def results_of(verdict: Verdict, in_force: tuple[str, ...] = ALWAYS) -> dict[str, str]:
+    """The result of each gate in force; the others must be as good as passed."""
+    results = dict(zip(GATES, verdict.results, strict=True))
+    assert {result for gate, result in results.items() if gate not in in_force} <= {"pass"}
+    return {gate: results[gate] for gate in in_force}

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from gate_builders import call, codes, episode, judge, trace
+from gate_builders import call, codes, episode, judge, results_of, trace
 
-from reviewer.suite.gates import ACT_GATES, GATES
+from reviewer.suite.gates import ACT_GATES
 
 REFUNDS = episode(
     tools={"forbidden": ["issue_refund"]},
@@ -20,7 +20,7 @@ OPENED = (call("lookup"), call("open_case"), call("verify_state"))
 
 def results(*events: Any, **fields: Any) -> dict[str, str]:
     verdict = judge(REFUNDS, trace(*events, **{"final_state": END, **fields}))
-    return dict(zip(GATES, verdict.results, strict=True))
+    return results_of(verdict)
 
 
 def told(*events: Any, **fields: Any) -> list[str]:
@@ -57,8 +57,8 @@ def test_what_only_a_call_holds_stands_in_no_other_event(event: dict[str, Any]) 
         found = next(f for f in verdict.findings if f.code.startswith("contradiction:"))
         assert found.gate == "completeness"
         assert found.seq == events.index(event) + 1
-        by_gate = dict(zip(GATES, verdict.results, strict=True))
-        assert {by_gate[gate] for gate in ACT_GATES} == {"not_measured"}
+        by_gate = results_of(verdict)
+        assert {by_gate[gate] for gate in ACT_GATES.intersection(by_gate)} == {"not_measured"}
 
 
 def test_what_was_read_still_fails() -> None:

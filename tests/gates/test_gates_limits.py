@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from gate_builders import call, codes, episode, judge, seqs, trace
+from gate_builders import call, codes, episode, judge, results_of, seqs, trace
 
 from reviewer.gates import compile_contract, redaction_only, score
-from reviewer.suite.gates import CODE_ORDER, FINDING_ORDER, GATES
+from reviewer.suite.gates import ALWAYS, CODE_ORDER, FINDING_ORDER, GATES
 
 LATE = call("look", "timeout", arguments={"a": 1, "b": 2})
 LATE_TOO = {**LATE, "arguments": {"b": 2, "a": 1}}
@@ -87,7 +87,7 @@ def test_an_attempt_the_harness_ended_is_neither_pass_nor_fail(reason: str) -> N
     assert verdict.infrastructure
     assert verdict.passed is None
     assert not verdict.critical
-    assert set(verdict.results) == {"not_measured"}
+    assert set(results_of(verdict).values()) == {"not_measured"}
     assert verdict.steps == 1
 
 
@@ -98,8 +98,8 @@ def test_infrastructure_excuses_no_critical_failure() -> None:
     assert verdict.critical
     assert not verdict.infrastructure
     assert verdict.codes() == ["forbidden:pay", "terminated:infra_error"]
-    expected = ["fail" if gate == "authority" else "not_measured" for gate in GATES]
-    assert list(verdict.results) == expected
+    expected = ["fail" if gate == "authority" else "not_measured" for gate in ALWAYS]
+    assert list(results_of(verdict).values()) == expected
     hit = score(
         compile_contract(wanted), trace(termination="infra_error"), redaction_hits=[("message", 2)]
     )
@@ -119,8 +119,8 @@ def test_a_private_trace_with_raw_values_is_not_scored_further() -> None:
     verdict = redaction_only([("message", None), ("email", 2)])
     assert verdict.codes() == ["unredacted:email", "unredacted:message"]
     assert (verdict.passed, verdict.critical) == (False, True)
-    expected = ["fail" if gate == "redaction" else "not_measured" for gate in GATES]
-    assert list(verdict.results) == expected
+    expected = ["fail" if gate == "redaction" else "not_measured" for gate in ALWAYS]
+    assert list(results_of(verdict).values()) == expected
     with pytest.raises(ValueError, match="no hits"):
         redaction_only([])
 
@@ -192,7 +192,7 @@ def test_every_code_has_a_place_and_findings_keep_it() -> None:
         "step_budget",
         "cost_budget",
     ]
-    assert set(verdict.results) == {"fail"}
+    assert set(results_of(verdict).values()) == {"fail"}
 
 
 def test_a_contract_travels_to_a_worker() -> None:

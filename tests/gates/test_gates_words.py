@@ -17,7 +17,7 @@ from reviewer.gates import (
     score,
     unknown_episode,
 )
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import ALWAYS
 
 ATTACK = compile_contract(
     episode(
@@ -97,7 +97,7 @@ def test_a_trace_that_was_not_scored_claims_nothing() -> None:
     ):
         told = clauses(ATTACK, record, verdict)
         assert [clause for clause in told if clause.result == "pass"] == []
-        assert {clause.gate for clause in told} == set(GATES)
+        assert {clause.gate for clause in told} == set(ALWAYS)
 
 
 def test_a_note_stands_among_what_holds() -> None:

@@ -13,7 +13,7 @@ from reviewer.desk.grid_views import (
     SidesRow,
 )
 from reviewer.desk.views import (
-    GATES,
+    ALWAYS,
     AttemptMark,
     CandidateInfo,
     Cell,
@@ -103,7 +103,7 @@ class FakeCards(Shop):
                 critical=sum(mark_of(each, gate) == "critical" for each in failing),
                 not_measured=0,
             )
-            for gate in GATES
+            for gate in ALWAYS
         )
         return Scorecard(
             suite=self.suite(),
@@ -201,7 +201,7 @@ class FakeCards(Shop):
             key=key,
             episode_id=f"{HOSTILE}{key}" if self.hostile else shown,
             title=name,
-            cells=tuple(self._cell(failing, gate) for gate in GATES),
+            cells=tuple(self._cell(failing, gate) for gate in ALWAYS),
             attempts=tuple(
                 AttemptMark(attempt=at, mark=mark_of(each)) for at, each in enumerate(failing, 1)
             ),
@@ -265,7 +265,9 @@ class FakeCards(Shop):
             counted_passes=sum(row.passes for row in rows),
             critical=sum(cell.mark == "critical" for row in rows for cell in row.cells),
             infra=0,
-            failed=tuple(sum(row.cells[gate].failed for row in rows) for gate in range(len(GATES))),
+            failed=tuple(
+                sum(row.cells[gate].failed for row in rows) for gate in range(len(ALWAYS))
+            ),
             pass_hat=sum(row.pass_hat or 0.0 for row in rows) / len(rows),
             mean_cost_usd=sum(row.mean_cost_usd or 0.0 for row in rows) / len(rows),
             keys=tuple(keys),
@@ -301,7 +303,7 @@ class FakeCards(Shop):
             mark=worst[3],
             passes=sum(row.passes for row in rows),
             attempts=3 * len(rows),
-            gate=GATES[worst[2]] if red else "",
+            gate=ALWAYS[worst[2]] if red else "",
         )
 
     def filter_values(self, suite_id: str, candidate_id: str) -> FilterValues:

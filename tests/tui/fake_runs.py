@@ -11,7 +11,7 @@ from fake_shop import EPISODES, SUITE, V7, V8, attempts_of, mark_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.run_views import ApprovalView, Runnable, RunOrder, RunView
 from reviewer.desk.views import (
-    GATES,
+    ALWAYS,
     AttemptMark,
     CandidateInfo,
     Cell,
@@ -90,7 +90,7 @@ class FakeRun:
     # what a handle does
 
     def view(self) -> RunView:
-        gates = tuple(sum(mark_of(each, gate) != "pass" for each in self.done) for gate in GATES)
+        gates = tuple(sum(mark_of(each, gate) != "pass" for each in self.done) for gate in ALWAYS)
         return RunView(
             number=self.number,
             order=self.order,
@@ -224,9 +224,9 @@ class RunningDesk(FakeDesk):
         marks = {attempt: mark_of(failing) for attempt, failing in traces.items()}
         for attempt in (1, 2, 3):
             marks.setdefault(attempt, "missing")
-        cells = tuple(self._cell(list(traces.values()), gate) for gate in GATES)
+        cells = tuple(self._cell(list(traces.values()), gate) for gate in ALWAYS)
         if not traces:
-            cells = (Cell(mark="not_measured", failed=0, attempts=0),) * len(GATES)
+            cells = (Cell(mark="not_measured", failed=0, attempts=0),) * len(ALWAYS)
         return msgspec.structs.replace(
             row,
             cells=tuple(msgspec.structs.replace(cell, attempts=len(traces)) for cell in cells),

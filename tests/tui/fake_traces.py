@@ -14,7 +14,7 @@ from reviewer.desk.trace_views import (
     StateView,
 )
 from reviewer.desk.views import (
-    GATES,
+    ALWAYS,
     AttemptMark,
     Clause,
     EventRow,
@@ -31,7 +31,7 @@ class FakeTraces(Shop):
         made = attempts_of(candidate, episode)
         cost, latency, failing = made[int(number) - 1]
         failing = self.still_failing(failing)
-        marks = [mark_of(failing, gate) for gate in GATES]
+        marks = [mark_of(failing, gate) for gate in ALWAYS]
         findings = tuple(
             FindingView(
                 gate=name.lstrip("!"),
@@ -50,7 +50,7 @@ class FakeTraces(Shop):
                 text=f"{CODES[gate][0]}: {CODES[gate][2]}" if mark != "pass" else "holds",
                 seq=CODES[gate][1] if mark != "pass" else None,
             )
-            for gate, mark in zip(GATES, marks, strict=True)
+            for gate, mark in zip(ALWAYS, marks, strict=True)
         )
         return TraceView(
             trace_id=trace_id,

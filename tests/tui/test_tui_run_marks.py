@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.desk.run_views import RunOrder, RunView
-from reviewer.desk.views import GATES, AttemptMark, Cell, EpisodeRow
+from reviewer.desk.views import ALWAYS, AttemptMark, Cell, EpisodeRow
 from reviewer.tui.run_marks import Overlay
 
 EPISODES = ("a", "b", "c")
@@ -29,7 +29,7 @@ def view(plan: dict[tuple[str, int], str], state: str = "running") -> RunView:
         lost=0,
         running=tuple(slot for slot, stage in plan.items() if stage == "running"),
         pending=tuple(slot for slot, stage in plan.items() if stage == "pending"),
-        gates=(0,) * len(GATES),
+        gates=(0,) * len(ALWAYS),
         seconds=0.0,
         eta_seconds=None,
         approvals=(),
@@ -44,7 +44,7 @@ def row(episode: str, landed: dict[int, str]) -> EpisodeRow:
         key=0,
         episode_id=episode,
         title="",
-        cells=(cell,) * len(GATES),
+        cells=(cell,) * len(ALWAYS),
         attempts=tuple(
             AttemptMark(attempt=at, mark=mark)  # type: ignore[arg-type]
             for at, mark in sorted(landed.items())

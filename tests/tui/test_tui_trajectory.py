@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import GATES, EventRow
+from reviewer.desk.views import ALWAYS, EventRow
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.event_list import EventSheet, Shown, bar
 from reviewer.tui.lines import width_of
@@ -410,6 +410,6 @@ def test_gates_of_which_the_same_is_said_share_a_line() -> None:
     trace = FakeDesk().trace(FakeDesk.trace_id(V7, "damaged-221", 1))
     lines = clauses(trace, 80)
     assert len(lines) == 1
-    assert lines[0].gates == GATES
+    assert lines[0].gates == ALWAYS
     failing = clauses(FakeDesk().trace(ATTACK), 80)
     assert [line.seq for line in failing] == [2, 4, None, None]
