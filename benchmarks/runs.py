@@ -70,7 +70,7 @@ def main() -> None:
     given.add_argument("--attempts", type=int, default=334, help="per episode, of three")
     given.add_argument("--repeat", type=int, default=3)
     asked = given.parse_args()
-    from reviewer.desk.workspace import make
+    from reviewer.desk.place import make
 
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder) / "workspace"

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from reviewer.cli.demo import CANDIDATES, SUITE
 from reviewer.cli.main import main as reviewer
 from reviewer.desk.desk import Desk
-from reviewer.desk.run_views import RunOrder
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
+from reviewer.desk.runs.views import RunOrder
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.settings import Settings
 

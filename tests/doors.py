@@ -18,7 +18,7 @@ import zstandard
 import reviewer
 from reviewer.cli.main import main
 from reviewer.desk.desk import Desk
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
 
 REPOSITORY = Path(reviewer.__file__).resolve().parents[1]
 SUITE = "refund-eval-v5"

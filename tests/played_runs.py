@@ -9,9 +9,9 @@ from typing import Any
 
 from doors import SUITE, V8, Door
 
-from reviewer.desk.run_views import RunOrder, RunView
-from reviewer.desk.runs import RunHandle, Runs
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
+from reviewer.desk.runs.jobs import RunHandle, Runs
+from reviewer.desk.runs.views import RunOrder, RunView
 from reviewer.running.attempt import lost_attempt, run_attempt
 from reviewer.running.executor import Attempt
 from reviewer.running.model import ApprovalRequest, Approver, Finished, Task

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import fact, fail, mark, measured, note, out_json, worded
-from reviewer.desk.compare_views import (
+from reviewer.desk.compare.views import (
     AlignedStep,
     Amount,
     AttemptComparison,

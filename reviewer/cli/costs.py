@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add(desk: "Desk", arguments: argparse.Namespace) -> int:
-    from reviewer.desk.costs import NewCost
+    from reviewer.desk.reports.costs import NewCost
 
     entered = desk.enter_cost(
         NewCost(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reviewer.cli.opening import desk_of, release_of, workspace_of
 from reviewer.cli.say import note, out, table
-from reviewer.desk.decision_views import Signed
+from reviewer.desk.decisions.views import Signed
 from reviewer.desk.errors import DeskError
 
 _EXIT = {"PROMOTE": 0}
@@ -141,7 +141,7 @@ def _keys(arguments: argparse.Namespace) -> int:
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.trust import trust
+    from reviewer.desk.integrity.trust import trust
 
     if not arguments.principal or not arguments.file:
         raise DeskError("usage: reviewer keys trust PRINCIPAL KEY.pub", exit_code=2)

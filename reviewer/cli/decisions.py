@@ -5,7 +5,7 @@ import argparse
 from reviewer.cli.decision import passphrase_for
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import note, out, out_json, table
-from reviewer.desk.decision_views import DecisionInfo
+from reviewer.desk.decisions.views import DecisionInfo
 
 
 def run(arguments: argparse.Namespace) -> int:

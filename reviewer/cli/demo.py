@@ -11,9 +11,9 @@ from reviewer.cli.say import note, out
 from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.run_views import RunOrder
-from reviewer.desk.shipped import load_shipped
-from reviewer.desk.workspace import Workspace, make
+from reviewer.desk.place import Workspace, make
+from reviewer.desk.runs.views import RunOrder
+from reviewer.desk.workspace.shipped import load_shipped
 from reviewer.suite.errors import ContractError
 
 SUITE = "refund-eval-v5"

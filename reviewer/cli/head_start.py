@@ -110,7 +110,7 @@ def _ask(make: "Callable[[], DeskProtocol]", writing: int) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):
         os.dup2(nowhere, standard)
-    from reviewer.desk.grid_views import PAGE
+    from reviewer.desk.scorecards.views import PAGE
     from reviewer.tui.scorecard_reading import Looking, Question, read, read_early
 
     with os.fdopen(writing, "wb", buffering=0) as pipe:

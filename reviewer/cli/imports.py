@@ -13,12 +13,12 @@ from pathlib import Path
 from reviewer.cli.import_steps import Steering, Told, plain
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import moving, note, out, out_json, table
-from reviewer.desk.episode_map import ImportMap, import_map
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import import_paths, index_behind, index_now, watch
-from reviewer.desk.patterns import is_pattern
-from reviewer.desk.quarantine import way_out
-from reviewer.desk.workspace import Workspace
+from reviewer.desk.imports.episode_map import ImportMap, import_map
+from reviewer.desk.imports.importing import import_paths, index_behind, index_now, watch
+from reviewer.desk.imports.patterns import is_pattern
+from reviewer.desk.imports.quarantine import way_out
+from reviewer.desk.place import Workspace
 from reviewer.importing.files import FileResult, OnProgress
 from reviewer.importing.importer import Filled, Tally
 from reviewer.importing.judge import Asked
@@ -58,7 +58,7 @@ def _import(arguments: argparse.Namespace) -> int:
             with tempfile.TemporaryDirectory(prefix="reviewer-dry-") as folder:
                 store = Path(folder) / "review.db"
                 if workspace.store.exists():
-                    from reviewer.desk.backups import backup
+                    from reviewer.desk.integrity.backups import backup
 
                     backup(workspace, store)  # what is known there decides what would be added
                 results = _imported(arguments, workspace, paths, asked, store)

@@ -11,12 +11,12 @@ from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.runs import INTERRUPTED, STEP, Interrupts
 from reviewer.cli.say import measured, note, out, out_json
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge_views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
-from reviewer.desk.review_views import LabelKind
+from reviewer.desk.judge.views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
+from reviewer.desk.labels.views import LabelKind
 from reviewer.report.words import spent
 
 if TYPE_CHECKING:
-    from reviewer.desk.judge_runs import JudgeHandle
+    from reviewer.desk.judge.jobs import JudgeHandle
 
 USD = "${:.4f}"
 

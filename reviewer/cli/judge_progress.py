@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.cli.run_progress import EVERY, span
 from reviewer.cli.say import moving, note
-from reviewer.desk.judge_views import JudgeRunView
+from reviewer.desk.judge.views import JudgeRunView
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

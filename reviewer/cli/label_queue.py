@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import fact, out_json
-from reviewer.desk.review_views import EstimateView, LabelKind, QuestionView, QueueView, ReasonLine
-from reviewer.desk.review_words import REASONS
+from reviewer.desk.labels.views import EstimateView, LabelKind, QuestionView, QueueView, ReasonLine
+from reviewer.desk.labels.words import REASONS
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import counted, fail, note, out, out_json
 from reviewer.desk.errors import DeskError
-from reviewer.desk.said_files import Taken
+from reviewer.desk.imports.record_files import Taken
 from reviewer.suite.errors import Problem
 from reviewer.suite.folder import read_bytes
 
@@ -49,9 +49,9 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.judgment_files import import_judgments
-    from reviewer.desk.label_files import import_labels
-    from reviewer.desk.note_files import import_notes
+    from reviewer.desk.judge.files import import_judgments
+    from reviewer.desk.labels.files import import_labels
+    from reviewer.desk.traces.note_files import import_notes
 
     workspace, noun = workspace_of(arguments), _noun(arguments)
     takers = {"label": import_labels, "judgment": import_judgments, "note": import_notes}
@@ -80,8 +80,8 @@ def _noun(arguments: argparse.Namespace) -> str:
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.imports import index_behind
-    from reviewer.desk.merge import merge_store
+    from reviewer.desk.imports.importing import index_behind
+    from reviewer.desk.workspace.merge import merge_store
 
     workspace = workspace_of(arguments)
     merged = merge_store(workspace, Path(arguments.store))

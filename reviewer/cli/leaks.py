@@ -7,10 +7,11 @@ import msgspec
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import counted, fail, note, out, out_json, table
-from reviewer.desk import leaks, suites
+from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reviewers import reviewer_name
-from reviewer.desk.workspace import Workspace
+from reviewer.desk.labels.reviewers import reviewer_name
+from reviewer.desk.place import Workspace
+from reviewer.desk.reports import leaks
 from reviewer.review.leaks import LeakCheck, Look
 from reviewer.trace.safetext import visible_line
 

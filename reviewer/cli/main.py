@@ -96,8 +96,8 @@ def _told(error: Exception, arguments: argparse.Namespace) -> int:
 def _damage(arguments: argparse.Namespace) -> str | None:
     """What is wrong with the store of the workspace at work, if there is one."""
     from reviewer.cli.opening import workspace_of
-    from reviewer.desk.doctor import damage
     from reviewer.desk.errors import DeskError
+    from reviewer.desk.integrity.doctor import damage
 
     try:
         return damage(workspace_of(arguments))

@@ -6,7 +6,7 @@ from msgspec import to_builtins
 
 from reviewer.cli.opening import desk_of
 from reviewer.cli.say import fact, note, out_json
-from reviewer.desk.trace_views import NoteKind, NoteView
+from reviewer.desk.traces.views import NoteKind, NoteView
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.workspace import Workspace, at, find
+from reviewer.desk.place import Workspace, at, find
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import fact, note, out, out_json
-from reviewer.desk import renderings, reports
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.workspace import write_private
+from reviewer.desk.place import write_private
+from reviewer.desk.reports import renderings, reports
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def _sign(
     built: reports.Built,
 ) -> int:
     from reviewer.cli.decision import exit_code, passphrase_for, said
-    from reviewer.desk.decision_choices import preselected
+    from reviewer.desk.decisions.choices import preselected
 
     decision = preselected(built.assessment.recommendation)
     if decision is None:

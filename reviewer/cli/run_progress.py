@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 from reviewer.cli.say import moving, note
-from reviewer.desk.run_views import RunView
+from reviewer.desk.runs.views import RunView
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

@@ -14,11 +14,11 @@ from reviewer.cli.run_progress import Progress
 from reviewer.cli.say import note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import index_behind
-from reviewer.desk.run_views import ApprovalView, RunOrder, RunView
+from reviewer.desk.imports.importing import index_behind
+from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
 
 if TYPE_CHECKING:
-    from reviewer.desk.runs import RunHandle
+    from reviewer.desk.runs.jobs import RunHandle
 
 INTERRUPTED = 130
 STEP = 0.1

@@ -7,7 +7,7 @@ from reviewer.cli.say import note, out, out_json
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.rescore import rescore
+    from reviewer.desk.imports.rescore import rescore
 
     changed, scored = rescore(workspace_of(arguments), arguments.suite or "")
     if arguments.json:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import fact, mark, measured, measured_s, out_json
 from reviewer.desk.desk import Desk
-from reviewer.desk.filtering import check
-from reviewer.desk.grid_views import Group
+from reviewer.desk.scorecards.filters import check
+from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
 from reviewer.report.words import between, cost_span, out_of
 

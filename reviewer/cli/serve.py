@@ -13,7 +13,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.web.guard import guard_for, is_address, new_token
 
 if TYPE_CHECKING:
-    from reviewer.desk.workspace import Workspace
+    from reviewer.desk.place import Workspace
 
 EXPOSES = (
     "lets others in: whoever reaches that address and has the link reads every trace, writes "

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from reviewer.cli.opening import desk_of
 from reviewer.cli.say import fact, mark, measured, measured_s, out, out_json, worded
 from reviewer.desk.desk import Desk
-from reviewer.desk.trace_events import FIELDS
-from reviewer.desk.trace_text import text_of
+from reviewer.desk.traces.events import FIELDS
+from reviewer.desk.traces.text import text_of
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible
 

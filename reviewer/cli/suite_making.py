@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fact, note, out_json
-from reviewer.desk import suite_making
+from reviewer.desk.workspace import suite_making
 
 INVALID = 20
 

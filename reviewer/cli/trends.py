@@ -6,7 +6,7 @@ from reviewer.cli.opening import desk_of
 from reviewer.cli.say import fact, measured, note, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trend_views import Target, TrendFigure, TrendPoint, Trends, Unit
+from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
 
 FORMS: dict[Unit, str] = {"share": "{:.3f}", "count": "{:.2f}", "usd": "${:.4f}"}
 HELD = {"met": "; target met", "failed": "; target missed", "open": "; target open", "none": ""}

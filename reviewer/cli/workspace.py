@@ -22,12 +22,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.workspace import make
+    from reviewer.desk.place import make
 
     made = make(Path(arguments.folder), arguments.example)
     note(f"workspace {made.root}: suites/ and store/ are there")
     if arguments.example:
-        from reviewer.desk.shipped import load_shipped
+        from reviewer.desk.workspace.shipped import load_shipped
 
         found = load_shipped(made)
         if found.labels or found.judgments:
@@ -36,7 +36,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.doctor import examine
+    from reviewer.desk.integrity.doctor import examine
 
     found = examine(workspace_of(arguments))
     if arguments.json:
@@ -50,7 +50,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _backup(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.backups import backup
+    from reviewer.desk.integrity.backups import backup
 
     target = Path(arguments.file)
     made = backup(workspace_of(arguments), target)
@@ -59,7 +59,7 @@ def _backup(arguments: argparse.Namespace) -> int:
 
 
 def _restore(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.backups import restore
+    from reviewer.desk.integrity.backups import restore
 
     workspace = workspace_of(arguments)
     done = restore(workspace, Path(arguments.file), arguments.replace)
@@ -76,7 +76,7 @@ def _entry(head: "Head") -> str:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.schemas import schema
+    from reviewer.desk.workspace.schemas import schema
 
     out_json(schema(arguments.kind))
     return 0

@@ -11,9 +11,9 @@ from reviewer.cli.say import fail, plain
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
+    from reviewer.desk.place import Workspace
     from reviewer.desk.protocol import DeskProtocol
-    from reviewer.desk.run_views import RunOrder
-    from reviewer.desk.workspace import Workspace
+    from reviewer.desk.runs.views import RunOrder
     from reviewer.tui.settings import Settings
 
 

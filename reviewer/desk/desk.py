@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.db import registry
-from reviewer.desk import renderings, reports
-from reviewer.desk.desk_begun import Beginning
-from reviewer.desk.desk_compare import Comparing
-from reviewer.desk.desk_costs import CostsDesk
-from reviewer.desk.desk_decisions import Deciding
-from reviewer.desk.desk_grid import GridDesk
-from reviewer.desk.desk_judges import JudgesDesk
-from reviewer.desk.desk_people import People
-from reviewer.desk.desk_traces import Tracing
-from reviewer.desk.desk_trends import Trending
+from reviewer.desk.compare.api import Comparing
+from reviewer.desk.decisions.api import Deciding
+from reviewer.desk.judge.api import JudgesDesk
+from reviewer.desk.labels.api import People
+from reviewer.desk.reports import renderings, reports
+from reviewer.desk.reports.api import CostsDesk
+from reviewer.desk.runs.api import Beginning
+from reviewer.desk.scorecards.api import GridDesk
+from reviewer.desk.traces.api import Tracing
+from reviewer.desk.trends.api import Trending
 from reviewer.desk.views import Exported, Refusal, SourceInfo
 
 
@@ -91,7 +91,7 @@ class Desk(
 
     def refusals(self) -> list[Refusal]:
         """Quarantined records, newest first."""
-        from reviewer.desk.quarantine import refusals
+        from reviewer.desk.imports.quarantine import refusals
 
         if not self._has_store():
             return []
@@ -100,6 +100,6 @@ class Desk(
 
     def schema(self, kind: str) -> dict[str, Any]:
         """JSON Schema of one of our file kinds. Raises DeskError for an unknown kind."""
-        from reviewer.desk.schemas import schema
+        from reviewer.desk.workspace.schemas import schema
 
         return schema(kind)

@@ -3,19 +3,11 @@
 from collections.abc import Callable, Container, Sequence
 from typing import Any, Protocol
 
-from reviewer.desk.compare_views import AttemptComparison, Comparison
-from reviewer.desk.decision_views import DecisionView, KeyInfo, Signed
-from reviewer.desk.grid_views import (
-    FilterValues,
-    Group,
-    GroupBy,
-    SavedView,
-    SideCell,
-    SidesRow,
-)
-from reviewer.desk.import_views import ImportOrder, ImportView
-from reviewer.desk.judge_views import JudgeDetail, JudgeOrder, JudgePlan, JudgeRunView, JudgeView
-from reviewer.desk.review_views import (
+from reviewer.desk.compare.views import AttemptComparison, Comparison
+from reviewer.desk.decisions.views import DecisionView, KeyInfo, Signed
+from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.desk.judge.views import JudgeDetail, JudgeOrder, JudgePlan, JudgeRunView, JudgeView
+from reviewer.desk.labels.views import (
     Drafted,
     EstimateView,
     LabelItem,
@@ -25,9 +17,17 @@ from reviewer.desk.review_views import (
     SavedLabel,
     Session,
 )
-from reviewer.desk.run_views import Runnable, RunOrder, RunView
-from reviewer.desk.trace_views import EventDetail, NoteKind, NoteView, SearchView, StateView
-from reviewer.desk.trend_views import Trends
+from reviewer.desk.runs.views import Runnable, RunOrder, RunView
+from reviewer.desk.scorecards.views import (
+    FilterValues,
+    Group,
+    GroupBy,
+    SavedView,
+    SideCell,
+    SidesRow,
+)
+from reviewer.desk.traces.views import EventDetail, NoteKind, NoteView, SearchView, StateView
+from reviewer.desk.trends.views import Trends
 from reviewer.desk.views import (
     CandidateInfo,
     CellLine,

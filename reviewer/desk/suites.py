@@ -15,7 +15,7 @@ from msgspec import structs
 from reviewer.db import contracts, registry
 from reviewer.db.connection import reader_if_made
 from reviewer.desk.errors import DeskError
-from reviewer.desk.workspace import Workspace
+from reviewer.desk.place import Workspace
 from reviewer.suite.candidate import manifest_bytes, read_candidate, trusted_candidate
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.errors import ContractError

@@ -1,6 +1,6 @@
 """Agreement in lines: the winner first, then criterion by criterion, then each with himself."""
 
-from reviewer.desk.review_views import EstimateView, QuestionView, QueueView
+from reviewer.desk.labels.views import EstimateView, QuestionView, QueueView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.bars import estimate_lines, figure, limits
 from reviewer.tui.lines import Line, Span, cut, middle, pad, spread

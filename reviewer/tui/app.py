@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from reviewer.desk.protocol import DeskProtocol
-    from reviewer.desk.run_views import RunOrder
+    from reviewer.desk.runs.views import RunOrder
     from reviewer.tui.screens.base import DeskScreen
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.review_views import EstimateView
+from reviewer.desk.labels.views import EstimateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.lines import Line, Span, cut, pad, spread
 from reviewer.tui.words import UNKNOWN

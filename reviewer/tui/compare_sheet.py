@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from reviewer.desk.compare_views import AlignedStep, EpisodeChange, StepWord
+from reviewer.desk.compare.views import AlignedStep, EpisodeChange, StepWord
 from reviewer.desk.views import EpisodeRow, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reviewer.desk.compare_views import Amount, AttemptComparison, Comparison
+from reviewer.desk.compare.views import Amount, AttemptComparison, Comparison
 from reviewer.desk.views import Mark
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words

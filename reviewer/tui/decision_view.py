@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.decision_views import Choice, DecisionView, KeyInfo, Pending, Signed
+from reviewer.desk.decisions.views import Choice, DecisionView, KeyInfo, Pending, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Line, Span, middle, pad, spread

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from reviewer.desk.trace_views import NoteView
+from reviewer.desk.traces.views import NoteView
 from reviewer.desk.views import EventRow
 from reviewer.trace.record import is_user
 from reviewer.trace.safetext import visible_line

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, MutableMapping, Sequence
 
-from reviewer.desk.trace_views import EventDetail, NoteView, StateView
+from reviewer.desk.traces.views import EventDetail, NoteView, StateView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words

@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from reviewer.desk.grid_views import PAGE
+from reviewer.desk.scorecards.views import PAGE
 from reviewer.tui.chrome import styles_for
 from reviewer.tui.columns import Sheet
 from reviewer.tui.keys import bind, motions

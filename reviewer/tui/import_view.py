@@ -2,7 +2,7 @@
 
 import textwrap
 
-from reviewer.desk.import_views import FileView, FilledView, ImportState, ImportView
+from reviewer.desk.imports.views import FileView, FilledView, ImportState, ImportView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span, cut, middle

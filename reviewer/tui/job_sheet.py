@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from reviewer.desk.import_views import ImportView
-from reviewer.desk.run_views import RunView
+from reviewer.desk.imports.views import ImportView
+from reviewer.desk.runs.views import RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.columns import Column
 from reviewer.tui.import_view import STYLES, file_lines

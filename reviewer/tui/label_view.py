@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from reviewer.desk.review_views import CriterionView, LabelItem, SavedLabel, Session
+from reviewer.desk.labels.views import CriterionView, LabelItem, SavedLabel, Session
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.keys import key_of
 from reviewer.tui.labeling import Draft

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.run_views import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
 from reviewer.tui.run_marks import AT_WORK, Overlay
 from reviewer.tui.run_view import ended_words
 

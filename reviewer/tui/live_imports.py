@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.import_views import ImportOrder, ImportView
+from reviewer.desk.imports.views import ImportOrder, ImportView
 
 if TYPE_CHECKING:
     from reviewer.tui.steering import Steering

@@ -12,7 +12,7 @@ from textual.message import Message
 from reviewer.desk.errors import DeskError
 
 if TYPE_CHECKING:
-    from reviewer.desk.judge_views import JudgeOrder, JudgeRunView
+    from reviewer.desk.judge.views import JudgeOrder, JudgeRunView
     from reviewer.desk.protocol import JudgeHandleProtocol
     from reviewer.tui.steering import Steering
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from reviewer.tui.keys import key_of
 
 if TYPE_CHECKING:
-    from reviewer.desk.review_views import LabelRole
+    from reviewer.desk.labels.views import LabelRole
     from reviewer.tui.app import ReviewerApp
     from reviewer.tui.screens.base import DeskScreen
 

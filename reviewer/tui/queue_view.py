@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reviewer.desk.review_views import (
+from reviewer.desk.labels.views import (
     DisagreementView,
     EstimateView,
     QuestionView,
     QueueView,
     ReasonLine,
 )
-from reviewer.desk.review_words import REASONS
+from reviewer.desk.labels.words import REASONS
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.bars import estimate_lines
 from reviewer.tui.columns import Column

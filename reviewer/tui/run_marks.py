@@ -6,7 +6,7 @@ falls back to "missing" between the end of an attempt and its record.
 
 from collections.abc import Iterable
 
-from reviewer.desk.run_views import RunView
+from reviewer.desk.runs.views import RunView
 from reviewer.desk.views import EpisodeRow
 
 AT_WORK = frozenset({"running", "paused", "stopping"})

@@ -1,6 +1,6 @@
 """A run in lines: how far it is, what failed so far, what is left, and the call that waits."""
 
-from reviewer.desk.run_views import ApprovalView, RunState, RunView
+from reviewer.desk.runs.views import ApprovalView, RunState, RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.keys import key_of
 from reviewer.tui.lines import Line, Span, cut, middle, spread

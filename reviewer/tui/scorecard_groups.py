@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.grid_views import Group
+from reviewer.desk.scorecards.views import Group
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import words
 from reviewer.tui.lines import Line, Span, cut

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.desk.grid_views import Group, GroupBy, SideCell
+from reviewer.desk.scorecards.views import Group, GroupBy, SideCell
 from reviewer.desk.views import Scorecard, SuiteInfo
 
 if TYPE_CHECKING:

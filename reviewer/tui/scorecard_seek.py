@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import NamedTuple
 
-from reviewer.desk.grid_views import PAGE, Group, SidesRow
+from reviewer.desk.scorecards.views import PAGE, Group, SidesRow
 from reviewer.desk.views import EpisodeRow, Mark
 
 FEW = 8

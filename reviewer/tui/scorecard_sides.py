@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.grid_views import Group, SideCell, SidesRow
+from reviewer.desk.scorecards.views import Group, SideCell, SidesRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.columns import Column
 from reviewer.tui.lines import Line, Span, cut, middle, pad

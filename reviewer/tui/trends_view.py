@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.trend_views import Target, TrendFigure, TrendPoint, Trends, Unit
+from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import plot
 from reviewer.tui.lines import Line, Span, cut, middle, pad, rule, spread, width_of

@@ -24,7 +24,7 @@ AS_THE_DESK = """
 import sys, time
 from pathlib import Path
 from reviewer.cli.head_start import MISSING, begin
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
 
 def make():
     from reviewer.desk.desk import Desk

@@ -26,8 +26,8 @@ from judge_server import (
 from played_runs import until
 from test_cli_decisions import make_key
 
-from reviewer.desk.shipped import load_shipped
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
+from reviewer.desk.workspace.shipped import load_shipped
 
 
 @pytest.fixture(autouse=True)

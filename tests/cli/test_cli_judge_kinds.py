@@ -24,8 +24,8 @@ from judge_server import (
     verdict,
 )
 
-from reviewer.desk.shipped import load_shipped
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
+from reviewer.desk.workspace.shipped import load_shipped
 from reviewer.review.items import candidate_pairs
 from reviewer.review.labels import label_file, read_labels, seal
 from reviewer.review.model import Item, Label, TraceMessage

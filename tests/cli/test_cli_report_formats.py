@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from doors import V7, V8, Door
 
-from reviewer.desk.renderings import FILES, FORMATS, USUAL
+from reviewer.desk.reports.renderings import FILES, FORMATS, USUAL
 
 
 def export(door: Door, candidate: str, *more: str) -> tuple[int, str, str, set[str]]:

@@ -15,7 +15,7 @@ from played_runs import EPISODES, Held, asking, bytes_of, order, runs, slots, un
 
 from reviewer.cli.run_progress import words
 from reviewer.cli.runs import follow
-from reviewer.desk.run_views import RunOrder, RunView
+from reviewer.desk.runs.views import RunOrder, RunView
 
 
 def test_a_run_in_words(door: Door) -> None:

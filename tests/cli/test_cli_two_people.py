@@ -358,7 +358,7 @@ def test_an_expired_decision_takes_no_signature(
             later = real.datetime.now(tz) + real.timedelta(days=8)
             return cls.fromtimestamp(later.timestamp(), tz)
 
-    monkeypatch.setattr("reviewer.desk.cosign.datetime", Later)
+    monkeypatch.setattr("reviewer.desk.decisions.cosign.datetime", Later)
     said = people.add("bob")
     assert said.code == 30, said
     assert "expired" in said.err
@@ -476,7 +476,7 @@ def test_what_has_expired_waits_no_more(people: People, monkeypatch: pytest.Monk
 
     desk = people.door.desk()
     assert desk.decision(TWO, V8).pending is not None
-    monkeypatch.setattr("reviewer.desk.rederive.datetime", Later)
+    monkeypatch.setattr("reviewer.desk.decisions.rederive.datetime", Later)
     view = desk.decision(TWO, V8)
     desk.close()
     assert view.pending is None

@@ -33,12 +33,12 @@ use = [lambda: NOTES.stored(b"{}")]
 """,
     "views": """
 import msgspec
-from reviewer.desk.saved_views import SavedView
+from reviewer.desk.scorecards.saved import SavedView
 use = [lambda: msgspec.convert({}, SavedView)]
 """,
     "figures": """
 import msgspec
-from reviewer.desk.reviewed import RandomFigures, WinFigures
+from reviewer.desk.reports.labels import RandomFigures, WinFigures
 use = [
     lambda: msgspec.convert(object(), RandomFigures, from_attributes=True),
     lambda: msgspec.convert(object(), WinFigures, from_attributes=True),

@@ -10,8 +10,8 @@ import pytest
 from doors import SUITE, V7, V8, Door, environment, passing
 from labelers import drafted, labeled, labeler
 
-from reviewer.desk.shipped import load_shipped
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
+from reviewer.desk.workspace.shipped import load_shipped
 
 
 def shipped_labels(door: Door) -> None:
@@ -71,12 +71,12 @@ def test_missing_pairs_hold_it_too(door: Door) -> None:
         assert whole.assessment == quick.assessment
 
 
-SOFT = ("review.calibration", "review.agreement", "review.judging", "measure.judge", "desk.judge_")
+SOFT = ("review.calibration", "review.agreement", "review.judging", "measure.judge", "desk.judge.")
 LOADED = """
 import sys
 from pathlib import Path
 from reviewer.desk.desk import Desk
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
 desk = Desk(at(Path(sys.argv[1])))
 {act}
 print(*[n for n in sys.modules if n.startswith("reviewer.")])
@@ -89,7 +89,7 @@ def soft_after(root: Path, act: str) -> list[str]:
         program, capture_output=True, text=True, check=True, timeout=60, env=environment()
     )
     loaded = [name.removeprefix("reviewer.") for name in told.stdout.split()]
-    return [name for name in loaded if name.startswith(SOFT) and name != "desk.judge_views"]
+    return [name for name in loaded if name.startswith(SOFT) and name != "desk.judge.views"]
 
 
 def test_a_scorecard_loads_nothing_of_judges_and_agreement(full: Door) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from doors import SUITE, V7, V8, Door, passing, shipped
 
-from reviewer.desk.compare_views import AttemptComparison
+from reviewer.desk.compare.views import AttemptComparison
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 

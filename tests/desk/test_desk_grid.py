@@ -10,7 +10,7 @@ from doors import Door
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.grid_views import SavedView
+from reviewer.desk.scorecards.views import SavedView
 from reviewer.desk.views import ALWAYS, EpisodeRow
 from reviewer.suite.freeze import freeze
 

@@ -30,12 +30,12 @@ from labelers import drafted, label_all, skipping
 from played_runs import PATIENCE, until
 
 from reviewer.desk.desk import Desk
-from reviewer.desk.doctor import examine
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge_runs import JudgeHandle, Judges
-from reviewer.desk.judge_views import JudgeOrder, JudgeRunView, JudgeView
-from reviewer.desk.shipped import load_shipped
-from reviewer.desk.workspace import at
+from reviewer.desk.integrity.doctor import examine
+from reviewer.desk.judge.jobs import JudgeHandle, Judges
+from reviewer.desk.judge.views import JudgeOrder, JudgeRunView, JudgeView
+from reviewer.desk.place import at
+from reviewer.desk.workspace.shipped import load_shipped
 from reviewer.review.judging.ask import PACE
 from reviewer.review.judging.judgments import judgment_file, read_judgments, seal, stored_judgment
 from reviewer.review.judging.model import Judgment

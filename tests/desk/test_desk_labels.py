@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from labelers import drafted, kept, label_all, labeled, labeler, longer, pairs_of, skipping
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.review_views import OPEN_FLAG, LabelItem, QueueView, ReasonLine
+from reviewer.desk.labels.views import OPEN_FLAG, LabelItem, QueueView, ReasonLine
 
 TELLING = (
     V7, V8, "v7", "v8", "block", "promote", "critical", "safety", "random", "quota", "lost_episode",
@@ -234,7 +234,7 @@ LABELER = """
 import sys
 from pathlib import Path
 from reviewer.desk.desk import Desk
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
 from labelers import drafted
 desk = Desk(at(Path(sys.argv[1])), "dana")
 session = desk.label_session(sys.argv[2], sys.argv[3])
@@ -335,7 +335,7 @@ def test_the_order_of_labels_is_the_order_they_were_made_in_whatever_the_clock_d
 ) -> None:
     import datetime
 
-    from reviewer.desk import label_drafts
+    from reviewer.desk.labels import drafts as label_drafts
 
     class Stopped(datetime.datetime):
         hour_now = 12

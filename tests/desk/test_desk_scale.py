@@ -28,10 +28,10 @@ from reviewer.db.codec import (
 from reviewer.db.episode_order import orders
 from reviewer.db.index import catch_up
 from reviewer.db.medians import Medians
-from reviewer.desk import large
-from reviewer.desk.counts import counted, failures
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
+from reviewer.desk.reports.counts import counted, failures
+from reviewer.desk.scorecards import large
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.gates import ALWAYS

@@ -15,9 +15,9 @@ from msgspec import Raw
 from reviewer.db import payload
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.event_groups import together
-from reviewer.desk.state_changes import changes
-from reviewer.desk.trace_text import brief_of, words_of
+from reviewer.desk.traces.changes import changes
+from reviewer.desk.traces.groups import together
+from reviewer.desk.traces.text import brief_of, words_of
 from reviewer.trace.record import Event
 
 ATTACK = f"{SUITE}/{V7}/attack-014/1"

@@ -9,9 +9,9 @@ from doors import SUITE, V7, V8, Door, lines, passing, shipped
 from labelers import drafted, labeler
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trend_targets import ARTICLES, held_to_articles
-from reviewer.desk.trend_views import TrendFigure, TrendPoint, Trends
-from reviewer.desk.trends import MOST
+from reviewer.desk.trends.figures import MOST
+from reviewer.desk.trends.targets import ARTICLES, held_to_articles
+from reviewer.desk.trends.views import TrendFigure, TrendPoint, Trends
 
 
 def trends_of(door: Door, suite: str = SUITE) -> Trends:

@@ -14,9 +14,9 @@ import pytest
 from doors import Door
 from swe_files import IDS, evaluated, trajectory
 
-from reviewer.desk.imports import import_units
-from reviewer.desk.watching import PATIENCE, SETTLE_S, Watch
-from reviewer.desk.workspace import at
+from reviewer.desk.imports.importing import import_units
+from reviewer.desk.imports.watching import PATIENCE, SETTLE_S, Watch
+from reviewer.desk.place import at
 from reviewer.importing.files import FileResult
 from reviewer.importing.importer import WHOLE
 from reviewer.importing.judge import Asked

@@ -21,7 +21,7 @@ from power import acknowledged  # noqa: E402
 
 from reviewer.cli.main import main  # noqa: E402
 from reviewer.desk.desk import Desk  # noqa: E402
-from reviewer.desk.workspace import at  # noqa: E402
+from reviewer.desk.place import at  # noqa: E402
 
 NAME = "dana"
 

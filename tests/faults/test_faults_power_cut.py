@@ -23,8 +23,8 @@ from power import MODES, Disk, Mode, Op, ops_of
 from reviewer.db.connection import DAMAGE, reader
 from reviewer.db.migrate import bring_up_to_date
 from reviewer.desk.desk import Desk
-from reviewer.desk.doctor import examine
-from reviewer.desk.workspace import at
+from reviewer.desk.integrity.doctor import examine
+from reviewer.desk.place import at
 
 HERE = Path(__file__).parent
 

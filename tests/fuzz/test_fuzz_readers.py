@@ -15,8 +15,8 @@ from fuzz_mutate import Mutator
 from fuzz_reading import Desk, heads, leaked, unsoftened
 from fuzz_samples import SAMPLES, Sample, formats, laid_out
 
-from reviewer.desk.imports import suites_for
-from reviewer.desk.workspace import at
+from reviewer.desk.imports.importing import suites_for
+from reviewer.desk.place import at
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")  # of archives
 

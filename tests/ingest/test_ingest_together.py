@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from doors import Door
 
-from reviewer.desk.imports import import_paths
-from reviewer.desk.workspace import at
+from reviewer.desk.imports.importing import import_paths
+from reviewer.desk.place import at
 from reviewer.importing.files import FileResult
 from reviewer.importing.judge import Asked
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging_commands import outside
 
-from reviewer.desk.renderings import FILES
+from reviewer.desk.reports.renderings import FILES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ci.md"
 SUITE, V7, V8 = "refund-eval-v5", "refund-agent-v7", "refund-agent-v8"

@@ -15,7 +15,7 @@ import pytest
 from packaging_commands import ran, typed
 
 from reviewer.cli.arguments import parser
-from reviewer.desk.renderings import FORMATS
+from reviewer.desk.reports.renderings import FORMATS
 from reviewer.signing.signers import ROLES
 from reviewer.suite.gates import GATE_CODES
 

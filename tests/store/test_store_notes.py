@@ -22,7 +22,7 @@ WRITER = f"""
 import sys
 from pathlib import Path
 from reviewer.desk.desk import Desk
-from reviewer.desk.workspace import at
+from reviewer.desk.place import at
 desk = Desk(at(Path(sys.argv[1])), reviewer="dana")
 for number in range(10_000):
     desk.write_note({ATTACK!r}, 2, "note", f"note {{number}}")

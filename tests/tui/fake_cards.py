@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 
 from fake_shop import CODES, EPISODES, HOSTILE, SUITE, V7, V8, Shop, attempts_of, mark_of
 
-from reviewer.desk.grid_views import (
+from reviewer.desk.scorecards.views import (
     FilterValues,
     Group,
     GroupBy,

@@ -3,10 +3,10 @@
 import threading
 from dataclasses import dataclass, field
 
-from reviewer.desk.decision_views import KeyInfo
+from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.errors import DeskError
-from reviewer.desk.grid_views import SavedView
-from reviewer.desk.trace_views import NoteView
+from reviewer.desk.scorecards.views import SavedView
+from reviewer.desk.traces.views import NoteView
 from reviewer.desk.views import EventRow, Mark, SuiteInfo
 
 SUITE = "refund-eval-v5"

@@ -4,7 +4,7 @@ import json
 
 from fake_shop import CODES, HOSTILE, SUITE, V7, V8, Shop, attempts_of, mark_of
 
-from reviewer.desk.trace_views import (
+from reviewer.desk.traces.views import (
     EventDetail,
     Field,
     NoteKind,

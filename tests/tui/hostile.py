@@ -9,7 +9,7 @@ from typing import Any
 
 from doors import SHIPPED, V7, V8, Door, compact, lines, shipped
 
-from reviewer.desk.grid_views import SavedView
+from reviewer.desk.scorecards.views import SavedView
 from reviewer.review.items import item_name
 
 SUITE = "hostile-eval-v1"

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
-from reviewer.desk.import_views import ImportOrder
-from reviewer.desk.run_views import RunOrder
+from reviewer.desk.imports.views import ImportOrder
+from reviewer.desk.runs.views import RunOrder
 from reviewer.desk.views import SourceInfo
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.choice import Choice

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge_views import JudgeOrder, JudgePlan
+from reviewer.desk.judge.views import JudgeOrder, JudgePlan
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.grid import Grid
 from reviewer.tui.screens.judge_order import JudgeOrderScreen

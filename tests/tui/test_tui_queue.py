@@ -10,7 +10,7 @@ from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.review_views import OPEN_FLAG, DisagreementView, QueueView, ReasonLine
+from reviewer.desk.labels.views import OPEN_FLAG, DisagreementView, QueueView, ReasonLine
 from reviewer.tui import bars
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.lines import plain

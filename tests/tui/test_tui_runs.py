@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.run_views import RunOrder
+from reviewer.desk.runs.views import RunOrder
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.grid import Grid
 from reviewer.tui.live import LiveRuns

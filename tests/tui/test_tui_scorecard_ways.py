@@ -7,7 +7,7 @@ from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.grid_views import SavedView
+from reviewer.desk.scorecards.views import SavedView
 from reviewer.tui.grid import Grid
 from reviewer.tui.screens.trajectory import TrajectoryScreen
 

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from tui_probe import press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trend_views import Trends
+from reviewer.desk.trends.views import Trends
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.grid import Grid
 from reviewer.tui.screens.scorecard import ScorecardScreen

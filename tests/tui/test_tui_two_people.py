@@ -11,8 +11,8 @@ from people import TWO, People
 from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 
-from reviewer.desk.decision_choices import choices
-from reviewer.desk.decision_views import DecisionView, KeyInfo, Pending, Signed
+from reviewer.desk.decisions.choices import choices
+from reviewer.desk.decisions.views import DecisionView, KeyInfo, Pending, Signed
 from reviewer.desk.desk import Desk
 from reviewer.tui.app import ReviewerApp
 from reviewer.tui.screens.sign import SignScreen

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.run_views import ApprovalView, RunView
+from reviewer.desk.runs.views import ApprovalView, RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.keys import bind

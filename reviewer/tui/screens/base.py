@@ -10,7 +10,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.run_views import RunView
+from reviewer.desk.runs.views import RunView
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.background import Answer, Job
 from reviewer.tui.chrome import LineBox

@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.compare_views import AttemptComparison, Comparison, EpisodeChange
+from reviewer.desk.compare.views import AttemptComparison, Comparison, EpisodeChange
 from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import compare_view as view

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from reviewer.desk.compare_views import AttemptComparison
+from reviewer.desk.compare.views import AttemptComparison
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.grid import Grid
 from reviewer.tui.keys import bind

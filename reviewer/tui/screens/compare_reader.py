@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.compare_views import AttemptComparison, Comparison
+from reviewer.desk.compare.views import AttemptComparison, Comparison
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import compare_view as view
 from reviewer.tui import words

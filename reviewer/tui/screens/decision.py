@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.decision_views import DecisionView, KeyInfo, Signed
+from reviewer.desk.decisions.views import DecisionView, KeyInfo, Signed
 from reviewer.desk.views import Evidence
 from reviewer.tui import decision_view as view
 from reviewer.tui.chrome import LineBox, Menu

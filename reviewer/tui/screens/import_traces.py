@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.import_views import ImportOrder, ImportView
+from reviewer.desk.imports.views import ImportOrder, ImportView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.import_view import plan_lines

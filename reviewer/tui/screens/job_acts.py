@@ -1,8 +1,8 @@
 """Acts on jobs, runs and imports alike: pause, go on, stop, again, open."""
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.import_views import ImportOrder, ImportView
-from reviewer.desk.run_views import RunView
+from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.desk.runs.views import RunView
 from reviewer.desk.views import SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.job_sheet import JobView, at_work, name_of

@@ -9,8 +9,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge_views import JudgeOrder, JudgePlan
-from reviewer.desk.review_views import LabelKind
+from reviewer.desk.judge.views import JudgeOrder, JudgePlan
+from reviewer.desk.labels.views import LabelKind
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.choice import Choice
 from reviewer.tui.chrome import LineBox, Menu

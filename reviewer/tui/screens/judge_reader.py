@@ -6,7 +6,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge_views import JudgeDetail, JudgePairRow, JudgeView
+from reviewer.desk.judge.views import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.tui import judge_pairs as pairs
 from reviewer.tui import judge_view as view
 from reviewer.tui.chrome import LineBox

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.review_views import EstimateView, LabelItem, LabelKind
+from reviewer.desk.labels.views import EstimateView, LabelItem, LabelKind
 from reviewer.tui import label_view as view
 from reviewer.tui.bars import estimate_lines
 from reviewer.tui.keys import bind, key_of

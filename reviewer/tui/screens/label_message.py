@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.review_views import LabelItem
+from reviewer.desk.labels.views import LabelItem
 from reviewer.tui import label_marks as marks
 from reviewer.tui import label_view as view
 from reviewer.tui.chrome import LineBox

@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.review_views import Answer, LabelItem, Side
+from reviewer.desk.labels.views import Answer, LabelItem, Side
 from reviewer.tui import label_view as view
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.keys import bind, digits, move, scrolling

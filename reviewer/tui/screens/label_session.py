@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from textual.events import ScreenResume, ScreenSuspend
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.review_views import (
+from reviewer.desk.labels.views import (
     Drafted,
     EstimateView,
     LabelItem,

@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from reviewer.desk.judge_views import JudgeRunView
-from reviewer.desk.run_views import RunView
+from reviewer.desk.judge.views import JudgeRunView
+from reviewer.desk.runs.views import RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind, worded

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from reviewer.desk.review_views import OPEN_FLAG, QueueView, ReasonLine
+from reviewer.desk.labels.views import OPEN_FLAG, QueueView, ReasonLine
 from reviewer.tui import queue_view as view
 from reviewer.tui.grid import Grid
 from reviewer.tui.keys import bind, worded

@@ -9,7 +9,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.review_views import DisagreementView, LabelKind, LabelRole, QueueView
+from reviewer.desk.labels.views import DisagreementView, LabelKind, LabelRole, QueueView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import queue_view as view
 from reviewer.tui.chrome import Menu

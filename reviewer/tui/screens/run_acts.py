@@ -3,8 +3,8 @@
 from textual.binding import BindingType
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.import_views import ImportView
-from reviewer.desk.run_views import RunView
+from reviewer.desk.imports.views import ImportView
+from reviewer.desk.runs.views import RunView
 from reviewer.tui.keys import bind, key_of
 from reviewer.tui.run_marks import AT_WORK
 from reviewer.tui.screens.base import DeskScreen, Hint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
-from reviewer.desk.grid_views import PAGE, Group
+from reviewer.desk.scorecards.views import PAGE, Group
 from reviewer.desk.views import CellLine, Evidence
 from reviewer.tui import scorecard_view as view
 from reviewer.tui.app import Around

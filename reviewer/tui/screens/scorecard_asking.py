@@ -9,7 +9,7 @@ from time import monotonic
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.grid_views import Group, Mode
+from reviewer.desk.scorecards.views import Group, Mode
 from reviewer.desk.views import ALWAYS, Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import Menu

@@ -6,8 +6,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from reviewer.desk.filtering import offered, problem
-from reviewer.desk.grid_views import FilterValues
+from reviewer.desk.scorecards.filters import offered, problem
+from reviewer.desk.scorecards.views import FilterValues
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox
 from reviewer.tui.lines import Span, cut

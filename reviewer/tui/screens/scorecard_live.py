@@ -5,7 +5,7 @@ from functools import partial
 
 from textual.widget import Widget
 
-from reviewer.desk.run_views import RunView
+from reviewer.desk.runs.views import RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.tui import run_view
 from reviewer.tui import scorecard_view as view

@@ -2,7 +2,7 @@
 
 from textual.events import Resize
 
-from reviewer.desk.grid_views import Group, SidesRow
+from reviewer.desk.scorecards.views import Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import scorecard_view as view

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from reviewer.desk.grid_views import SavedView
+from reviewer.desk.scorecards.views import SavedView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import LineBox, Menu
 from reviewer.tui.keys import bind

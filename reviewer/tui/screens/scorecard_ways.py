@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from textual.binding import BindingType
 
-from reviewer.desk.grid_views import GROUPS, FilterValues, Group, SavedView
+from reviewer.desk.scorecards.views import GROUPS, FilterValues, Group, SavedView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.keys import bind, key_of, worded
 from reviewer.tui.scorecard_reading import Looking, laid_out

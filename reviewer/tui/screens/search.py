@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from reviewer.desk.trace_views import SearchHit, SearchView
+from reviewer.desk.traces.views import SearchHit, SearchView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.chrome import Menu
 from reviewer.tui.event_list import KINDS

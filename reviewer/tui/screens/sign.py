@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from reviewer.desk.decision_views import DecisionView, KeyInfo, Pending, Signed
+from reviewer.desk.decisions.views import DecisionView, KeyInfo, Pending, Signed
 from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import decision_view as view

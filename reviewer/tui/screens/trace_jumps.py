@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reviewer.desk.grid_views import PAGE
-from reviewer.desk.trace_views import StateView
+from reviewer.desk.scorecards.views import PAGE
+from reviewer.desk.traces.views import StateView
 from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.trace_marks import TraceMarks

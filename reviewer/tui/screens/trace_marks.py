@@ -1,6 +1,6 @@
 """Bookmarks and notes on events: set, written, listed. They reach the report and gate nothing."""
 
-from reviewer.desk.trace_views import NoteKind, NoteView
+from reviewer.desk.traces.views import NoteKind, NoteView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.trace_finding import TraceFinding
 from reviewer.tui.words import plural

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trace_views import EventDetail, StateView
+from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import event_view as view
 from reviewer.tui.lines import Span

@@ -12,7 +12,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trace_views import NoteView
+from reviewer.desk.traces.views import NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui import trajectory_view as view

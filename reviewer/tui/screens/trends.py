@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trend_views import Trends
+from reviewer.desk.trends.views import Trends
 from reviewer.trace.safetext import visible
 from reviewer.tui import trends_view as view
 from reviewer.tui.chrome import LineBox

@@ -1,0 +1,1 @@
+"""Two candidates of a suite, or two attempts of an episode, side by side."""

@@ -1,0 +1,71 @@
+"""What the desk says of two candidates, or two attempts, side by side."""
+
+from __future__ import annotations  # what only types name is not loaded
+
+from typing import TYPE_CHECKING
+
+from reviewer.db import registry
+from reviewer.desk.errors import DeskError
+from reviewer.desk.workspace.api import Showing
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from reviewer.desk.compare.views import AttemptComparison, Comparison
+
+
+class Comparing(Showing):
+    """Reading, from any thread."""
+
+    def compare(
+        self, suite_id: str, candidate_id: str, baseline_id: str | None = None
+    ) -> Comparison:
+        """A candidate against a baseline, episode by episode, by the report's own regression.
+
+        Without a baseline: the last other candidate promoted, else the one before this; the first
+        of all is the baseline of the next. Raises DeskError for a candidate that is alone.
+        """
+        from reviewer.desk.compare import candidates as compare
+
+        with self._reading() as connection:
+            row = self._compared_suite(connection, suite_id)
+            who = compare.sides(connection, row.id, candidate_id, baseline_id)
+            info = self._info(connection, suite_id)
+            return compare.compared(connection, self._reports, info, row.id, who)
+
+    def compare_episode(
+        self, suite_id: str, candidate_id: str, baseline_id: str | None, episode_id: str
+    ) -> AttemptComparison:
+        """One episode of two candidates, in the attempts that show best what changed.
+
+        Raises DeskError as `compare`, and where either made no attempt of the episode.
+        """
+        from reviewer.desk.compare import attempts as compare_attempts
+        from reviewer.desk.compare import candidates as compare
+
+        with self._reading() as connection:
+            row = self._compared_suite(connection, suite_id)
+            who = compare.sides(connection, row.id, candidate_id, baseline_id)
+            places = compare_attempts.places_of(connection, row, who, episode_id)
+            suite = self._suite(connection, suite_id, places[0].episode)
+            return compare_attempts.compared_attempts(connection, self._records, places, suite)
+
+    def compare_attempts(self, trace_a: str, trace_b: str) -> AttemptComparison:
+        """Two attempts of one episode, `trace_a` as the baseline; of one candidate or of two.
+
+        Raises DeskError for an unknown trace, and for traces of two episodes.
+        """
+        from reviewer.desk.compare import attempts as compare_attempts
+        from reviewer.desk.traces import records as traces
+
+        with self._reading() as connection:
+            places = traces.locate(connection, trace_a), traces.locate(connection, trace_b)
+            suite = self._suite(connection, places[0].suite.suite_id, places[0].episode)
+            return compare_attempts.compared_attempts(connection, self._records, places, suite)
+
+    @staticmethod
+    def _compared_suite(connection: sqlite3.Connection, suite_id: str) -> registry.SuiteRow:
+        row = registry.suite_row(connection, suite_id)
+        if row is None:
+            raise DeskError(f"no trace on {suite_id} is in this store", "reviewer import FILE")
+        return row

@@ -1,0 +1,182 @@
+"""Two candidates of one suite: the report's own regression, episode by episode."""
+
+import sqlite3
+from fractions import Fraction
+from typing import NamedTuple
+
+from reviewer.db import registry
+from reviewer.db.promoted import last_promoted
+from reviewer.desk.compare import sentences as compare_told
+from reviewer.desk.compare.views import (
+    Comparison,
+    EpisodeChange,
+    EpisodeWord,
+    Outcome,
+)
+from reviewer.desk.errors import DeskError
+from reviewer.desk.reports.reports import Assessed, Reports
+from reviewer.desk.scorecards.scorecard import rate_view
+from reviewer.desk.views import Rate, SuiteInfo
+from reviewer.report.evidence import EpisodeCounts
+from reviewer.suite.gates import GATES
+
+ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not compared")
+
+
+class Sides(NamedTuple):
+    """Who is compared with whom, among all candidates of the suite by id."""
+
+    baseline_id: str
+    candidate_id: str
+    candidates: tuple[str, ...]
+
+
+def sides(
+    connection: sqlite3.Connection, suite: int, candidate_id: str, baseline_id: str | None
+) -> Sides:
+    """The two candidates. Without a baseline: the last other one promoted, else the one that was
+    there before; a candidate that nobody came before is the baseline of the next.
+
+    Raises DeskError when the candidate is alone, unknown, or its own baseline.
+    """
+    rows = registry.candidates(connection, suite)
+    names = tuple(row.candidate_id for row in rows)
+    for name in (candidate_id, baseline_id):
+        if name is not None and name not in names:
+            raise DeskError(
+                f"no trace of {name} on this suite is in the store: there are {', '.join(names)}"
+            )
+    if baseline_id is not None:
+        if baseline_id == candidate_id:
+            raise DeskError(
+                f"{candidate_id} cannot be compared with itself: name two candidates, or two"
+                " attempts",
+                "reviewer compare --attempts TRACE TRACE",
+                exit_code=2,
+            )
+        return Sides(baseline_id, candidate_id, names)
+    age = {row.candidate_id: (row.seq, row.id) for row in rows}
+    others = sorted((name for name in names if name != candidate_id), key=age.__getitem__)
+    if not others:
+        raise DeskError(
+            f"one candidate only: {candidate_id}; a comparison needs another on the same suite",
+            "run another (reviewer run), or import its traces (reviewer import)",
+        )
+    mine = next(row.id for row in rows if row.candidate_id == candidate_id)
+    released = last_promoted(connection, mine)
+    promoted = released.candidate_id if released and released.candidate_id in others else None
+    before = [name for name in others if age[name] < age[candidate_id]]
+    if promoted or before:
+        return Sides(promoted or before[-1], candidate_id, names)
+    return Sides(candidate_id, others[0], names)
+
+
+def compared(
+    connection: sqlite3.Connection, reports: Reports, suite: SuiteInfo, key: int, who: Sides
+) -> Comparison:
+    """Everything that a report of the candidate against this baseline says, episode by episode.
+
+    `key` is the suite's key in the store. Raises DeskError as a report does.
+    """
+    now = reports.assessed(connection, suite.suite_id, who.candidate_id, who.baseline_id)
+    then = reports.assessed(connection, suite.suite_id, who.baseline_id)
+    against = now.assessment.regression
+    episodes = _episodes(now, registry.episode_ids(connection, key))
+    by_word = {word: tuple(e.episode_id for e in episodes if e.change == word) for word in ORDER}
+    rates = _rate(then), _rate(now)
+    return Comparison(
+        suite=suite,
+        baseline_id=who.baseline_id,
+        candidate_id=who.candidate_id,
+        candidates=who.candidates,
+        episodes=episodes,
+        lost=against.lost,
+        gained=against.gained,
+        changed=by_word["changed"],
+        unchanged=by_word["unchanged"],
+        not_compared=against.not_compared,
+        new_critical=against.new_critical,
+        hard_pass=rates,
+        compared=against.compared,
+        difference=against.difference,
+        low=against.low,
+        high=against.high,
+        p_value=against.p_value,
+        margin=against.margin,
+        verdict=against.verdict,
+        sentence=compare_told.sentence(against, by_word),
+        figures=compare_told.figures(against, rates),
+        test=compare_told.tested(against),
+        conclusion=compare_told.conclusion(against),
+        amounts=compare_told.amounts(then.assessment, now.assessment),
+    )
+
+
+def _episodes(now: Assessed, keys: dict[str, int]) -> tuple[EpisodeChange, ...]:
+    before = {made.episode_id: made for made in now.gathered.baseline}
+    titles = {episode.episode_id: episode.title for episode in now.gathered.suite.episodes}
+    against = now.assessment.regression
+    lost, gained, apart = set(against.lost), set(against.gained), set(against.not_compared)
+    found = []
+    for made in now.assessment.figures.episodes:
+        name = made.episode_id
+        other = before.get(name, EpisodeCounts(episode_id=name))
+        word: EpisodeWord = "changed" if _said(made) != _said(other) else "unchanged"
+        if name in lost:
+            word = "lost"
+        elif name in gained:
+            word = "gained"
+        elif name in apart:
+            word = "not compared"
+        found.append(
+            EpisodeChange(
+                key=keys.get(name, 0),
+                episode_id=name,
+                title=titles.get(name, ""),
+                change=word,
+                baseline=_outcome(other),
+                candidate=_outcome(made),
+                new_critical=name in against.new_critical,
+                why=_why(other.counted, made.counted) if word == "not compared" else "",
+            )
+        )
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(each: EpisodeChange) -> tuple[int, bool, int]:
+    """By what became of it; what is critical first."""
+    return ORDER.index(each.change), not each.new_critical, -each.baseline.critical
+
+
+def _said(made: EpisodeCounts) -> tuple[object, ...]:
+    """What the gates said of an episode, whatever the number of its attempts."""
+    e = made.counted
+    rate = Fraction(e.passes, e.attempts) if e.attempts else None
+    return rate, made.critical > 0, *(n > 0 for n in e.gate_fail), *(n > 0 for n in e.gate_unknown)
+
+
+def _outcome(made: EpisodeCounts) -> Outcome:
+    e = made.counted
+    return Outcome(
+        passes=e.passes,
+        measured=e.measured,
+        attempts=e.attempts,
+        critical=made.critical,
+        gates_failing=tuple(g for g, n in zip(GATES, e.gate_fail, strict=True) if n),
+    )
+
+
+def _why(then: EpisodeCounts, now: EpisodeCounts) -> str:
+    told = []
+    for name, e in (("baseline", then), ("candidate", now)):
+        if not e.attempts:
+            told.append(f"the {name} has no attempt that counts")
+        elif e.measured < e.attempts:
+            open_ = e.attempts - e.measured
+            told.append(f"the {name} has {open_} of {e.attempts} attempts without a verdict")
+    return "; ".join(told)
+
+
+def _rate(side: Assessed) -> Rate:
+    shown = side.assessment.figures.hard_pass
+    return rate_view(shown, side.gathered.suite.policy.hard_pass_rate)

@@ -1,0 +1,170 @@
+"""Break-glass records: made here, or taken from where they were made; shown for ever after."""
+
+import hashlib
+import platform
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from reviewer import __version__
+from reviewer.db import journal
+from reviewer.db.beside import BREAK_GLASS, BreakGlassRow
+from reviewer.db.connection import close_writer
+from reviewer.db.migrate import open_writer
+from reviewer.desk.decisions.checks import intact
+from reviewer.desk.decisions.choices import manifested
+from reviewer.desk.decisions.facts import stamp
+from reviewer.desk.decisions.views import DecisionInfo
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity import decision_files as decision_book
+from reviewer.desk.integrity import witness
+from reviewer.desk.integrity.trust import in_role, signing_key, trusted
+from reviewer.desk.place import Workspace, write_private
+from reviewer.desk.reports.reports import Built
+from reviewer.signing.break_glass import (
+    LONGEST,
+    ROLE,
+    WORD,
+    BreakGlassFacts,
+    BreakGlassStatement,
+    break_glass_faults,
+    break_glass_of,
+    build_break_glass,
+)
+from reviewer.signing.candidate import agent_of, subject_name
+from reviewer.signing.dsse import Envelope, parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.sign import sign_payload
+from reviewer.signing.trusted import Vouched
+from reviewer.signing.verify import verify
+
+
+def break_glass(
+    workspace: Workspace,
+    built: Built,
+    key: str,
+    reason: str,
+    hours: float,
+    environment: str,
+    passphrase: str | None = None,
+) -> DecisionInfo:
+    """Sign that this candidate goes out without its decision, verify it as a stranger would, keep.
+
+    Raises DeskError: no reason, more than a day, a key without the role `breakglass`.
+    """
+    longest = LONGEST.total_seconds() / 3600
+    if not reason.strip():
+        raise DeskError("break-glass needs a reason", "--reason says why", exit_code=2)
+    if not 0 < hours <= longest:
+        raise DeskError(f"break-glass lasts more than 0 and at most {longest:g} hours", exit_code=2)
+    manifested(built)
+    signers = trusted(workspace)
+    signer = signing_key(key, passphrase)
+    who = in_role(workspace, signers, signer, ROLE)
+    gathered, manifest = built.gathered, built.gathered.manifest or {}
+    agent = agent_of(subject_name(manifest))
+    connection = open_writer(workspace.store)
+    try:
+        intact(workspace, connection)
+        head = journal.head(connection)
+        others = decision_book.elsewhere(workspace, connection, signers)
+        now = datetime.now(UTC).replace(microsecond=0)
+        payload = build_break_glass(
+            BreakGlassFacts(
+                created=stamp(now),
+                expires=stamp(now + timedelta(hours=hours)),
+                environment=environment,
+                reason=reason.strip(),
+                principal=who.principal,
+                keyid=who.key.keyid,
+                tool_version=__version__,
+                python_version=platform.python_version(),
+                candidate_manifest=manifest,
+                suite_id=gathered.suite.suite_id,
+                suite_sha256=gathered.suite.digest,
+                report_sha256=built.digest,
+                recommendation=built.assessment.recommendation,
+                reasons=tuple(one.text for one in built.assessment.reasons),
+                decision_payload_sha256=decision_book.before(
+                    connection, others, agent, environment
+                ),
+                journal_seq=head.seq,
+                journal_head=head.hash.hex(),
+            )
+        )
+        data = sign_payload(payload, signer)
+        text = workspace.signers.read_text(encoding="utf-8")
+        checked = verify(data, msgspec.json.encode(manifest), text, now=now)
+        if checked.decision != WORD:
+            raise DeskError("; ".join(checked.lines), exit_code=checked.exit_code)
+        envelope = parse_envelope(data)
+        statement = break_glass_of(msgspec.json.decode(envelope.payload))
+        row = row_of(statement, envelope, data, gathered.candidate_id)
+        write_private(workspace.decisions / row.file, data)
+        BREAK_GLASS.record(connection, workspace.store, [row], row.at)
+        witness.add(workspace, connection, "break-glass", row.uid)
+        return info_of(workspace, row)
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def take_break_glass(workspace: Workspace, path: Path, found: Vouched, data: bytes) -> DecisionInfo:
+    """Keep a record that was signed elsewhere. AttestError, DeskError for one that does not
+    stand."""
+    statement = break_glass_of(found.body)
+    if faults := break_glass_faults(statement.predicate, found.by):
+        raise DeskError(f"{path}: {faults[0]}", exit_code=30)
+    subject = statement.subject[0]
+    connection = open_writer(workspace.store)
+    try:
+        known = connection.execute(
+            "SELECT candidate_id FROM candidate WHERE digest=? ORDER BY id LIMIT 1",
+            (subject.digest.sha256,),
+        ).fetchone()
+        row = row_of(statement, found.envelope, data, known[0] if known else subject.name)
+        write_private(workspace.decisions / row.file, data)
+        BREAK_GLASS.record(connection, workspace.store, [row], row.at)
+        return info_of(workspace, row)
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def row_of(
+    statement: BreakGlassStatement, envelope: Envelope, data: bytes, candidate_id: str
+) -> BreakGlassRow:
+    predicate = statement.predicate
+    uid = hashlib.sha256(envelope.payload).hexdigest()
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", candidate_id)[:80]
+    return BreakGlassRow(
+        uid=uid,
+        suite=predicate.suite.name,
+        candidate=candidate_id,
+        agent=agent_of(statement.subject[0].name),
+        environment=predicate.environment,
+        principal=predicate.by.principal,
+        reason=predicate.reason,
+        at=predicate.time_created,
+        expires=predicate.expires,
+        file=f"break-glass-{uid[:12]}-{name}.dsse.json",
+        envelope=data,
+    )
+
+
+def info_of(workspace: Workspace, row: BreakGlassRow) -> DecisionInfo:
+    return DecisionInfo(
+        number=None,
+        word=WORD,
+        suite_id=row.suite,
+        candidate_id=row.candidate,
+        environment=row.environment,
+        standing="break-glass",
+        signers=(row.principal,),
+        created=row.at,
+        expires=row.expires,
+        text=row.reason,
+        path=str(workspace.decisions / row.file),
+    )

@@ -1,0 +1,92 @@
+"""What may be decided on a report, and what it then lasts."""
+
+from datetime import timedelta
+
+from reviewer.desk.decisions.views import Choice, Pending
+from reviewer.desk.errors import DeskError
+from reviewer.desk.reports.reports import Built
+from reviewer.report.assess import Recommendation
+from reviewer.suite.model import Policy
+
+DECISIONS = ("PROMOTE", "BLOCK", "REPAIR")
+ENVIRONMENT = "production"
+VALID_FOR = timedelta(days=7)
+"""Short, so that a BLOCK which does not arrive cannot matter for long."""
+_OWN = {"promote": "PROMOTE", "block": "BLOCK", "repair": "REPAIR"}
+
+
+def valid_for(policy: Policy) -> timedelta:
+    """How long a decision under this policy holds."""
+    longest = policy.approvals.longest
+    return VALID_FOR if longest is None else min(VALID_FOR, timedelta(days=longest))
+
+
+def choices(
+    recommendation: Recommendation, reasons: int, pending: Pending | None = None
+) -> tuple[Choice, ...]:
+    """What may be signed: PROMOTE only when the report recommends it, BLOCK and REPAIR always; and
+    first of all a decision that waits for a signature, when this store derives the same."""
+    why = ""
+    if (
+        pending is not None
+        and not pending.differs
+        and (pending.decision, pending.environment) == ("PROMOTE", ENVIRONMENT)
+    ):
+        why = f"decision {pending.number} says so already"
+    if recommendation != "promote":
+        numbers = f" ({' '.join(str(n + 1) for n in range(min(reasons, 9)))})" if reasons else ""
+        why = f"the report says {recommendation}{numbers}"
+    return (
+        *(() if pending is None else (_adding(pending),)),
+        Choice(decision="PROMOTE", open=not why, why=why),
+        Choice(decision="BLOCK", open=True, why=""),
+        Choice(decision="REPAIR", open=True, why=""),
+    )
+
+
+def preselected(recommendation: Recommendation, pending: Pending | None = None) -> str | None:
+    """What the report recommends; of a decision that waits, its word."""
+    if pending is not None and not pending.differs:
+        return pending.decision
+    return _OWN.get(recommendation)
+
+
+def _adding(pending: Pending) -> Choice:
+    signed = f"{len(pending.signers)} of {pending.needed}"
+    who = f" ({', '.join(pending.signers)})" if pending.signers else ""
+    why = f"decision {pending.number} waits, {signed} signed{who}"
+    if pending.differs:
+        why = f"decision {pending.number} differs here: {pending.differs[0]}"
+    return Choice(decision=pending.decision, open=not pending.differs, why=why, adds=pending.number)
+
+
+def may_decide(built: Built, decision: str, comment: str) -> None:
+    """Raises DeskError when this cannot be signed of this report."""
+    recommendation = built.assessment.recommendation
+    if decision not in DECISIONS:
+        raise DeskError(f"{decision!r} is not one of {', '.join(DECISIONS)}", exit_code=2)
+    if decision == "PROMOTE" and recommendation != "promote":
+        reasons = "; ".join(reason.text for reason in built.assessment.reasons)
+        raise DeskError(
+            f"PROMOTE cannot be signed: the report recommends {recommendation} ({reasons})",
+            "sign BLOCK or REPAIR, or repair the candidate and run it again",
+            exit_code=10,
+        )
+    if recommendation in ("promote", "hold") and decision != "PROMOTE" and not comment.strip():
+        raise DeskError(
+            f"a comment is required: the report recommends {recommendation}, you sign {decision}",
+            "--comment says why",
+            exit_code=2,
+        )
+    manifested(built)
+
+
+def manifested(built: Built) -> None:
+    """Raises DeskError when the candidate has no manifest to be signed about."""
+    if built.gathered.manifest is None or built.gathered.candidate is None:
+        raise DeskError(
+            f"{built.gathered.candidate_id} has no manifest: a decision is about a manifest's "
+            "digest, so there is nothing to sign",
+            f"write candidates/{built.gathered.candidate_id}.json in the suite's folder, then "
+            "import its traces",
+        )

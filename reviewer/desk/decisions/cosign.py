@@ -1,0 +1,196 @@
+"""A further signature under a decision: derived anew from this store, and any difference refuses.
+
+Nobody signs a payload that their own tool did not derive.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from sqlite3 import Connection
+from typing import NamedTuple
+
+from reviewer.db import decisions
+from reviewer.db.connection import close_writer
+from reviewer.db.migrate import open_writer
+from reviewer.desk.decisions.checks import as_a_stranger, intact
+from reviewer.desk.decisions.facts import stamp
+from reviewer.desk.decisions.rederive import Build, rederived
+from reviewer.desk.decisions.views import Signed
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity import decision_files as decision_book
+from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.trust import approving, signing_key, trusted
+from reviewer.desk.labels.book import Book
+from reviewer.desk.place import Workspace
+from reviewer.signing.approvals import approved
+from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
+from reviewer.signing.errors import AttestError, PayloadMismatch
+from reviewer.signing.keys import Signer
+from reviewer.signing.parts import parse_time
+from reviewer.signing.sign import MadeElsewhere, add_signature
+from reviewer.signing.signers import Signers
+from reviewer.signing.sshsig import dearmored
+
+BuildOf = Callable[[str, str], Build]
+"""Reports of a candidate on a suite, by baseline."""
+
+
+class Found(NamedTuple):
+    """A decision to be signed by one more person, and the release it is about."""
+
+    one: Filed
+    suite_id: str
+    candidate_id: str
+
+
+def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
+    """The decision of this number, or in this file, with every signature known here.
+
+    Raises DeskError when there is none, when no trusted key signed it, or when this store has
+    nothing of what it is about.
+    """
+    signers = trusted(workspace)
+    path = _path(workspace, connection, signers, reference)
+    try:
+        one = decision_book.filed(path, decision_book.read_envelope(path), signers)
+        row = decisions.by_payload(connection, one.digest)
+        if row is not None:
+            one = _joined(one, row.envelope, signers)
+    except OSError as error:
+        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+    except AttestError as error:
+        raise DeskError(f"{path}: {error}") from error
+    names = connection.execute(
+        "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
+        " WHERE s.id=? AND c.id=?",
+        place_of(connection, one),
+    ).fetchone()
+    if row is not None:
+        home = workspace.decisions / row.file
+    else:
+        decision = one.statement.predicate.decision
+        home = decision_book.file_of(workspace, one.number, decision, names[1])
+    return Found(one._replace(path=home), names[0], names[1])
+
+
+def place_of(connection: Connection, one: Filed) -> tuple[int, int]:
+    """Suite and candidate of a decision, as this store keys them. Raises DeskError when it has no
+    trace of what the decision is about."""
+    subject, suite = one.statement.subject[0], one.statement.predicate.suite
+    found = connection.execute(
+        "SELECT s.id, c.id FROM candidate c JOIN suite s ON s.id = c.suite"
+        " WHERE c.digest=? AND s.digest=? ORDER BY c.id LIMIT 1",
+        (subject.digest.sha256, suite.digest.sha256),
+    ).fetchone()
+    if found is None:
+        raise DeskError(
+            f"decision {one.number}: this store has no trace of {subject.name} (sha256 "
+            f"{subject.digest.sha256}) on {suite.name} (sha256 {suite.digest.sha256})"
+        )
+    return found[0], found[1]
+
+
+def add(
+    workspace: Workspace,
+    reference: str,
+    build_of: BuildOf,
+    book: Book,
+    key: str,
+    passphrase: str | None = None,
+    signature: bytes | None = None,
+    look: Callable[[str], None] | None = None,
+) -> Signed:
+    """Put one more signature under a decision, by a key, or with one that `ssh-keygen -Y sign`
+    made (`signature`, a .sig file). `look` is given, line by line, what is taken from the decision
+    and not derived, before anything is signed.
+
+    Raises DeskError: no such decision, a field that this store does not give (each is named), one
+    that has expired, a person who may not approve or has already, a refused signature.
+    """
+    signers = trusted(workspace)
+    signer = _signer(key, passphrase, signature)
+    connection = open_writer(workspace.store)
+    try:
+        intact(workspace, connection)
+        found = find(workspace, connection, reference)
+        one, predicate = found.one, found.one.statement.predicate
+        if look is not None:
+            for line in _said_by_the_first(one):
+                look(line)
+        now = datetime.now(UTC)
+        if parse_time(predicate.expires) <= now:
+            raise DeskError(
+                f"decision {one.number} expired at {predicate.expires}", "sign again", exit_code=30
+            )
+        build = build_of(found.suite_id, found.candidate_id)
+        built = build(predicate.report.baseline)
+        who = approving(workspace, signers, signer, built)
+        try:
+            ours = rederived(workspace, connection, built, signers, book, one)
+            envelope = add_signature(
+                serialise_envelope(one.found.envelope), signer, expected_payload=ours
+            )
+            signed = decision_book.filed(one.path, envelope, signers)
+        except PayloadMismatch as error:
+            raise DeskError(
+                f"decision {one.number}: {error}",
+                "look at what changed since it was made, then sign a decision of your own",
+            ) from error
+        except AttestError as error:
+            raise DeskError(f"decision {one.number}: {error}") from error
+        checked = as_a_stranger(workspace, built, envelope, now)
+        row = decisions.by_payload(connection, one.digest)
+        if row is None:
+            keys = decision_book.keys_of(connection, built)
+            row = decision_book.keep(workspace, connection, signed, keys, predicate.time_created)
+        else:
+            row = decision_book.keep_more(workspace, connection, row, signed, stamp(now))
+        return decision_book.told(workspace, connection, row, who, checked)
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def _said_by_the_first(one: Filed) -> list[str]:
+    predicate = one.statement.predicate
+    who = ", ".join(approved(predicate, one.found).approvers) or "nobody that counts"
+    return [
+        f"decision {one.number}: {predicate.decision} {one.statement.subject[0].name} for "
+        f"{predicate.environment}",
+        f"  made {predicate.time_created}, until {predicate.expires}, signed by {who}",
+        *(f"  comment: {line}" for line in (predicate.comment or "").split("\n") if line),
+    ]
+
+
+def _signer(key: str, passphrase: str | None, signature: bytes | None) -> Signer:
+    if signature is None:
+        return signing_key(key, passphrase)
+    try:
+        made = MadeElsewhere(dearmored(signature))
+        _ = made.public  # a signature that names no key of ours is refused here
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+    return made
+
+
+def _path(workspace: Workspace, connection: Connection, signers: Signers, reference: str) -> Path:
+    """The file that a number or a path stands for."""
+    if not (reference.isascii() and reference.isdigit() and len(reference) < 16):
+        return Path(reference)
+    row = decisions.row(connection, int(reference))
+    if row is not None:
+        return workspace.decisions / row.file
+    named = [
+        one.path
+        for one in decision_book.elsewhere(workspace, connection, signers)
+        if one.number == int(reference)
+    ]
+    if len(named) != 1:
+        raise DeskError(f"no decision {reference} in this workspace", "name its file", exit_code=2)
+    return named[0]
+
+
+def _joined(one: Filed, known: bytes, signers: Signers) -> Filed:
+    """A decision with its file's signatures, and those that this store has under the payload."""
+    both = (*one.found.envelope.signatures, *parse_envelope(known).signatures)
+    data = serialise_envelope(Envelope(one.found.envelope.payload, tuple(dict.fromkeys(both))))
+    return decision_book.filed(one.path, data, signers)

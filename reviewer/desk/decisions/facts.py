@@ -1,0 +1,197 @@
+"""Every field of a decision, read from the report it is about, the journal and the trust file.
+
+Whoever signs first says what is `Told`; whoever signs second takes that from the decision, and both
+read all else here, from their own store.
+"""
+
+import hashlib
+import sqlite3
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, cast
+
+from reviewer.db import journal
+from reviewer.desk.decisions.choices import valid_for
+from reviewer.desk.decisions.judge import judge_facts
+from reviewer.desk.decisions.policies import policy_digest
+from reviewer.desk.decisions.run_results import current_results
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.trust import approvers_for
+from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.reports.reports import Built
+from reviewer.report.figures import GateFigures
+from reviewer.report.references import against_promotion
+from reviewer.review.labels import label_line
+from reviewer.signing.facts import (
+    BreakGlassFact,
+    DecisionFacts,
+    FailureFact,
+    GateFact,
+    LabelFacts,
+    LineageFact,
+    RepeatabilityFact,
+    ReviewerFact,
+)
+from reviewer.signing.merkle import merkle_root
+from reviewer.signing.signers import Signers
+
+
+class Told(NamedTuple):
+    """What the first signer says. `journal_seq` is where the journal stood; `previous` the payload
+    of the decision before this one."""
+
+    decision: str
+    number: int
+    previous: str | None
+    created: datetime
+    environment: str
+    comment: str
+    tool_version: str
+    python_version: str
+    journal_seq: int
+
+
+def decision_facts(
+    connection: sqlite3.Connection, built: Built, told: Told, signers: Signers, book: Book
+) -> DecisionFacts:
+    """Raises DeskError when the journal does not reach as far as is told, or when the trust file
+    names too few approvers for the policy."""
+    gathered, assessment = built.gathered, built.assessment
+    suite, candidate = gathered.suite, gathered.candidate
+    assert candidate is not None  # refused by the caller otherwise
+    cost = assessment.figures.cost
+    threshold = suite.policy.approvals.promote if told.decision == "PROMOTE" else 1
+    return DecisionFacts(
+        decision=cast(Any, told.decision),
+        decision_seq=told.number,
+        previous_payload_sha256=told.previous,
+        created=stamp(told.created),
+        expires=stamp(told.created + valid_for(suite.policy)),
+        environment=told.environment,
+        tool_version=told.tool_version,
+        python_version=told.python_version,
+        candidate_manifest=gathered.manifest or {},
+        candidate_sha256=candidate.digest,
+        suite_id=suite.suite_id,
+        suite_sha256=suite.digest,
+        suite_episodes=len(suite.episodes),
+        policy_uri=f"suites/{suite.suite_id}/suite.json#policy",
+        policy_sha256=policy_digest(suite.policy),
+        gates=tuple(_gate_fact(gate) for gate in assessment.figures.gates),
+        repeatability=tuple(
+            RepeatabilityFact(e.episode_id, suite.policy.pass_hat.k, e.attempts, e.passes)
+            for e in assessment.figures.counted
+        ),
+        failures=tuple(
+            FailureFact(trace.trace_id, trace.episode_id, trace.sha256, trace.codes)
+            for trace in against_promotion(gathered.failures)
+        ),
+        report_sha256=built.digest,
+        recommendation=assessment.recommendation,
+        reasons=tuple(reason.text for reason in assessment.reasons),
+        baseline_id=gathered.baseline_id,
+        journal_seq=told.journal_seq,
+        journal_head=head_at(connection, told.journal_seq),
+        threshold=threshold,
+        max_days=suite.policy.approvals.longest,
+        reviewers=_reviewers(signers, candidate.authors, threshold),
+        total_micros=None if cost.total_usd is None else round(cost.known_nano / 1000),
+        frozen_at_seq=gathered.frozen_seq,
+        first_run_seq=gathered.first_run_seq,
+        lineage=tuple(
+            LineageFact(one.suite_id, one.digest, one.reason, one.reviewer)
+            for one in gathered.lineage
+        ),
+        break_glass=tuple(
+            BreakGlassFact(
+                payload_sha256=one.payload_sha256,
+                principal=one.principal,
+                candidate=one.candidate_id,
+                environment=one.environment,
+                created=one.at,
+                expires=one.expires,
+                reason=one.reason,
+            )
+            for one in gathered.break_glass
+        ),
+        input_attestations=tuple(one.uid for one in current_results(connection, built)),
+        evidence_uri=f"{journal.uri(connection)}#{suite.suite_id}/{gathered.candidate_id}",
+        evidence_sha256=_evidence_digest(connection, built),
+        judges=judge_facts(gathered.judge),
+        labels=_label_facts(connection, built, book),
+        comment=told.comment.strip(),
+    )
+
+
+def head_at(connection: sqlite3.Connection, seq: int) -> str:
+    """The hash of a journal entry, hex. Raises DeskError when this journal has none of that
+    number."""
+    if seq == 0:
+        return journal.GENESIS.hex()
+    row = connection.execute("SELECT hash FROM journal WHERE seq=?", (seq,)).fetchone()
+    if row is None:
+        raise DeskError(
+            f"predicate.audit.seq: the decision was made at journal entry {seq}, and this store's "
+            "journal is shorter",
+            "bring this store up to where the decision was made, or take a backup of that one",
+        )
+    return str(row[0].hex())
+
+
+def stamp(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _reviewers(
+    signers: Signers, authors: tuple[str, ...], threshold: int
+) -> tuple[ReviewerFact, ...]:
+    """Everybody who may approve: named before the first signature, so that all sign the same
+    bytes."""
+    keys = approvers_for(signers, authors)
+    people = {one.principal for one in keys}
+    if len(people) < threshold:
+        named = f": {', '.join(sorted(people))}" if people else ""
+        raise DeskError(
+            f"the policy wants {threshold} approvers, and the trust file names {len(people)} who "
+            f"{'is' if len(people) == 1 else 'are'} no author of the candidate{named}",
+            "reviewer keys trust PRINCIPAL KEY.pub adds one",
+            exit_code=30,
+        )
+    return tuple(ReviewerFact(one.principal, one.key.keyid) for one in keys)
+
+
+def _gate_fact(gate: GateFigures) -> GateFact:
+    result = "FAILED" if gate.against else "NOT_RUN" if gate.open or not gate.passed else "PASSED"
+    return GateFact(gate.gate, cast(Any, result), True, 0, gate.against)
+
+
+def _evidence_digest(connection: sqlite3.Connection, built: Built) -> str:
+    """One digest over the records judged: their sha256 in order of slot."""
+    rows = connection.execute(
+        "SELECT lower(hex(t.sha256)) FROM trace t JOIN candidate c ON c.id = t.candidate"
+        " JOIN suite s ON s.id = c.suite JOIN episode e ON e.id = t.episode"
+        " WHERE s.suite_id=? AND c.candidate_id=? ORDER BY e.position, t.attempt",
+        (built.gathered.suite.suite_id, built.gathered.candidate_id),
+    ).fetchall()
+    return hashlib.sha256("".join(row[0] + "\n" for row in rows).encode()).hexdigest()
+
+
+def _label_facts(connection: sqlite3.Connection, built: Built, book: Book) -> LabelFacts:
+    """The labels about this candidate. The tree is over every one ever made, in order of uid; who
+    made one has labeled, even when it was withdrawn."""
+    gathered, review = built.gathered, built.gathered.review
+    about = sorted(
+        (
+            label
+            for label in book.of(connection, gathered.suite.digest)
+            if gathered.candidate_id in candidates_of(label)
+        ),
+        key=lambda label: label.uid,
+    )
+    seen = review.reviewers if review is not None else ()
+    return LabelFacts(
+        count=review.labels if review is not None else 0,
+        labelers=tuple(sorted({*seen, *(label.reviewer for label in about)})),
+        merkle_root=merkle_root([label_line(label) for label in about]) if about else None,
+        tree_size=len(about),
+        disagreements=review.disagreements if review is not None else 0,
+    )

@@ -1,0 +1,120 @@
+"""What was signed in this workspace, one line each; and taking in what was signed elsewhere."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from reviewer.db import beside, decisions
+from reviewer.db.connection import close_writer
+from reviewer.db.migrate import open_writer
+from reviewer.desk.decisions import cosign
+from reviewer.desk.decisions.break_glass import info_of, take_break_glass
+from reviewer.desk.decisions.views import DecisionInfo
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity import decision_files as decision_book
+from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.signed import beyond
+from reviewer.desk.integrity.standing import WAYS_OUT
+from reviewer.desk.integrity.trust import signers_of, trusted
+from reviewer.desk.place import Workspace
+from reviewer.signing.approvals import approved
+from reviewer.signing.break_glass import BREAK_GLASS_TYPE
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.trusted import vouched
+
+
+def listed(workspace: Workspace, connection: sqlite3.Connection) -> list[DecisionInfo]:
+    """Decisions by number, those of other stores among them, then break-glass records."""
+    names = {
+        row[0]: (row[1], row[2])
+        for row in connection.execute(
+            "SELECT c.id, s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id=c.suite"
+        ).fetchall()
+    }
+    signers = signers_of(workspace)
+    found = []
+    for row in decisions.rows(connection):
+        told = _told(row.envelope)
+        suite_id, candidate_id = names[row.candidate]
+        found.append(
+            DecisionInfo(
+                number=row.number,
+                word=row.decision,
+                suite_id=suite_id,
+                candidate_id=candidate_id,
+                environment=row.environment,
+                standing=row.standing,
+                signers=tuple(decisions.signers(connection, row.number)),
+                created=row.at,
+                expires=told["expires"],
+                text=told.get("comment") or "",
+                path=str(workspace.decisions / row.file),
+            )
+        )
+    if signers is not None:
+        found += [_info(one) for one in decision_book.elsewhere(workspace, connection, signers)]
+    found.sort(key=lambda one: one.number or 0)
+    return found + [info_of(workspace, row) for row in beside.broken_glass(connection)]
+
+
+def take(workspace: Workspace, path: Path) -> DecisionInfo:
+    """Keep a decision or a break-glass record that was signed in another workspace, or further
+    signatures under a decision that stands here.
+
+    Nothing is derived anew: what others signed is theirs. Raises DeskError for what no trusted key
+    signed, or what is about nothing in this store.
+    """
+    signers = trusted(workspace)
+    try:
+        data = decision_book.read_envelope(path)
+        found = vouched(data, signers)
+        if found.body.get("predicateType") == BREAK_GLASS_TYPE:
+            return take_break_glass(workspace, path, found, data)
+        decision_book.filed(path, data, signers)
+    except OSError as error:
+        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+    except AttestError as error:
+        raise DeskError(f"{path}: {error}") from error
+    connection = open_writer(workspace.store)
+    try:
+        if gone := beyond(connection, data):
+            raise DeskError(f"{path.name} is not of this store's history, {gone}", *WAYS_OUT)
+        one = cosign.find(workspace, connection, str(path)).one
+        who = approved(one.statement.predicate, one.found)
+        if not who.approvers:
+            raise DeskError(f"{path}: {'; '.join((*who.faults, *who.notes))}", exit_code=30)
+        row = decisions.by_payload(connection, one.digest)
+        created = one.statement.predicate.time_created
+        if row is not None:
+            row = decision_book.keep_more(workspace, connection, row, one, created)
+        else:
+            place = cosign.place_of(connection, one)
+            row = decision_book.keep(workspace, connection, one, place, created, decisions.TAKEN)
+        info = next(x for x in listed(workspace, connection) if x.number == row.number)
+    finally:
+        close_writer(connection, workspace.store)
+    return info
+
+
+def _told(envelope: bytes) -> dict[str, Any]:
+    predicate: dict[str, Any] = json.loads(parse_envelope(envelope).payload)["predicate"]
+    return predicate
+
+
+def _info(one: Filed) -> DecisionInfo:
+    predicate = one.statement.predicate
+    return DecisionInfo(
+        number=one.number,
+        word=predicate.decision,
+        suite_id=predicate.suite.name,
+        candidate_id=one.statement.subject[0].name,
+        environment=predicate.environment,
+        standing="elsewhere",
+        signers=approved(predicate, one.found).approvers,
+        created=predicate.time_created,
+        expires=predicate.expires,
+        text=predicate.comment or "",
+        path=str(one.path),
+    )

@@ -1,0 +1,120 @@
+"""Test results of a candidate's runs and imports, signed by a runner's key and kept."""
+
+import hashlib
+import re
+import sqlite3
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from reviewer.db import beside, registry
+from reviewer.db.beside import RUN_RESULTS, RunResultRow, SourceResult
+from reviewer.db.connection import close_writer
+from reviewer.db.migrate import open_writer
+from reviewer.desk.decisions.choices import manifested
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.trust import in_role, signing_key, trusted
+from reviewer.desk.place import Workspace, write_private
+from reviewer.desk.reports.reports import Built
+from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.run_result import ROLE, RunResultFacts, build_run_result
+from reviewer.signing.sign import sign_payload
+
+
+class Attested(NamedTuple):
+    """One signed test result: its file, what it came to, and of how many attempts."""
+
+    path: str
+    result: str
+    attempts: int
+    principal: str
+
+
+def current_results(connection: sqlite3.Connection, built: Built) -> list[RunResultRow]:
+    """The newest signed result of each run whose verdicts are still those it was signed over."""
+    gathered = built.gathered
+    kept = beside.run_results(connection, gathered.suite.suite_id, gathered.candidate_id)
+    if not kept:
+        return []
+    now = {one.source: evidence_digest(one) for one in _sources(connection, built)}
+    newest = {one.source: one for one in kept if now.get(one.source) == one.evidence}
+    return list(newest.values())
+
+
+def attest(workspace: Workspace, built: Built, key: str, passphrase: str | None) -> list[Attested]:
+    """Sign what each run and import of this candidate came to, where no signed result says it yet.
+
+    Raises DeskError: no manifest, a key without the role `runner`, a refused signature.
+    """
+    manifested(built)
+    signers = trusted(workspace)
+    signer = signing_key(key, passphrase)
+    who = in_role(workspace, signers, signer, ROLE)
+    gathered, made = built.gathered, []
+    connection = open_writer(workspace.store)
+    try:
+        known = {(one.source, one.evidence) for one in current_results(connection, built)}
+        for source in _sources(connection, built):
+            evidence = evidence_digest(source)
+            if (source.source, evidence) in known:
+                continue
+            by = _by_verdict(source)
+            payload = build_run_result(
+                RunResultFacts(
+                    candidate_manifest=gathered.manifest or {},
+                    suite_id=gathered.suite.suite_id,
+                    suite_sha256=gathered.suite.digest,
+                    source_sha256=source.sha256,
+                    evidence_sha256=evidence,
+                    passed=by[1],
+                    failed=by[0],
+                    open=by[None],
+                )
+            )
+            envelope = sign_payload(payload, signer)
+            uid = hashlib.sha256(parse_envelope(envelope).payload).hexdigest()
+            name = re.sub(r"[^A-Za-z0-9._-]", "_", gathered.candidate_id)[:80]
+            path = workspace.attestations / f"{name}-{source.source}-{uid[:12]}.dsse.json"
+            write_private(path, envelope)
+            result = "FAILED" if by[0] else "WARNED" if by[None] else "PASSED"
+            at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            row = RunResultRow(
+                uid, gathered.suite.suite_id, gathered.candidate_id, source.source, result,
+                evidence, who.principal, at, path.name, envelope,
+            )  # fmt: skip
+            RUN_RESULTS.record(connection, workspace.store, [row], at)
+            made.append(Attested(str(path), result, len(source.attempts), who.principal))
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+    finally:
+        close_writer(connection, workspace.store)
+    return made
+
+
+def evidence_digest(source: SourceResult) -> str:
+    """sha256 over a line per attempt: its slot, its record's digest, its verdict."""
+    words = {1: "passed", 0: "failed", None: "open"}
+    lines = "".join(
+        f"{episode}/{attempt} {sha256} {words[passed]}\n"
+        for episode, attempt, passed, sha256 in source.attempts
+    )
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _by_verdict(source: SourceResult) -> dict[int | None, tuple[str, ...]]:
+    return {
+        verdict: tuple(
+            f"{episode}/{attempt}"
+            for episode, attempt, passed, _ in source.attempts
+            if passed == verdict
+        )
+        for verdict in (1, 0, None)
+    }
+
+
+def _sources(connection: sqlite3.Connection, built: Built) -> list[SourceResult]:
+    row = registry.suite_row(connection, built.gathered.suite.suite_id)
+    stored = (
+        registry.candidate_row(connection, row.id, built.gathered.candidate_id) if row else None
+    )
+    return beside.source_results(connection, stored.id) if stored else []

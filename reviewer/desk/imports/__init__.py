@@ -1,0 +1,1 @@
+"""Importing files into a workspace, now or in the background; scoring stored traces again."""

@@ -1,0 +1,255 @@
+"""Imports begun from a screen: each a process of its own, told by its lines of JSON.
+
+Judging a file keeps a processor busy, and a screen must not feel it; and a process that is stopped
+leaves the store as its last batch did, so the same import goes on later.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec import structs
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.views import FileView, FilledView, ImportOrder, ImportState, ImportView
+from reviewer.desk.place import Workspace
+from reviewer.desk.stopwatch import Stopwatch
+
+OnChange = Callable[["ImportHandle"], None]
+SHOWN_REFUSALS = 50
+PATIENCE_S = 5.0
+SURE = 0.02
+"""Share that must be done before anything is said of the rest."""
+_PREFIX = "reviewer: "
+
+
+class ImportHandle:
+    """One import. Every method may be called from any thread, and none waits but `wait`."""
+
+    def __init__(
+        self, number: int, order: ImportOrder, workspace: Workspace, on_change: OnChange | None
+    ) -> None:
+        self._order, self._on_change = order, on_change
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._watch = Stopwatch()
+        self._stopped = self._through = False
+        self._view = ImportView(
+            number=number, order=order, state="reading", file=0, files=0, path="", done=0, size=0,
+            records=0, added=0, refused=0, results=(), passed=0, problem="", began=time.time(),
+            seconds=0.0, eta_seconds=None,
+        )  # fmt: skip
+        self._before = self._view
+        self._process = subprocess.Popen(
+            _command(workspace, order),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        threading.Thread(target=self._follow, name=f"import-{number}", daemon=True).start()
+
+    def view(self) -> ImportView:
+        """The import as it stands."""
+        with self._lock:
+            view = self._view
+            left = self._eta(view) if view.state == "reading" else None
+            return structs.replace(view, seconds=self._watch.seconds(), eta_seconds=left)
+
+    def _eta(self, view: ImportView) -> float | None:
+        """By the share of files, and of the one being read, that is done."""
+        if not view.files:
+            return None
+        within = view.done / view.size if view.size else 0.0
+        share = (max(view.file - 1, 0) + min(within, 1.0)) / view.files
+        return self._watch.worked() * (1 - share) / share if share > SURE else None
+
+    def pause(self) -> None:
+        """Read no further than this batch."""
+        with self._lock:
+            if self._view.state != "reading":
+                return
+            self._view = structs.replace(self._view, state="pausing")
+        self._say(b"pause\n")
+
+    def go_on(self) -> None:
+        """Go on reading."""
+        self._say(b"go on\n")
+        with self._lock:
+            if self._view.state == "pausing":  # it was still at its batch
+                self._view = structs.replace(self._view, state="reading")
+        self._tell()
+
+    def _say(self, words: bytes) -> None:
+        assert self._process.stdin is not None  # it is a pipe
+        with suppress(OSError, ValueError):  # it has ended meanwhile
+            self._process.stdin.write(words)
+            self._process.stdin.flush()
+        self._tell()
+
+    def stop(self) -> None:
+        """End it: what was written stands, and the same import later goes on there."""
+        self._stopped = True
+        if self._process.poll() is None:
+            self._process.terminate()
+
+    def wait(self, timeout: float | None = None) -> ImportView:
+        """Until it has ended, or for `timeout` seconds."""
+        self._ended.wait(timeout)
+        return self.view()
+
+    @property
+    def ended(self) -> bool:
+        return self._ended.is_set()
+
+    # in the thread that follows ----------------------------------------------------------------
+
+    def _follow(self) -> None:
+        assert self._process.stdout is not None  # both are pipes
+        assert self._process.stderr is not None
+        said: list[str] = []
+        errors = threading.Thread(target=_drain, args=(self._process.stderr, said), daemon=True)
+        errors.start()
+        for line in self._process.stdout:
+            self._heard(line)
+        code = self._process.wait()
+        errors.join(PATIENCE_S)
+        state: ImportState = "stopped" if self._stopped else "done"
+        problem = ""
+        if not self._stopped and not self._through:
+            told = next((line for line in reversed(said) if line.startswith(_PREFIX)), "")
+            state, problem = "failed", told.removeprefix(_PREFIX)
+            problem = problem or f"the import ended with code {code}"
+        self._watch.end()
+        self._change(state=state, problem=problem)
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        self._ended.set()
+        self._tell()
+
+    def _heard(self, line: bytes) -> None:
+        try:
+            event: dict[str, Any] = json.loads(line)
+        except ValueError:
+            return
+        view = self.view()
+        if event["event"] == "file":
+            self._change(
+                file=event["number"], files=event["of"], path=event["path"], done=0,
+                size=event["size"],
+            )  # fmt: skip
+        elif event["event"] == "progress":
+            self._change(done=event["done"], size=event["size"], **self._sums(event))
+        elif event["event"] == "result":
+            found = _file_view(event["result"])
+            self._change(results=(*view.results, found), **self._sums(event["result"]))
+            self._before = self.view()
+        elif event["event"] == "paused":
+            self._watch.rest()
+            self._change(state="paused")
+        elif event["event"] == "going on":
+            self._watch.work()
+            self._change(state="reading")
+        elif event["event"] == "end":
+            self._through = True
+            self._change(passed=event["passed"])
+        self._tell()
+
+    def _sums(self, file: dict[str, Any]) -> dict[str, int]:
+        """Counts of the files before this one, and its own so far."""
+        names = ("records", "added", "refused")
+        return {name: getattr(self._before, name) + file[name] for name in names}
+
+    def _change(self, **changes: Any) -> None:
+        with self._lock:
+            self._view = structs.replace(self._view, **changes)
+
+    def _tell(self) -> None:
+        if self._on_change is not None:
+            self._on_change(self)
+
+
+class ImportJobs:
+    """The imports of this process, newest last."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._handles: list[ImportHandle] = []
+        self._lock = threading.Lock()
+
+    def start(self, order: ImportOrder, on_change: OnChange | None = None) -> ImportHandle:
+        """Begin one. Raises DeskError when it cannot begin."""
+        if not order.path.strip():
+            raise DeskError("no path to import", "name a file, a folder or a pattern", exit_code=2)
+        with self._lock:
+            try:
+                handle = ImportHandle(len(self._handles) + 1, order, self._workspace, on_change)
+            except OSError as error:
+                raise DeskError(f"the import cannot begin: {error.strerror}") from error
+            self._handles.append(handle)
+            return handle
+
+    def views(self) -> list[ImportView]:
+        """Imports begun here, newest first."""
+        with self._lock:
+            return [handle.view() for handle in reversed(self._handles)]
+
+    def handle(self, number: int) -> ImportHandle:
+        """What steers an import. Raises DeskError for a number that none has."""
+        with self._lock:
+            if not 1 <= number <= len(self._handles):
+                raise DeskError(f"there is no import {number}")
+            return self._handles[number - 1]
+
+    def close(self) -> None:
+        """Stop what is at work; what was written stands."""
+        with self._lock:
+            for handle in self._handles:
+                handle.stop()
+
+
+def _command(workspace: Workspace, order: ImportOrder) -> list[str]:
+    command = [sys.executable, "-P", "-m", "reviewer", "--workspace", str(workspace.root)]
+    command += ["import", "--quiet", "--progress", "steered", "--format", order.format]
+    for option, value in (
+        ("--suite", order.suite_id),
+        ("--candidate", order.candidate_id),
+        ("--episode-map", order.episode_map),
+    ):
+        if value:
+            command += [option, value]
+    command += ["--dry-run"] if order.dry else []
+    return [*command, "--", str(Path(order.path).expanduser())]
+
+
+def _drain(stream: IO[bytes], said: list[str]) -> None:
+    for line in stream:
+        said.append(line.decode("utf-8", "replace").strip()[:500])
+        del said[:-20]
+
+
+def _file_view(result: dict[str, Any]) -> FileView:
+    return FileView(
+        path=result["path"],
+        reader=result["reader"],
+        state=result["state"],
+        records=result["records"],
+        added=result["added"],
+        known=result["known"],
+        refused=result["refused"],
+        problem=result["problem"],
+        notes=tuple(result["notes"]),
+        filled=tuple(FilledView(**one) for one in result["filled"]),
+        refusals=tuple(
+            (one["record"], tuple(one["reasons"])) for one in result["refusals"][:SHOWN_REFUSALS]
+        ),
+    )

@@ -1,0 +1,129 @@
+"""What people and judges said, as files of JSON lines: written out, and taken in from others.
+
+Labels, judgments and notes travel alike; what a line from elsewhere must be to come in, each has
+its own border for.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from reviewer.db import registry
+from reviewer.db.connection import close_writer
+from reviewer.db.migrate import open_writer
+from reviewer.db.said import Table
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.importing import clock
+from reviewer.desk.place import Workspace
+from reviewer.importing.catalogue import redactor_of
+from reviewer.review.lines import Lines, Said
+from reviewer.suite.errors import ContractError, Problem
+from reviewer.suite.model import RedactionRules
+
+T = TypeVar("T", bound=Said)
+R = TypeVar("R", bound=tuple[object, ...])
+Read = TypeVar("Read", bound=Said, covariant=True)
+
+
+class Taken(NamedTuple):
+    """What came of lines from elsewhere. `known` stand in the store already, or came twice;
+    `problems` say of each refused one where and why, never a value."""
+
+    added: int
+    known: int
+    refused: int
+    problems: tuple[Problem, ...]
+
+
+class Border(Protocol[T]):
+    """What a line from elsewhere must be to come into this workspace."""
+
+    def admitted(self, one: T, place: str) -> T:
+        """The same. Raises ContractError with every reason not to take it."""
+
+
+class Book(Protocol[Read]):
+    """What is read of one kind."""
+
+    def of(self, connection: sqlite3.Connection, suite_digest: str) -> Iterable[Read]: ...
+
+
+class Kind(NamedTuple, Generic[T, R]):
+    """One kind of line: how it travels, where it is kept, what may come in, and what its rows call
+    a suite."""
+
+    noun: str
+    lines: Lines[T]
+    table: Table[R]
+    row_of: Callable[[T], R]
+    border: Callable[[Workspace, sqlite3.Connection], Border[T]]
+    suite_key: Callable[[registry.SuiteRow], str] = lambda row: row.digest
+
+
+def export(kind: Kind[T, R], connection: sqlite3.Connection, book: Book[T], suite_id: str) -> bytes:
+    """All of a suite, of all suites for "", by time: a file for `take`.
+
+    Raises DeskError for a suite that the store does not know.
+    """
+    rows = registry.suites(connection)
+    keys = [kind.suite_key(row) for row in rows if suite_id in ("", row.suite_id)]
+    if suite_id and not keys:
+        raise DeskError(f"no suite {suite_id} in this store")
+    if not suite_id:
+        keys = kind.table.suites(connection)
+    return kind.lines.file(one for key in keys for one in book.of(connection, key))
+
+
+def take(kind: Kind[T, R], workspace: Workspace, data: bytes, file: str) -> Taken:
+    """Take in a file, as one durable transaction. A line that is none, or none of this workspace,
+    costs that line only. Raises DeskError for a file without a line, StoreError when nothing can be
+    written."""
+    name = redactor_of(RedactionRules()).masked(file)
+    lines = [
+        (f"{name}:{number}", line)
+        for number, line in enumerate(data.split(b"\n"), 1)
+        if line.strip()
+    ]
+    if not lines:
+        raise DeskError(
+            f"{name} is empty: there is no {kind.noun} in it, and nothing was taken in",
+            f"reviewer {kind.noun}s export FILE, where they were made, writes one",
+            exit_code=20,
+        )
+    connection = open_writer(workspace.store)
+    try:
+        return join(kind, workspace, connection, lines)
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def join(
+    kind: Kind[T, R],
+    workspace: Workspace,
+    connection: sqlite3.Connection,
+    lines: Iterable[tuple[str, bytes]],
+    here: Callable[[T], T] = lambda one: one,
+) -> Taken:
+    """Keep what may come in of `lines`, each with what errors call its place. `here` puts what
+    comes into this store's own names."""
+    border, problems = kind.border(workspace, connection), list[Problem]()
+    good: list[T] = []
+    refused = 0
+    for place, line in lines:
+        try:
+            good.append(border.admitted(here(kind.lines.read(line, place)), place))
+        except ContractError as error:
+            refused += 1
+            problems += error.problems
+    rows = [kind.row_of(one) for one in kind.lines.merge(good, ())]
+    added = kind.table.record(connection, workspace.store, rows, clock()) if rows else ()
+    return Taken(len(added), len(good) - len(added), refused, tuple(problems))
+
+
+def unmasked(
+    masked: Callable[[str], str], texts: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """A problem for each of these (member, text) that holds a raw identifier."""
+    for name, text in texts:
+        if masked(text) != text:
+            yield f"$.{name}", "holds a raw identifier: mask it where it was written"

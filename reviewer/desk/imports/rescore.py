@@ -1,0 +1,213 @@
+"""Judging stored traces again, against the frozen suites they were imported under."""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from reviewer.db import facts, journal, payload, proof, registry, rescored, revisions
+from reviewer.db.codec import mask_of, pack_diagnostics
+from reviewer.db.connection import close_writer, one_moment, transaction
+from reviewer.db.firsts import rebuild_firsts
+from reviewer.db.intake import replace_verdict
+from reviewer.db.migrate import open_writer
+from reviewer.db.origin import Origins, origins
+from reviewer.db.rolls import rebuild_rolls
+from reviewer.desk import suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.importing import clock
+from reviewer.desk.place import Workspace
+from reviewer.desk.traces.records import Records
+from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
+from reviewer.gates.model import Finding
+from reviewer.gates.revised import SHARED, combined, without
+from reviewer.importing.judged import MASKED_CODE, diagnostic_values
+from reviewer.importing.rejoining import part_of
+from reviewer.suite.model import Episode
+from reviewer.suite.tool_map import ToolMap
+from reviewer.trace.record import TraceRecord
+
+PAGE = 500
+
+
+class Change(NamedTuple):
+    """A trace whose codes are not what they were, and the versions of the code that said so; the
+    first is empty where it is not known."""
+
+    trace_id: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    code_before: str = ""
+    code_after: str = ""
+
+
+def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
+    """Score every stored payload of one private suite, or of all. Traces without a payload keep
+    their verdict: a redaction failure is never erased; so do traces that were judged before
+    something of them was masked, since the masked text cannot show it any more. Returns the changes
+    and how many were scored. Raises DeskError for a broken suite."""
+    if not workspace.store.exists():
+        raise DeskError("the store is empty: reviewer import reads traces into it")
+    connection = open_writer(workspace.store)
+    changes: list[Change] = []
+    scored = 0
+    try:
+        rows = [row for row in registry.suites(connection) if not row.probe]
+        if suite_id:
+            rows = [row for row in rows if row.suite_id == suite_id]
+            if not rows:
+                raise DeskError(f"no trace of a private suite {suite_id} is in this store")
+        with one_moment(connection):
+            wrong = proof.faults(connection)
+        if wrong:
+            # Judging anew would write a new digest over whatever was changed by other means.
+            raise DeskError(
+                f"the store is not as its journal says: {'; '.join(wrong[:5])}",
+                "reviewer doctor says all of it; restore a backup",
+            )
+        made = origins(connection)
+        for row in rows:
+            held = suites.hold(workspace, connection, row.suite_id)
+            episodes = {e.episode_id: e for e in held.suite.episodes}
+            contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
+            names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
+            limits = held.suite.policy.limits
+            changed: list[int] = []
+            codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
+            with transaction(connection, workspace.store):
+                for candidate in registry.candidates(connection, row.id):
+                    for trace in facts.traces_of(connection, candidate.id, names):
+                        record = _record(connection, trace)
+                        if record is None:
+                            continue
+                        stated = facts.findings(connection, [trace.id])
+                        if any(finding.code == MASKED_CODE for finding in stated):
+                            continue
+                        scored += 1
+                        episode = episodes[names[trace.episode]]
+                        of = partial(_contract, made, contracts, limits, episode)
+                        contract = of(trace.source, trace.record)
+                        verdict = _whole(
+                            connection, trace.id, of, contract.in_force, score(contract, record)
+                        )
+                        before, after = _printed(stated), _printed(verdict.findings)
+                        other = before != after or mask_of(verdict) != trace.gates
+                        if other:
+                            codes.append((trace.id, before, after))
+                            prefix = f"{row.suite_id}/{candidate.candidate_id}"
+                            changes.append(
+                                Change(
+                                    f"{prefix}/{names[trace.episode]}/{trace.attempt}",
+                                    before,
+                                    after,
+                                )
+                            )
+                        # What is only shown may have been noted since, too.
+                        if other or len(stated) != len(verdict.findings):
+                            diagnostics = pack_diagnostics(
+                                diagnostic_values(diagnose(contract, record, verdict))
+                            )
+                            replace_verdict(connection, trace.id, verdict, diagnostics)
+                            changed.append(trace.id)
+                    planned = registry.plan_of(held.suite, candidate.planned)
+                    rebuild_rolls(connection, candidate.id, planned)
+                    rebuild_firsts(connection, candidate.id, planned)
+                if changed:
+                    versions = rescored.note(connection, codes, clock())
+                    told = changes[len(changes) - len(versions) :]
+                    changes[len(changes) - len(versions) :] = [
+                        change._replace(code_before=old, code_after=new)
+                        for change, (old, new) in zip(told, versions, strict=True)
+                    ]
+                    note_rescore(connection, row.suite_id, changed)
+    finally:
+        close_writer(connection, workspace.store)
+    return changes, scored
+
+
+def _contract(
+    made: Origins,
+    known: dict[tuple[str, bool, ToolMap], Contract],
+    limits: dict[str, int],
+    episode: Episode,
+    source: int,
+    record: int,
+) -> Contract:
+    """The contract of an episode for what a file says under its map of tools, or for what our own
+    runner made."""
+    place = episode.episode_id, made.own(source, record), made.tools(source, record)
+    if place not in known:
+        known[place] = compile_contract(episode, *place[1:], limits)
+    return known[place]
+
+
+def _whole(
+    connection: sqlite3.Connection,
+    trace: int,
+    of: Callable[[int, int], Contract],
+    in_force: tuple[str, ...],
+    own: Verdict,
+) -> Verdict:
+    """The verdict of an attempt by all its records: those of which nothing is stored say what they
+    said when they came."""
+    kept = revisions.kept(connection, trace)
+    head = revisions.head(connection, trace) if kept else None
+    earlier: list[Finding] = []
+    beside: list[Finding] = []
+    for one in kept:
+        found = one.findings
+        masked = any(finding.code == MASKED_CODE for finding in found)
+        if one.raw is not None and head is not None and not masked and part_of(one.raw, head):
+            continue  # its acts are judged with the whole
+        if one.raw is not None and not masked:
+            contract = of(one.source, one.record)
+            found = score(contract, payload.decode_record(one.raw)).findings
+        (earlier if one.settled else beside).extend(found)
+    contradicted = revisions.contradicted(connection, trace)
+    if contradicted:
+        beside += earlier
+    open_state = all(one.open_state for one in kept)
+    verdict = combined(
+        own,
+        earlier,
+        beside,
+        contradicted=contradicted,
+        open_state=open_state,
+        in_force=in_force,
+    )
+    shared = [f for f in revisions.verdict(connection, trace).findings if f.code == SHARED]
+    return without(verdict, shared[0]) if shared else verdict
+
+
+def _printed(found: Iterable[facts.FindingRow | Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f.code for f in found if f.severity != "note"))
+
+
+def note_rescore(connection: sqlite3.Connection, suite_id: str, changed: list[int]) -> None:
+    """A change of verdicts is an act: it stands in the journal, with what the batches hold now."""
+    journal.append(
+        connection,
+        {
+            "type": "traces.rescored",
+            "suite_id": suite_id,
+            "changed": len(changed),
+            "batches": {
+                str(first): proof.batch_digest(connection, first, count)
+                for first, count in proof.batches_of(connection, changed).items()
+            },
+            "at": clock(),
+        },
+    )
+
+
+def _record(connection: sqlite3.Connection, trace: facts.TraceRow) -> TraceRecord | None:
+    record = Records().whole(connection, trace)
+    if record is not None or trace.pack is not None:
+        return record
+    head = payload.large_head(connection, trace.id)
+    if head is None:
+        return None
+    import msgspec
+
+    events = payload.large_events(connection, trace.id, 0, trace.events)
+    return msgspec.structs.replace(head, events=events)

@@ -1,0 +1,1 @@
+"""Whether the store is whole and its signatures hold: doctor, trust file, witness, backups."""

@@ -1,0 +1,192 @@
+"""Copying the store whole while others write, and putting such a copy in its place."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.db import journal, shape
+from reviewer.db.connection import (
+    DAMAGE,
+    StoreError,
+    create_file,
+    reader,
+    unwritten,
+    write_lock,
+)
+from reviewer.db.journal import Head
+from reviewer.db.migrate import bring_up_to_date
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.doctor import content
+from reviewer.desk.place import Workspace
+
+
+class BackedUp(NamedTuple):
+    """A copy of the store: its size in bytes, and the last entry of its journal."""
+
+    size: int
+    head: Head
+
+
+class Restored(NamedTuple):
+    """A backup that is the store now. `aside` is where the store before it lies, None without one;
+    `later` are the entries of that one's journal that the backup does not have, None where the two
+    do not share one history."""
+
+    head: Head
+    aside: Path | None = None
+    later: int | None = None
+
+
+def backup(workspace: Workspace, target: Path) -> BackedUp:
+    """Copy the store whole, through SQLite's backup, while others may write.
+
+    The copy is one file (no write-ahead log), so it can be read where nothing can be written.
+    Raises DeskError when there is no store or the target exists.
+    """
+    if not workspace.store.exists():
+        raise DeskError(f"{workspace.store} is not there yet: there is nothing to copy")
+    try:
+        handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    except FileExistsError as error:
+        raise DeskError(f"{target} exists: name a new file", exit_code=2) from error
+    except OSError as error:
+        raise DeskError(f"{target}: cannot be made ({error.strerror})", exit_code=2) from error
+    os.close(handle)
+    try:
+        head = _copied(workspace.store, target)
+        _durable(target.parent)
+    except (*DAMAGE, OSError) as error:
+        target.unlink()
+        raise DeskError(f"{target}: the copy failed ({error})") from error
+    return BackedUp(target.stat().st_size, head)
+
+
+def restore(workspace: Workspace, file: Path, replace: bool = False) -> Restored:
+    """Put a backup in the store's place, once it has been proved to be as its journal says. A store
+    that is there is set aside, and only with `replace`.
+
+    Raises DeskError: no such file, not a sound store, a store in its place, one that is in use.
+    """
+    store = workspace.store
+    if not file.is_file():
+        raise DeskError(f"{file} is no backup: there is no such file", exit_code=2)
+    if store.exists() and file.samefile(store):
+        raise DeskError(f"{file} is this workspace's own store", exit_code=2)
+    try:
+        store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".restore-", dir=store.parent))
+    except OSError as error:
+        raise DeskError(unwritten(store.parent, error)) from error
+    try:
+        new = folder / "review.db"
+        head = _proved(file, new)
+        with write_lock(store):
+            return _put(new, store, head, replace)
+    except StoreError as error:
+        raise DeskError(str(error)) from error
+    except OSError as error:
+        raise DeskError(unwritten(store, error)) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copied(store: Path, target: Path, linked: bool = False) -> Head:
+    with closing(reader(store, linked)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+        return journal.head(copy)
+
+
+def _proved(file: Path, new: Path) -> Head:
+    """Copy a backup to `new`, bring it up to date and examine it."""
+    create_file(new)
+    try:
+        head = _copied(file, new, linked=True)
+        with closing(reader(new)) as connection:
+            wrong = [f"not of our schema: {part}" for part in shape.strange(connection)]
+        if not wrong:
+            bring_up_to_date(new)
+            with closing(reader(new)) as connection:
+                wrong = [f"{c.name}: {c.text}" for c in content(connection) if c.ok is False]
+    except StoreError as error:
+        raise DeskError(str(error), "another backup") from error
+    except DAMAGE as error:
+        raise DeskError(f"{file}: cannot be read as a store ({error})", "another backup") from error
+    if wrong:
+        raise DeskError(f"{file}: is no sound store: {'; '.join(wrong[:5])}", "another backup")
+    with new.open("rb") as handle:
+        os.fsync(handle.fileno())
+    return head
+
+
+def _put(new: Path, store: Path, head: Head, replace: bool) -> Restored:
+    """Give the proved copy the store's name. The caller holds the write lock."""
+    log = _with(store, "-wal")
+    restored = Restored(head)
+    if any(path.exists() and path.stat().st_size for path in (store, log)):
+        if not replace:
+            raise DeskError(
+                f"{store} is there: a backup does not overwrite it",
+                "--replace sets it aside beside the new one",
+                exit_code=2,
+            )
+        restored = Restored(head, _free_name(store), _only_one(store, head))
+    if restored.aside is not None and store.exists():
+        os.link(store, restored.aside)  # a crash in between leaves a store, the old one or the new
+    if restored.aside is not None and log.exists():
+        log.rename(_with(restored.aside, "-wal"))  # it must never be read with the new one
+    for left in (log, _with(store, "-shm")):
+        left.unlink(missing_ok=True)
+    _durable(store.parent)
+    new.replace(store)
+    _durable(store.parent)
+    return restored
+
+
+def _with(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _only_one(store: Path, head: Head) -> int | None:
+    """See that nobody has the store open and fold its log into it; how many entries it is ahead.
+    What cannot be read as a store is set aside as it is."""
+    if not (store.exists() and store.stat().st_size):
+        return None  # opening an empty file makes SQLite remove the log beside it
+    try:
+        with closing(reader(store)) as connection:
+            ours = journal.head(connection)
+            row = connection.execute("SELECT hash FROM journal WHERE seq=?", (head.seq,)).fetchone()
+        with closing(sqlite3.connect(store, timeout=1, isolation_level=None)) as connection:
+            mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+            raise _in_use(store) from error
+        return None
+    except DAMAGE:
+        return None
+    if mode != "delete":
+        raise _in_use(store)
+    return ours.seq - head.seq if row is not None and row[0] == head.hash else None
+
+
+def _in_use(store: Path) -> DeskError:
+    return DeskError(f"{store} is in use", "quit every workstation on it, then do it again")
+
+
+def _free_name(store: Path) -> Path:
+    number = 1
+    while (name := _with(store, f".replaced-{number}")).exists() or _with(name, "-wal").exists():
+        number += 1
+    return name
+
+
+def _durable(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,235 @@
+"""Decisions where they are kept: the store's rows, the files in `store/decisions/`, and those among
+the files that were signed in another store."""
+
+import hashlib
+import re
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.db import decisions, registry
+from reviewer.db.connection import transaction
+from reviewer.db.decisions import DecisionRow, Standing
+from reviewer.desk.decisions.views import Signed
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.standing import files_of
+from reviewer.desk.place import Workspace, write_private
+from reviewer.desk.reports.reports import Built
+from reviewer.signing.approvals import approved
+from reviewer.signing.candidate import agent_of
+from reviewer.signing.dsse import MAX_ENVELOPE_BYTES, parse_envelope
+from reviewer.signing.errors import AttestError
+from reviewer.signing.predicate import Statement
+from reviewer.signing.signers import Signers, TrustedKey
+from reviewer.signing.trusted import Vouched, vouched
+from reviewer.signing.verify import VerifyResult, decision_in
+
+
+class Filed(NamedTuple):
+    """A decision in a file, vouched for by a key of the trust file."""
+
+    path: Path
+    data: bytes
+    found: Vouched
+    statement: Statement
+
+    @property
+    def digest(self) -> str:
+        """sha256 of its payload."""
+        return hashlib.sha256(self.found.envelope.payload).hexdigest()
+
+    @property
+    def number(self) -> int:
+        return self.statement.predicate.decision_seq
+
+    @property
+    def agent(self) -> str:
+        return agent_of(self.statement.subject[0].name)
+
+    @property
+    def environment(self) -> str:
+        return self.statement.predicate.environment
+
+
+def read_envelope(path: Path) -> bytes:
+    """A file's bytes, and no more than one byte beyond what an envelope may have. OSError."""
+    with path.open("rb") as handle:
+        return handle.read(MAX_ENVELOPE_BYTES + 1)
+
+
+def envelope_files(folder: Path) -> list[Path]:
+    """The envelopes in a folder, by name; none without it."""
+    return sorted(path for path in folder.glob("*.dsse.json") if path.is_file())
+
+
+def filed(path: Path, data: bytes, signers: Signers) -> Filed:
+    """Raises AttestError for what is no decision that a trusted key signed."""
+    found = vouched(data, signers)
+    return Filed(path, data, found, decision_in(found))
+
+
+def strays(workspace: Workspace, connection: sqlite3.Connection) -> list[Path]:
+    """Envelopes beside the decisions that no row of this store names."""
+    names = files_of(connection)
+    return [path for path in envelope_files(workspace.decisions) if path.name not in names]
+
+
+def elsewhere(
+    workspace: Workspace, connection: sqlite3.Connection, signers: Signers
+) -> list[Filed]:
+    """Decisions among the files that this store has no row of. What no trusted key signed is left
+    out: doctor tells of it."""
+    payloads = {one.payload_sha256 for one in decisions.rows(connection)}
+    found = []
+    for path in strays(workspace, connection):
+        try:
+            one = filed(path, read_envelope(path), signers)
+        except (AttestError, OSError):
+            continue
+        if one.digest not in payloads:
+            found.append(one)
+    return found
+
+
+def next_number(connection: sqlite3.Connection, others: list[Filed]) -> int:
+    """Above every number known here, in rows and in files."""
+    rows = [one.number for one in decisions.rows(connection)]
+    return max([0, *rows, *(one.number for one in others)]) + 1
+
+
+def before(
+    connection: sqlite3.Connection,
+    others: list[Filed],
+    agent: str,
+    environment: str,
+    number: int | None = None,
+) -> str | None:
+    """The payload of the decision that number `number` (None: the next) follows, by sha256."""
+    known = [
+        (one.number, one.digest)
+        for one in others
+        if (one.agent, one.environment) == (agent, environment)
+        and (number is None or one.number < number)
+    ]
+    if (row := decisions.newest_before(connection, agent, environment, number)) is not None:
+        known.append(row)
+    return max(known)[1] if known else None
+
+
+def standing_of(one: Filed) -> Standing:
+    """Whether the trusted signatures under a decision meet its own policy of signatures."""
+    return "pending" if approved(one.statement.predicate, one.found).faults else "signed"
+
+
+def file_of(workspace: Workspace, number: int, decision: str, candidate_id: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", candidate_id)[:80]
+    return workspace.decisions / f"{number}-{decision.lower()}-{name}.dsse.json"
+
+
+def keep(
+    workspace: Workspace,
+    connection: sqlite3.Connection,
+    one: Filed,
+    keys: tuple[int, int],
+    at: str,
+    kind: str = decisions.SIGNED,
+) -> DecisionRow:
+    """Keep a decision with all the signatures under it. `keys` are suite and candidate, `kind` says
+    whether it was signed here or taken in.
+
+    File first, then the store: a file without a row is seen by doctor, a row without a file would
+    claim what nobody can check. Both under the lock, so that no number is given twice.
+    """
+    predicate = one.statement.predicate
+    first, *others = one.found.by
+    row = DecisionRow(
+        number=one.number,
+        suite=keys[0],
+        candidate=keys[1],
+        decision=predicate.decision,
+        principal=first.principal,
+        payload_sha256=one.digest,
+        report_sha256=predicate.report.digest.sha256,
+        file=one.path.name,
+        envelope=one.data,
+        at=at,
+        seq=0,
+        standing=standing_of(one),
+        agent=one.agent,
+        environment=one.environment,
+    )
+    with transaction(connection, workspace.store):
+        if decisions.row(connection, one.number) is not None:
+            raise DeskError(f"decision {one.number} is another one here: look again, then sign")
+        _refuse_other_file(one)
+        write_private(one.path, one.data)
+        decisions.add(connection, row, first.key.keyid, kind)
+        for other in others:
+            decisions.cosign(connection, row, other.key.keyid, other.principal, at)
+    return row
+
+
+def _refuse_other_file(one: Filed) -> None:
+    """Raises DeskError when the place of a decision's file holds anything but the same decision."""
+    try:
+        there = parse_envelope(read_envelope(one.path)).payload
+    except FileNotFoundError:
+        return
+    except (AttestError, OSError):
+        there = b""
+    if there != one.found.envelope.payload:
+        raise DeskError(f"{one.path} is there already and is another one", "move it away")
+
+
+def keep_more(
+    workspace: Workspace, connection: sqlite3.Connection, row: DecisionRow, one: Filed, at: str
+) -> DecisionRow:
+    """Keep further signatures under a decision that has a row."""
+    changed = row._replace(envelope=one.data, standing=standing_of(one))
+    with transaction(connection, workspace.store):
+        now = decisions.row(connection, row.number)
+        if now is None or now.envelope != row.envelope:
+            raise DeskError(f"decision {row.number} was signed meanwhile: look again, then sign")
+        held = {
+            keyid
+            for (keyid,) in connection.execute(
+                "SELECT keyid FROM signature WHERE decision=?", (row.number,)
+            ).fetchall()
+        }
+        write_private(one.path, one.data)
+        for signer in one.found.by:
+            if signer.key.keyid not in held:
+                decisions.cosign(connection, changed, signer.key.keyid, signer.principal, at)
+    return changed
+
+
+def keys_of(connection: sqlite3.Connection, built: Built) -> tuple[int, int]:
+    """Suite and candidate of a report, as the store keys them."""
+    suite = registry.suite_row(connection, built.gathered.suite.suite_id)
+    stored = (
+        registry.candidate_row(connection, suite.id, built.gathered.candidate_id) if suite else None
+    )
+    if suite is None or stored is None:
+        raise DeskError(f"no trace of {built.gathered.candidate_id} is in this store")
+    return suite.id, stored.id
+
+
+def told(
+    workspace: Workspace,
+    connection: sqlite3.Connection,
+    row: DecisionRow,
+    who: TrustedKey,
+    checked: VerifyResult,
+) -> Signed:
+    """A signature that was kept, and what verifying said of it."""
+    return Signed(
+        decision=row.decision,
+        path=str(workspace.decisions / row.file),
+        number=row.number,
+        principal=who.principal,
+        keyid=who.key.keyid,
+        verified=checked.decision is not None,
+        lines=checked.lines,
+        pending=checked.pending,
+        signers=tuple(decisions.signers(connection, row.number)),
+    )

@@ -1,0 +1,159 @@
+"""Is this store whole? Integrity, chain, decisions, version, permissions."""
+
+import sqlite3
+
+from reviewer.db import index, journal, proof, shape
+from reviewer.db.connection import DAMAGE, StoreError, mode_of, one_moment, reader, scripts
+from reviewer.db.payload import frame_bytes, large_events, large_head
+from reviewer.desk.integrity.check import Check
+from reviewer.desk.integrity.signed import signed_checks
+from reviewer.desk.place import Workspace
+from reviewer.trace.safetext import visible_line
+
+MOST_EVENTS = 1 << 40
+CONTENT = ("store", "schema", "integrity", "journal", "facts", "roll-ups", "payloads")
+FIXED_IN = (3, 51, 3)
+BACKPORTS = ((3, 44, 6), (3, 50, 7))
+
+
+def examine(workspace: Workspace) -> list[Check]:
+    """Every check, in a fixed order. A store that cannot be opened is one failed check."""
+    version = sqlite3.sqlite_version
+    found = [_sqlite_version(version)]
+    if not workspace.store.exists():
+        return [
+            *found,
+            Check("store", None, f"{workspace.store} is not there yet: import makes it"),
+        ]
+    try:
+        connection = reader(workspace.store)
+    except StoreError as error:
+        return [*found, Check("store", False, str(error))]
+    try:
+        with one_moment(connection):
+            found.append(_schema(connection))
+            if found[-1].ok is False:
+                return found  # what else it should hold is not there yet
+            found += content(connection)
+            found += signed_checks(workspace, connection)
+            derived = _index(connection)
+        found += [*_permissions(workspace), derived]
+    except DAMAGE as error:
+        # A flipped bit can surface anywhere, even as text that is not UTF-8.
+        found.append(Check("store", False, f"unreadable: {error}; restore a backup"))
+    finally:
+        connection.close()
+    return found
+
+
+def _index(connection: sqlite3.Connection) -> Check:
+    if wrong := index.faults(connection):
+        text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
+        return Check("index", False, text)
+    if left := index.pending_events(connection):
+        text = f"{left:,} events are not indexed yet: the workstation or an import goes on"
+        return Check("index", None, text)
+    return Check("index", True, "event rows and full text are complete")
+
+
+def content(connection: sqlite3.Connection) -> list[Check]:
+    """What a store's rows say of themselves: integrity, chain, facts, roll-ups, payloads. May raise
+    any of DAMAGE."""
+    return [_integrity(connection), *_chain(connection), payloads(connection)]
+
+
+def damage(workspace: Workspace) -> str | None:
+    """What is wrong with the store's content, None when nothing is: whether an odd error that
+    reading it gave is the file's fault or ours."""
+    if not workspace.store.exists():
+        return None
+    wrong = [check for check in examine(workspace) if check.ok is False and check.name in CONTENT]
+    return "; ".join(f"{check.name}: {check.text}" for check in wrong) or None
+
+
+def _sqlite_version(version: str) -> Check:
+    numbers = tuple(int(part) for part in version.split("."))
+    fixed = numbers >= FIXED_IN or any(
+        numbers[:2] == port[:2] and numbers >= port for port in BACKPORTS
+    )
+    if fixed:
+        return Check("sqlite", True, version)
+    return Check(
+        "sqlite",
+        None,
+        f"{version} can lose data when two connections write at the same instant (fixed in 3.51.3);"
+        " this store's lock keeps them apart: let no other program write it",
+    )
+
+
+def _schema(connection: sqlite3.Connection) -> Check:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    known = len(scripts())
+    way_out = "" if version == known else "; any command that reads it brings it up to date"
+    text = f"version {version}, this reviewer knows {known}{way_out}"
+    if strange := shape.strange(connection):
+        named = ", ".join(map(visible_line, strange[:5]))
+        return Check("schema", False, f"{text}; not made by it: {named}; restore a backup")
+    return Check("schema", version == known, text)
+
+
+def _integrity(connection: sqlite3.Connection) -> Check:
+    rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
+    return Check("integrity", rows == ["ok"], "; ".join(rows))
+
+
+def _chain(connection: sqlite3.Connection) -> list[Check]:
+    """The chain, and when it holds what it says of the rest."""
+    head, fault = journal.verify(connection)
+    if fault is not None:
+        return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]
+    wrong = proof.faults(connection)
+    counts = list(proof.wrong_counts(connection))
+    return [
+        Check("journal", True, f"{head.seq} entries, head {head.hash.hex()[:16]}"),
+        Check(
+            "facts",
+            not wrong,
+            f"not as the journal says: {'; '.join(wrong[:5])}; restore a backup"
+            if wrong
+            else "traces, suites, candidates, labels and all else are as the journal says",
+        ),
+        Check(
+            "roll-ups",
+            not counts,
+            f"not what the traces give: {'; '.join(counts[:5])}; reviewer score makes them again"
+            if counts
+            else "counts agree with the traces",
+        ),
+    ]
+
+
+def payloads(connection: sqlite3.Connection) -> Check:
+    """Every compressed frame against its digest or its own checksum."""
+    bad = []
+    for (key,) in connection.execute("SELECT id FROM pack ORDER BY id").fetchall():
+        try:
+            frame_bytes(connection, key)
+        except StoreError:
+            bad.append(f"pack {key}")
+    rows = connection.execute("SELECT DISTINCT trace FROM chunk ORDER BY trace").fetchall()
+    for (key,) in rows:
+        try:
+            large_head(connection, key)
+            large_events(connection, key, 0, MOST_EVENTS)
+        except StoreError:
+            bad.append(f"trace {key}")
+    text = (
+        f"damaged: {', '.join(bad[:5])}" if bad else "every payload opens and is as it was stored"
+    )
+    return Check("payloads", not bad, text)
+
+
+def _permissions(workspace: Workspace) -> list[Check]:
+    loose = [
+        f"{path.name} is {mode_of(path):04o}"
+        for path in sorted(workspace.store.parent.glob("review.db*"))
+        if mode_of(path) & 0o077
+    ]
+    text = f"{', '.join(loose)}: chmod 600 it" if loose else "the store is readable by you alone"
+    return [Check("permissions", not loose, text)]

@@ -1,0 +1,323 @@
+"""What doctor looks at of everything that was signed: files, rows, signatures, bound heads."""
+
+import hashlib
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviewer.db import beside, decisions, journal
+from reviewer.db.connection import StoreError, reader, write_lock
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.check import Check
+from reviewer.desk.integrity.standing import files_of, linked_folders
+from reviewer.desk.place import Workspace
+
+if TYPE_CHECKING:
+    from reviewer.signing.signers import Signers
+
+
+def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[Check]:
+    """Files and rows agree, and the head each decision binds still stands in the chain."""
+    from reviewer.desk.integrity.trust import signers_of
+
+    faults = [*linked_folders(workspace), *decisions.faults(connection)]
+    if os.path.lexists(workspace.witness):
+        faults += _witness_faults(workspace, connection)
+    rows = decisions.rows(connection)
+    taken = decisions.taken(connection)
+    trusted = None
+    try:
+        trusted = signers_of(workspace)
+    except DeskError as error:
+        faults.append(error.text)
+    for row in rows:
+        what, path = f"decision {row.number}", workspace.decisions / row.file
+        faults += file_faults(what, path, row.envelope)
+        faults += _signature(workspace, what, row.envelope, trusted)
+        if row.number not in taken:
+            faults += _bound_head(connection, what, row.envelope)
+    others = [
+        (f"break-glass of {one.at}", workspace.decisions / one.file, one.envelope)
+        for one in beside.broken_glass(connection)
+    ] + [
+        (f"test result {one.uid[:12]}", workspace.attestations / one.file, one.envelope)
+        for one in beside.run_results(connection)
+    ]
+    losses = beside.losses(connection)
+    others += [
+        (f"loss of journal of {one.at}", workspace.decisions / one.file, one.envelope)
+        for one in losses
+    ]
+    for what, path, envelope in others:
+        faults += file_faults(what, path, envelope)
+        faults += _signature(workspace, what, envelope, trusted)
+    strays, elsewhere = _strays(workspace, connection, files_of(connection), trusted)
+    faults += strays
+    waiting = sum(row.standing == "pending" for row in rows)
+    text = f"{len(rows)} signed, each as it was signed"
+    if waiting:
+        text += f"; {waiting} wait for another signature"
+    found = [Check("decisions", not faults, "; ".join(faults[:5]) if faults else text)]
+    found += [
+        Check(
+            "loss",
+            None,
+            f"{one.principal} stated at {one.at} that the journal goes on from entry"
+            f" {one.kept_seq} of {one.lost_seq}: {' '.join(one.reason.split())}",
+        )
+        for one in losses
+    ]
+    if elsewhere:
+        names = ", ".join(elsewhere[:3])
+        told = f"signed elsewhere and not taken in: {names}; reviewer decisions take FILE does"
+        found.append(Check("elsewhere", None, told))
+    return found
+
+
+def _witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+    from reviewer.desk.integrity.witness import order_faults, witness_faults
+
+    try:
+        return [*order_faults(workspace), *witness_faults(workspace, connection)]
+    except DeskError as error:
+        return [error.text]
+
+
+def stray_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+    """Return what is wrong with the signed files that this store has no row of."""
+    from reviewer.desk.integrity.trust import signers_of
+
+    return _strays(workspace, connection, files_of(connection), signers_of(workspace))[0]
+
+
+def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
+    """Return whether a file is the envelope that the store keeps, or the same with more
+    signatures."""
+    from reviewer.desk.integrity.decision_files import read_envelope
+    from reviewer.signing.dsse import parse_envelope
+    from reviewer.signing.errors import AttestError
+
+    if not path.is_file():
+        return [f"{what}: {path.name} is missing"]
+    data = read_envelope(path)
+    if data == envelope:
+        return []
+    try:
+        there, here = parse_envelope(data), parse_envelope(envelope)
+    except AttestError:
+        there, here = None, None
+    # A file that came back with another person's signature is as good, and better.
+    if there and here and there.payload == here.payload:
+        if set(there.signatures) >= set(here.signatures):
+            return []
+        return [f"{what}: {path.name} lacks a signature that the store has"]
+    return [f"{what}: {path.name} differs from the store's copy"]
+
+
+def _signature(workspace: Workspace, what: str, envelope: bytes, trusted: object) -> list[str]:
+    """The chain is only as good as a head outside it, and that only as good as its signature."""
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.signers import Signers
+    from reviewer.signing.trusted import vouched
+
+    try:
+        vouched(envelope, trusted if isinstance(trusted, Signers) else Signers((), ""))
+    except AttestError as error:
+        return [f"{what}: {error} ({workspace.signers})"]
+    return []
+
+
+def _bound_head(connection: sqlite3.Connection, what: str, envelope: bytes) -> list[str]:
+    from reviewer.signing.dsse import parse_envelope
+    from reviewer.signing.errors import AttestError
+
+    try:
+        audit = json.loads(parse_envelope(envelope).payload)["predicate"]["audit"]
+    except (AttestError, ValueError, KeyError, TypeError):
+        return [f"{what}: it cannot be read"]
+    if not audit["seq"]:
+        return []
+    if journal.hash_at(connection, audit["seq"]) != audit["head"]:
+        return [f"{what}: the journal no longer holds the head it was signed under"]
+    return []
+
+
+def _strays(
+    workspace: Workspace, connection: sqlite3.Connection, listed: set[str], trusted: object
+) -> tuple[list[str], list[str]]:
+    """(files that nobody trusted signed, or that this store should hold; files that were signed in
+    another store)."""
+    from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
+
+    wrong, elsewhere = [], []
+    folders = workspace.decisions, workspace.attestations
+    paths = [one for folder in folders for one in envelope_files(folder) if one.name not in listed]
+    if paths:
+        listed = listed | _entered_meanwhile(workspace)
+        for path in paths:
+            if path.name in listed:
+                continue
+            data = read_envelope(path)
+            if _signature(workspace, path.name, data, trusted):
+                wrong.append(f"{path.name} is not in this store, and no trusted key signed it")
+            elif gone := beyond(connection, data):
+                wrong.append(f"{path.name} is not in this store, {gone}")
+            elif _stated(connection, data):
+                elsewhere.append(path.name)
+            elif _from_here(connection, data) and not _waits(path, data, trusted):
+                wrong.append(
+                    f"{path.name} is not in this store, though it was signed on its journal: "
+                    "signing was cut off, an older copy of the store stands here, or a copy of it "
+                    "signed this; reviewer decisions take FILE takes it in"
+                )
+            else:
+                elsewhere.append(path.name)
+    return wrong, elsewhere
+
+
+def _entered_meanwhile(workspace: Workspace) -> set[str]:
+    """The files that have a row once whoever is writing has written: a file is there a moment
+    before its row. Nothing where the store cannot be asked again."""
+    try:
+        with write_lock(workspace.store):
+            pass
+        with closing(reader(workspace.store)) as connection:
+            return files_of(connection)
+    except (StoreError, sqlite3.Error):
+        return set()
+
+
+def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
+    """Whether an envelope is a decision still short of a signature: one that a colleague handed on
+    to be signed here is taken in by signing it."""
+    from reviewer.desk.integrity.decision_files import filed, standing_of
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.signers import Signers
+
+    if not isinstance(trusted, Signers):
+        return False
+    try:
+        return standing_of(filed(path, envelope, trusted)) == "pending"
+    except AttestError:
+        return False  # a break-glass, or the result of a run
+
+
+def beyond(connection: sqlite3.Connection, envelope: bytes) -> str | None:
+    """Why an envelope shows that this store lost something: it was signed on this journal, at an
+    entry that the journal does not have, or has otherwise. None when it does not show that, or when
+    somebody stated, signed, that what it stands on is lost."""
+    bound = _bound(envelope)
+    if bound is None or not _ours(connection, bound.uri) or bound.digest in lost(connection):
+        return None
+    held = journal.hash_at(connection, bound.seq)
+    if held == bound.head and not bound.loss:
+        return None
+    head = journal.head(connection).seq
+    what = f"ends at entry {head}" if held is None else "has another entry there"
+    if bound.loss:
+        what = "does not tell of it"
+    return (
+        f"and was signed on its journal at entry {bound.seq}, head {bound.head[:16]}, where this "
+        f"one {what}: an older copy of the store stands here, or a copy of it signed this"
+    )
+
+
+class Gone(NamedTuple):
+    """A signed file that shows that the journal went as far as `seq`; `digest` is its payload's."""
+
+    path: Path
+    digest: str
+    seq: int
+
+
+def gone_files(
+    workspace: Workspace, connection: sqlite3.Connection, signers: "Signers"
+) -> list[Gone]:
+    """The files by trusted keys that show that this store lost journal, and that no statement of a
+    loss names."""
+    from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
+
+    listed, found = files_of(connection), []
+    for path in envelope_files(workspace.decisions):
+        if path.name in listed:
+            continue
+        data = read_envelope(path)
+        if _signature(workspace, path.name, data, signers) or not beyond(connection, data):
+            continue
+        if (bound := _bound(data)) is not None:
+            found.append(Gone(path, bound.digest, bound.seq + 1))  # signing adds an entry
+    return found
+
+
+def handed_on(workspace: Workspace, connection: sqlite3.Connection) -> set[str]:
+    """The payloads of decisions that wait for a signature in files that this store has no row of,
+    signed where its journal stands now."""
+    from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
+    from reviewer.desk.integrity.trust import signers_of
+
+    listed, trusted = files_of(connection), signers_of(workspace)
+    found, head = set(), journal.head(connection)
+    for path in envelope_files(workspace.decisions):
+        if path.name in listed:
+            continue
+        data = read_envelope(path)
+        bound = _bound(data)
+        here = bound is not None and (bound.seq, bound.head) == (head.seq, head.hash.hex())
+        if bound is not None and here and _waits(path, data, trusted):
+            found.add(bound.digest)
+    return found
+
+
+def lost(connection: sqlite3.Connection) -> set[str]:
+    """The payloads that somebody stated to stand on journal that is lost."""
+    return {one for row in beside.losses(connection) for one in json.loads(row.decisions)}
+
+
+class _Bound(NamedTuple):
+    """Where a decision says that the journal stood, and whose journal it was."""
+
+    seq: int
+    head: str
+    uri: str
+    digest: str
+    loss: bool = False
+
+
+def _bound(envelope: bytes) -> _Bound | None:
+    """None for what binds no journal entry."""
+    from reviewer.signing.dsse import parse_envelope
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.journal_loss import LOSS_TYPE
+
+    try:
+        payload = parse_envelope(envelope).payload
+        body = json.loads(payload)
+        digest, predicate = hashlib.sha256(payload).hexdigest(), body["predicate"]
+        if body["predicateType"] == LOSS_TYPE:
+            kept = predicate["kept"]
+            return _Bound(kept["seq"], kept["head"], predicate["journal"], digest, True)
+        audit, uri = predicate["audit"], (predicate.get("evidence") or {}).get("uri", "")
+        return _Bound(audit["seq"], audit["head"], uri, digest) if audit["seq"] else None
+    except (AttestError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _ours(connection: sqlite3.Connection, uri: str) -> bool:
+    """Return whether a decision names this store's journal, which its copies share."""
+    return uri.partition("#")[0] == journal.uri(connection)
+
+
+def _stated(connection: sqlite3.Connection, envelope: bytes) -> bool:
+    bound = _bound(envelope)
+    return bound is not None and bound.digest in lost(connection)
+
+
+def _from_here(connection: sqlite3.Connection, envelope: bytes) -> bool:
+    """Return whether an envelope binds the journal of this store, or of a copy of it."""
+    bound = _bound(envelope)
+    if bound is None:
+        return False
+    return _ours(connection, bound.uri) or not _bound_head(connection, "", envelope)

@@ -1,0 +1,129 @@
+"""Who may sign here: the trust file, the keys at hand, and who of the trust file may approve."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from reviewer.desk.decisions.views import KeyInfo
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
+from reviewer.desk.reports.reports import Built
+from reviewer.signing.agent import connect_agent
+from reviewer.signing.errors import AgentError, AttestError
+from reviewer.signing.keys import Signer, load_signer, read_public_file
+from reviewer.signing.people import is_one_of
+from reviewer.signing.signers import Signers, TrustedKey, parse_signers, read_signers
+
+HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
+
+
+def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str:
+    """Add one line to `store/signers`; the whole file must still stand. Returns the line."""
+    try:
+        key = read_public_file(public)
+        line = f"{principal} {roles} {key.line()}"
+        before = workspace.signers.read_text(encoding="utf-8") if workspace.signers.exists() else ""
+        text = (before or SIGNERS_HEAD).rstrip("\n") + f"\n{line}\n"
+        parse_signers(text, str(workspace.signers))
+    except (AttestError, OSError, UnicodeDecodeError) as error:
+        raise DeskError(f"{public}: {error}") from error
+    write_private(workspace.signers, text.encode())
+    return f"{principal} {roles} {key.keyid}"
+
+
+def signers_of(workspace: Workspace) -> Signers | None:
+    """The trust file, None when it is missing. Raises DeskError when it cannot stand."""
+    if not workspace.signers.exists():
+        return None
+    try:
+        return read_signers(workspace.signers)[0]
+    except AttestError as error:
+        raise DeskError(str(error), f"mend {workspace.signers}") from error
+
+
+def trusted(workspace: Workspace) -> Signers:
+    """The trust file. Raises DeskError when it names nobody."""
+    signers = signers_of(workspace)
+    if signers is None or not signers.keys:
+        raise DeskError(
+            f"nobody may sign yet: {workspace.signers} names no key",
+            "reviewer keys trust PRINCIPAL KEY.pub adds one",
+            exit_code=30,
+        )
+    return signers
+
+
+def signing_key(key: str, passphrase: str | None) -> Signer:
+    """The key of a --key argument. Raises DeskError."""
+    try:
+        return load_signer(
+            key, ask_passphrase=lambda path: passphrase, passphrase_env="REVIEWER_PASSPHRASE"
+        )
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+
+
+def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -> TrustedKey:
+    """The line of the trust file behind a key. Raises DeskError (30) when it lacks the role."""
+    found = signers.find(signer.public)
+    if found is None or role not in found.roles:
+        who = f"{found.principal} has no {role} role" if found else "this key is not"
+        way = HOW_TO_TRUST if role == "approver" else f"--roles {role} with reviewer keys trust"
+        raise DeskError(f"{signer.public.keyid}: {who} in {workspace.signers}", way, exit_code=30)
+    return found
+
+
+def approving(workspace: Workspace, signers: Signers, signer: Signer, built: Built) -> TrustedKey:
+    """The line of the trust file behind a key that may approve this candidate. Raises DeskError
+    (30): no approver, or an author of the candidate."""
+    found = in_role(workspace, signers, signer, "approver")
+    candidate = built.gathered.candidate
+    if found not in approvers_for(signers, candidate.authors if candidate is not None else ()):
+        raise DeskError(
+            f"{found.principal} is an author of {built.gathered.candidate_id}, and nobody approves "
+            "their own work",
+            "another approver signs",
+            exit_code=30,
+        )
+    return found
+
+
+def approvers_for(signers: Signers, authors: Iterable[str]) -> tuple[TrustedKey, ...]:
+    """The keys that may approve a candidate of these authors, in the order of the trust file."""
+    names = list(authors)
+    return tuple(
+        one for one in signers.with_role("approver") if not is_one_of(one.principal, names)
+    )
+
+
+def available_keys(workspace: Workspace) -> list[KeyInfo]:
+    """Keys that could sign here: those in ssh-agent, then Ed25519 files in ~/.ssh."""
+    signers = signers_of(workspace)
+    found: dict[str, KeyInfo] = {}
+
+    def note(keyid: str, comment: str, where: str) -> None:
+        line = signers.by_keyid(keyid) if signers else None
+        found.setdefault(
+            keyid,
+            KeyInfo(
+                fingerprint=keyid,
+                comment=comment,
+                where=where,
+                principal=line.principal if line else None,
+                roles=tuple(sorted(line.roles)) if line else (),
+            ),
+        )
+
+    try:
+        identities = connect_agent().keys()
+        for held in identities:
+            note(held.public.keyid, held.comment, "ssh-agent")
+    except AgentError:
+        pass  # no agent is a normal state: key files are offered instead
+    for public in sorted((Path.home() / ".ssh").glob("*.pub")):
+        private = public.with_suffix("")
+        if private.exists():
+            try:
+                note(read_public_file(public).keyid, public.stem, str(private))
+            except AttestError:
+                continue  # not an Ed25519 key: it cannot sign here
+    return list(found.values())

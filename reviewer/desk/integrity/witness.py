@@ -1,0 +1,236 @@
+"""The witness of a workspace, `store/witness`: kept where the file is, looked at by every report.
+
+The file is for version control. Each first signature under a decision, each break-glass record and
+each statement of loss adds the journal entry that tells of it; a store that no longer has such an
+entry is not reported on and not signed.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviewer.db import beside, decisions, journal
+from reviewer.db.connection import unwritten, write_lock
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+
+if TYPE_CHECKING:
+    from reviewer.signing.witness import Kind
+
+NOTHING = "0" * 64
+"""What the first line of a journal follows."""
+BRING_BACK = "bring the file back from version control"
+
+
+class Seen(NamedTuple):
+    """One line of the witness about this store's journal."""
+
+    seq: int
+    head: str
+    kind: "Kind"
+    signed: str | None
+
+
+def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
+    """The lines about this journal, with no more checked of the others than that each follows the
+    one before it of its journal: cheap enough for every report. Nothing where no witness is kept.
+    Raises DeskError for a file that is none."""
+    try:
+        data = _bytes(workspace.witness)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise DeskError(f"{workspace.witness}: cannot be read ({error.strerror})") from error
+    uri, found = journal.uri(connection), []
+    last: dict[str, str] = {}
+    known: set[str] = set()
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        if not raw.strip() or raw.startswith(b"#"):
+            continue
+        digest = hashlib.sha256(raw.rstrip(b"\r")).hexdigest()
+        if digest in known:
+            continue  # two branches that were merged
+        try:
+            body = json.loads(raw)
+            follows = body["prev"] == last.get(body["journal"], NOTHING)
+            known.add(digest)
+            last[body["journal"]] = digest
+            if body["journal"] == uri:
+                found.append(Seen(int(body["seq"]), body["head"], body["kind"], body["signed"]))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise DeskError(
+                f"{workspace.witness}: line {number} is no line of a witness",
+                BRING_BACK,
+            ) from error
+        if not follows:
+            raise DeskError(
+                f"{workspace.witness}: line {number} does not follow the line before it of its"
+                " journal: a line was changed or taken out, or copies of the journal were signed"
+                " side by side",
+                BRING_BACK,
+            )
+    return found
+
+
+def _bytes(place: Path) -> bytes:
+    """The file's bytes. Raises OSError, and DeskError for what is no file: a pipe is refused, not
+    waited for."""
+    handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise DeskError(f"{place}: not a file, so no witness", BRING_BACK)
+        return file.read()
+
+
+def gone(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
+    """The lines that this store contradicts, and that no statement of a loss speaks of."""
+    lines = seen(workspace, connection)
+    if not lines:
+        return []
+    hashes = dict(
+        connection.execute(
+            "SELECT seq, lower(hex(hash)) FROM journal"
+            " WHERE seq IN (SELECT value FROM json_each(?))",
+            (json.dumps([one.seq for one in lines]),),
+        ).fetchall()
+    )
+    kept = {one.uid: one.kept_seq for one in beside.losses(connection)}
+    wrong: list[Seen] = []
+    for one in lines:
+        same = hashes.get(one.seq) == one.head or _same_decision(connection, one)
+        if not same and not _handed_on(workspace, connection, one):
+            wrong.append(one)
+        if one.kind == "loss" and one.signed in kept:
+            wrong = [each for each in wrong if each.seq <= kept[one.signed]]
+    return wrong
+
+
+def _same_decision(connection: sqlite3.Connection, one: Seen) -> bool:
+    """Return whether this store entered the same decision at the same place, right behind the head
+    that it binds: a copy that added its signature has entered it with more of them."""
+    row = connection.execute(
+        "SELECT seq, envelope FROM decision WHERE payload_sha256=?", (one.signed,)
+    ).fetchone()
+    if row is None or row[0] != one.seq:
+        return False
+    from reviewer.signing.dsse import parse_envelope
+
+    audit = json.loads(parse_envelope(row[1]).payload)["predicate"]["audit"]
+    return bool(
+        audit["seq"] == one.seq - 1 and journal.hash_at(connection, audit["seq"]) == audit["head"]
+    )
+
+
+def _handed_on(workspace: Workspace, connection: sqlite3.Connection, one: Seen) -> bool:
+    """Return whether a line tells of a decision that a colleague signed on a copy of this very
+    journal, and handed on to be signed here: it stands right behind our head, and waits."""
+    if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
+        return False
+    from reviewer.desk.integrity.signed import handed_on
+
+    return one.signed in handed_on(workspace, connection)
+
+
+def witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+    """Return what the witness knows that this store does not have."""
+    if workspace.witness.is_symlink():
+        return [f"{workspace.witness} is a link, and a witness is not kept behind one"]
+    head = journal.head(connection).seq
+    return [
+        f"{workspace.witness.name} has seen journal entry {one.seq}, head {one.head[:16]}"
+        f" ({one.kind}), where this journal "
+        + (f"ends at entry {head}" if one.seq > head else "has another entry")
+        + ": an older copy of the store stands here, or a copy of it signed this"
+        for one in gone(workspace, connection)
+    ]
+
+
+def order_faults(workspace: Workspace) -> list[str]:
+    """Lines that do not follow each other; for doctor and before a signature."""
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.witness import read_witness
+
+    try:
+        read_witness(_bytes(workspace.witness))
+    except FileNotFoundError:
+        return []
+    except (AttestError, DeskError, OSError) as error:
+        return [f"{workspace.witness}: {error}"]
+    return []
+
+
+def add(workspace: Workspace, connection: sqlite3.Connection, kind: "Kind", payload: str) -> None:
+    """Write down the entry that tells of what was just signed here, where a witness is kept.
+
+    Raises DeskError when the file cannot be read as one, or not be written: what was signed is kept
+    all the same.
+    """
+    if workspace.witness.exists():
+        _write(workspace, connection, [_told(connection, kind, payload)])
+
+
+def look(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
+    """Write down the decisions that were signed here and are not in the witness, and the head as it
+    stands, beginning the file where there is none; what was added. Raises DeskError."""
+    head, known = journal.head(connection), {one.signed for one in seen(workspace, connection)}
+    new = [
+        Seen(seq, journal.hash_at(connection, seq) or "", "decision", payload)
+        for seq, payload in decisions.signed_here(connection)
+        if payload not in known
+    ]
+    if head.seq and all(one.seq < head.seq for one in new):
+        new.append(Seen(head.seq, head.hash.hex(), "head", None))
+    return _write(workspace, connection, new)
+
+
+def _write(workspace: Workspace, connection: sqlite3.Connection, new: list[Seen]) -> list[Seen]:
+    """Add what goes beyond the last line of this journal."""
+    from reviewer.signing.errors import AttestError
+    from reviewer.signing.witness import line_bytes, of_journal, read_witness
+
+    uri, place = journal.uri(connection), workspace.witness
+    try:
+        with write_lock(workspace.store):
+            data = _bytes(place) if place.exists() else b""
+            lines = of_journal(read_witness(data), uri)
+            prev, last = (lines[-1].digest, lines[-1].line.seq) if lines else (NOTHING, 0)
+            added, kept = b"" if data.endswith(b"\n") or not data else b"\n", []
+            for one in new:
+                if one.seq <= last and one.kind != "loss":
+                    continue
+                raw = line_bytes(uri, one.seq, one.head, one.kind, one.signed, prev)
+                prev = hashlib.sha256(raw.rstrip(b"\n")).hexdigest()
+                added, last = added + raw, one.seq
+                kept.append(one)
+            if kept:
+                _append(place, added)
+    except AttestError as error:
+        raise DeskError(f"{place}: {error}", BRING_BACK) from error
+    except OSError as error:
+        raise DeskError(unwritten(place, error)) from error
+    return kept
+
+
+def _append(place: Path, data: bytes) -> None:
+    """Add to the file, durably, and never through a link."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(place, flags, 0o644)
+    try:
+        os.write(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _told(connection: sqlite3.Connection, kind: "Kind", payload: str) -> Seen:
+    """The entry that tells of what was signed, which is among the last of its journal."""
+    if kind == "decision":
+        row = decisions.by_payload(connection, payload)
+        seq = row.seq if row is not None else 0
+    else:
+        seq = beside.entry_of(connection, "loss" if kind == "loss" else "break_glass", payload)
+    return Seen(seq, journal.hash_at(connection, seq) or "", kind, payload)

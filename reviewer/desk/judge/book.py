@@ -1,0 +1,168 @@
+"""What a workspace knows of its judge: judgments and labels of the store, joined for one candidate.
+
+Rows are only ever added, so what was read stays read.
+"""
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
+from typing import NamedTuple
+
+from reviewer.db import judgments as stored
+from reviewer.db import registry
+from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.suites import Held
+from reviewer.review.calibration import Calibration, calibrate
+from reviewer.review.calibration_rows import JudgeKey
+from reviewer.review.judged_messages import MessageFigures, message_figures
+from reviewer.review.judging.judgments import judgment_line, stored_judgment
+from reviewer.review.judging.model import Judgment
+from reviewer.review.judging.prompt import prompt_digest
+from reviewer.review.model import Label
+from reviewer.suite.model import Asked, JudgePrompt
+
+
+class Judged(NamedTuple):
+    """All that is known of one suite's judge where one candidate is concerned.
+
+    `calibration` is None when the judge is asked of single messages only; `cost_usd` is of the
+    calls about this candidate's messages, None when that of one is unknown: `unpriced` counts
+    those, and `known_usd` is the sum of the others.
+    """
+
+    judge: JudgePrompt
+    model: str
+    labels: tuple[Label, ...]
+    judgments: tuple[Judgment, ...]
+    calibration: Calibration | None
+    messages: tuple[MessageFigures, ...]
+    cost_usd: float | None
+    known_usd: float | None
+    unpriced: int
+
+
+class JudgeBook:
+    """Judgments of every suite asked for. Safe to share between threads."""
+
+    def __init__(self, labels: Book) -> None:
+        self._labels = labels
+        self._read: dict[str, tuple[int, tuple[Judgment, ...]]] = {}
+        self._lock = Lock()
+
+    def of(self, connection: sqlite3.Connection, suite_digest: str) -> tuple[Judgment, ...]:
+        """Every judgment of a suite, in the order in which they came."""
+        with self._lock:
+            last, known = self._read.get(suite_digest, (0, ()))
+            fresh = stored.JUDGMENTS.of_suite(connection, suite_digest, after=last)
+            if fresh:
+                known = (*known, *(stored_judgment(row.body) for row in fresh))
+                self._read[suite_digest] = fresh[-1].id, known
+            return known
+
+    def judged(
+        self, connection: sqlite3.Connection, held: Held, candidate_id: str
+    ) -> Judged | None:
+        """What the suite's judge is worth for this candidate; None when it was never asked."""
+        made = self.of(connection, held.suite.digest) if held.judge is not None else ()
+        if held.judge is None or not made:
+            return None
+        labels = self._labels.of(connection, held.suite.digest)
+        agents = agents_of(connection, held.suite.suite_id)
+        return joined(held, held.judge, candidate_id, agents, labels, made)
+
+
+def row_of(judgment: Judgment) -> stored.JudgmentRow:
+    """A sealed judgment as the store keeps it."""
+    return stored.JudgmentRow(
+        uid=judgment.uid,
+        request=judgment.request_digest,
+        suite=judgment.suite_digest,
+        item=judgment.item,
+        order=judgment.order,
+        repeat=judgment.repeat,
+        judge_id=judgment.judge_id,
+        model=judgment.model,
+        at=judgment.at,
+        body=judgment_line(judgment),
+    )
+
+
+def agents_of(connection: sqlite3.Connection, suite_id: str) -> dict[str, str]:
+    """Candidate id → agent, of the candidates of a suite whose manifest names one."""
+    suite = registry.suite_row(connection, suite_id)
+    found = {}
+    for row in registry.candidates(connection, suite.id) if suite else ():
+        agent = json.loads(row.manifest).get("agent") if row.manifest else None
+        if agent:
+            found[row.candidate_id] = str(agent)
+    return found
+
+
+def joined(
+    held: Held,
+    judge: JudgePrompt,
+    candidate_id: str,
+    agents: Mapping[str, str],
+    labels: Sequence[Label],
+    judgments: Sequence[Judgment],
+) -> Judged:
+    """The judge beside the labels, for one candidate. `judgments` holds at least one."""
+    model = judge.model or max(judgments, key=lambda one: (one.kind == "pair", one.at)).model
+    about = [one for one in judgments if candidate_id in candidates_of(one)]
+    costs = [one.cost_usd for one in about]
+    known = [cost for cost in costs if cost is not None]
+    prompts = {prompt_digest(asked) for asked in judge.asks}
+    return Judged(
+        judge=judge,
+        model=model,
+        labels=tuple(labels),
+        judgments=tuple(judgments),
+        calibration=_calibration(held, judge, model, candidate_id, agents, labels, judgments),
+        messages=message_figures(
+            one for one in about if one.model == model and one.prompt_digest in prompts
+        ),
+        cost_usd=math.fsum(known) if costs and len(known) == len(costs) else None,
+        known_usd=math.fsum(known) if known else None,
+        unpriced=len(costs) - len(known),
+    )
+
+
+def pairwise(judge: JudgePrompt) -> Asked | None:
+    """What the judge is asked about pairs, if anything."""
+    return next((asked for asked in judge.asks if asked.preset == "pairwise"), None)
+
+
+def _calibration(
+    held: Held,
+    judge: JudgePrompt,
+    model: str,
+    candidate_id: str,
+    agents: Mapping[str, str],
+    labels: Sequence[Label],
+    judgments: Sequence[Judgment],
+) -> Calibration | None:
+    asked = pairwise(judge)
+    if asked is None:
+        return None
+    key = JudgeKey(
+        judge_id=judge.judge_id,
+        model=model,
+        prompt_digest=prompt_digest(asked),
+        rubric_digest=held.rubric_digest,
+        family=agents.get(candidate_id, candidate_id),
+    )
+    policy = held.suite.policy
+    families = _families((*labels, *judgments), agents)
+    return calibrate(labels, judgments, key, families, policy.judge, policy.mode == "strict")
+
+
+def _families(
+    said: Iterable[Label | Judgment], agents: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for one in said:
+        names = (agents.get(name, name) for name in candidates_of(one))
+        found.setdefault(one.item, set()).update(names)
+    return {item: frozenset(names) for item, names in found.items()}

@@ -1,0 +1,76 @@
+"""Judgments as files, and what a judgment from elsewhere must be to come in."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from reviewer.db.judgments import JUDGMENTS as TABLE
+from reviewer.db.judgments import JudgmentRow
+from reviewer.desk import suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports.record_files import Kind, Taken
+from reviewer.desk.judge.book import JudgeBook, row_of
+from reviewer.desk.place import Workspace
+from reviewer.importing.catalogue import redactor_of
+from reviewer.review.judging.judgments import JUDGMENTS
+from reviewer.review.judging.model import Judgment
+from reviewer.suite.errors import ContractError, Problem
+
+
+class JudgmentBorder:
+    """A judgment comes in when it is of a suite that stands frozen here under the same digest, and
+    free of identifiers. One by another model or prompt is taken: a calibration says itself for
+    which it holds."""
+
+    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+        self._workspace, self._connection = workspace, connection
+        self._held: dict[str, suites.Held | str] = {}
+
+    def admitted(self, judgment: Judgment, place: str) -> Judgment:
+        """The judgment itself. Raises ContractError with every reason not to take it."""
+        held = self._suite(judgment.suite_id)
+        if isinstance(held, str):
+            raise ContractError(place, "$.suite_digest", held)
+        problems = [Problem(place, where, why) for where, why in _against(held, judgment)]
+        if problems:
+            raise ContractError.of(problems)
+        return judgment
+
+    def _suite(self, suite_id: str) -> suites.Held | str:
+        if suite_id not in self._held:
+            try:
+                found: suites.Held | str = suites.hold(self._workspace, self._connection, suite_id)
+            except (DeskError, ContractError) as error:
+                found = str(error)
+            self._held[suite_id] = found
+        return self._held[suite_id]
+
+
+def _against(held: suites.Held, judgment: Judgment) -> Iterator[tuple[str, str]]:
+    suite = held.suite
+    if judgment.suite_digest != suite.digest:
+        yield (
+            "$.suite_digest",
+            f"is {judgment.suite_digest[:16]}…, and {suite.suite_id} of this workspace is "
+            f"{suite.digest[:16]}…: judgments belong to the suite they were made on",
+        )
+    elif not any(judgment.episode_id == episode.episode_id for episode in suite.episodes):
+        yield "$.episode_id", "is no episode of the suite"
+    texts = [("reason", judgment.reason), ("model", judgment.model)]
+    texts += [("trace", judgment.trace or "")]
+    texts += [(f"claims[{n}].claim", one.claim) for n, one in enumerate(judgment.claims or ())]
+    texts += [(f"traces[{n}]", trace) for n, trace in enumerate(judgment.traces)]
+    yield from said_files.unmasked(redactor_of(suite.redaction).masked, texts)
+
+
+KIND: Kind[Judgment, JudgmentRow] = Kind("judgment", JUDGMENTS, TABLE, row_of, JudgmentBorder)
+
+
+def export_judgments(connection: sqlite3.Connection, book: JudgeBook, suite_id: str) -> bytes:
+    """Every judgment of a suite, of all suites for "", as `said_files.export` has it."""
+    return said_files.export(KIND, connection, book, suite_id)
+
+
+def import_judgments(workspace: Workspace, data: bytes, file: str) -> Taken:
+    """Take in the judgments of a file, as `said_files.take` does."""
+    return said_files.take(KIND, workspace, data, file)

@@ -1,0 +1,81 @@
+"""Labels as files, and what a label from elsewhere must be to come in."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from reviewer.db.labels import LABELS as TABLE
+from reviewer.db.labels import LabelRow
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports.record_files import Kind, Taken
+from reviewer.desk.labels.book import Book, row_of
+from reviewer.desk.labels.sheet import Ruled
+from reviewer.desk.labels.sheets import ruled
+from reviewer.desk.place import Workspace
+from reviewer.importing.catalogue import redactor_of
+from reviewer.review.label_rules import rubric_problems
+from reviewer.review.labels import LABELS
+from reviewer.review.model import Label
+from reviewer.suite.errors import ContractError, Problem
+
+
+class LabelBorder:
+    """A label comes in when it is of a suite that stands frozen here under the same digest, by its
+    rubric, and free of identifiers."""
+
+    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+        self._workspace, self._connection = workspace, connection
+        self._ruled: dict[str, Ruled | str] = {}
+        self._episodes: dict[str, frozenset[str]] = {}
+
+    def admitted(self, label: Label, place: str) -> Label:
+        """The label itself. Raises ContractError with every reason not to take it."""
+        found = self._found(label.suite_id, label.suite_digest)
+        if isinstance(found, str):
+            raise ContractError(place, "$.suite_digest", found)
+        problems = [Problem(place, where, why) for where, why in _against(found, label)]
+        if label.episode_id not in self._episodes[label.suite_id]:
+            problems.append(Problem(place, "$.episode_id", "is no episode of the suite"))
+        if problems:
+            raise ContractError.of(problems)
+        return label
+
+    def _found(self, suite_id: str, digest: str) -> Ruled | str:
+        """The suite with its rubric, or why no label of it is taken."""
+        if suite_id not in self._ruled:
+            try:
+                found: Ruled | str = ruled(self._workspace, self._connection, suite_id)
+            except (DeskError, ContractError) as error:
+                found = str(error)
+            if isinstance(found, Ruled):
+                self._episodes[suite_id] = frozenset(e.episode_id for e in found.suite.episodes)
+            self._ruled[suite_id] = found
+        known = self._ruled[suite_id]
+        if isinstance(known, Ruled) and known.suite.digest != digest:
+            return (
+                f"is {digest[:16]}…, and {suite_id} of this workspace is "
+                f"{known.suite.digest[:16]}…: labels belong to the suite they were made on"
+            )
+        return known
+
+
+def _against(found: Ruled, label: Label) -> Iterator[tuple[str, str]]:
+    if label.rubric_digest != found.rubric_digest:
+        yield "$.rubric_digest", "is not that of the suite's rubric.json"
+    yield from rubric_problems(label, found.rubric)
+    texts = [("note", label.note), ("reviewer", label.reviewer), ("skipped", label.skipped or "")]
+    texts += [(f"traces[{n}]", trace) for n, trace in enumerate(label.traces)]
+    yield from said_files.unmasked(redactor_of(found.suite.redaction).masked, texts)
+
+
+KIND: Kind[Label, LabelRow] = Kind("label", LABELS, TABLE, row_of, LabelBorder)
+
+
+def export_labels(connection: sqlite3.Connection, book: Book, suite_id: str) -> bytes:
+    """Every label of a suite, of all suites for "", as `said_files.export` has it."""
+    return said_files.export(KIND, connection, book, suite_id)
+
+
+def import_labels(workspace: Workspace, data: bytes, file: str) -> Taken:
+    """Take in the labels of a file, as `said_files.take` does."""
+    return said_files.take(KIND, workspace, data, file)

@@ -1,0 +1,198 @@
+"""What there is to label: items out of stored final messages, and what flags their traces."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from reviewer.db import facts, registry
+from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
+from reviewer.desk.errors import DeskError
+from reviewer.desk.traces.finals import Finals, TraceFacts, traces_of
+from reviewer.review.items import Built, attempt_pairs, candidate_pairs, message_items
+from reviewer.review.model import Item, Kind, TraceMessage
+from reviewer.review.signals import Signals, trace_signals, uncertainty
+
+if TYPE_CHECKING:
+    from reviewer.review.judging.model import Judgment
+
+MOST_ATTEMPTS = 20
+"""Attempts of an episode that are paired with each other when there is no other candidate."""
+_EFFICIENCY = DIAGNOSTICS.index("efficiency")
+
+
+class Side(NamedTuple):
+    """One candidate on a suite as labeling sees it. `prefix` and an episode's name, with the
+    attempt, make a trace id."""
+
+    key: int
+    prefix: str
+    names: dict[int, str]
+
+    def trace_id(self, trace: TraceFacts) -> str:
+        return f"{self.prefix}/{self.names[trace.episode]}/{trace.attempt}"
+
+
+class Gathered(NamedTuple):
+    """One side's messages and signals, by trace."""
+
+    messages: tuple[TraceMessage, ...]
+    signals: dict[str, Signals]
+
+
+def side_of(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> Side:
+    """Raises DeskError when the candidate has no trace on the suite."""
+    suite = registry.suite_row(connection, suite_id)
+    row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
+    if suite is None or row is None:
+        raise DeskError(
+            f"no trace of {candidate_id} on {suite_id} is in this store",
+            f"reviewer import FILE --suite {suite_id} --candidate {candidate_id}",
+        )
+    names = {key: name for name, key in registry.episode_ids(connection, suite.id).items()}
+    return Side(row.id, f"{suite_id}/{candidate_id}", names)
+
+
+def other_candidate(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> str | None:
+    """The one other candidate with traces on the suite; None when there is none, or several."""
+    suite = registry.suite_row(connection, suite_id)
+    known = registry.candidates(connection, suite.id) if suite else []
+    others = [row.candidate_id for row in known if row.candidate_id != candidate_id]
+    return others[0] if len(others) == 1 else None
+
+
+def gather(connection: sqlite3.Connection, finals: Finals, side: Side) -> Gathered:
+    """Every attempt of one candidate that infrastructure did not take. What a trace without a
+    stored payload ended with is not known: it has signals, and no message."""
+    traces = traces_of(connection, side.key)
+    texts = finals.of(connection, traces)
+    return Gathered(
+        tuple(message_of(side, t, texts[t.id]) for t in traces if t.id in texts),
+        signals_of(connection, side, traces),
+    )
+
+
+def message_of(side: Side, trace: TraceFacts, text: str | None) -> TraceMessage:
+    return TraceMessage(
+        trace_id=side.trace_id(trace),
+        episode_id=side.names[trace.episode],
+        attempt=trace.attempt,
+        text=text,
+    )
+
+
+def signals_of(
+    connection: sqlite3.Connection, side: Side, traces: Sequence[TraceFacts]
+) -> dict[str, Signals]:
+    """What the store says of each trace, by trace id."""
+    codes: dict[int, set[str]] = {}
+    for trace, code in connection.execute(
+        "SELECT f.trace, f.code FROM finding f CROSS JOIN trace t ON t.id = f.trace"
+        " WHERE t.candidate=? AND (f.severity <> 'note' OR f.code = 'thumbs_down')",
+        (side.key,),
+    ).fetchall():
+        codes.setdefault(trace, set()).add(code)
+    return {
+        side.trace_id(trace): trace_signals(
+            critical=trace.critical,
+            codes=codes.get(trace.id, ()),
+            termination=trace.termination,
+            passed=trace.passed,
+            said_elsewhere=trace.said_elsewhere,
+            efficiency=unpack_diagnostics(trace.diagnostics)[_EFFICIENCY],
+        )
+        for trace in traces
+    }
+
+
+def build(kind: Kind, suite_digest: str, candidate: Gathered, baseline: Gathered | None) -> Built:
+    """Messages of the candidate alone; or pairs with the baseline's, else of its own attempts."""
+    if kind == "message":
+        return message_items(suite_digest, candidate.messages)
+    if baseline is None:
+        return attempt_pairs(suite_digest, _first_attempts(candidate.messages))
+    return candidate_pairs(suite_digest, baseline.messages, candidate.messages)
+
+
+def _first_attempts(messages: Iterable[TraceMessage]) -> list[TraceMessage]:
+    """The first so many attempts of each episode: every two of a thousand are half a million."""
+    made: Counter[str] = Counter()
+    kept = []
+    for message in sorted(messages, key=lambda m: (m.episode_id, m.attempt)):
+        made[message.episode_id] += 1
+        if made[message.episode_id] <= MOST_ATTEMPTS:
+            kept.append(message)
+    return kept
+
+
+def with_lost(
+    connection: sqlite3.Connection,
+    signals: dict[str, Signals],
+    candidate: Side,
+    baseline: Side,
+    suite: int,
+) -> dict[str, Signals]:
+    """The candidate's signals, with those of episodes that the baseline always passed and it does
+    not."""
+    before = {roll.key: roll for roll in facts.rolls(connection, suite, baseline.key)}
+    lost = set()
+    for roll in facts.rolls(connection, suite, candidate.key):
+        now, then = roll.first or roll, before[roll.key].first or before[roll.key]
+        if 0 < then.attempts == then.passes and now.measured > now.passes:
+            lost.add(f"{candidate.prefix}/{roll.episode_id}/")
+    return {
+        trace: msgspec.structs.replace(known, lost_episode=trace.rpartition("/")[0] + "/" in lost)
+        for trace, known in signals.items()
+    }
+
+
+def with_judgments(
+    connection: sqlite3.Connection, signals: dict[str, Signals], items: Iterable[Item]
+) -> dict[str, Signals]:
+    """The signals, with what a judge's answers to these items say: that it flips when the sides
+    are exchanged, and how even its votes are."""
+    found = dict(signals)
+    by_name = {item.item: item for item in items}
+    for name, said in _judgments(connection, list(by_name)).items():
+        flips, unsure = _flips(said), uncertainty(_votes(said))
+        for trace in by_name[name].traces:
+            known = found.get(trace, Signals())
+            even = max((known.uncertainty or 0.0, unsure or 0.0))
+            found[trace] = msgspec.structs.replace(
+                known,
+                judge_flips=known.judge_flips or flips,
+                uncertainty=even if unsure is not None else known.uncertainty,
+            )
+    return found
+
+
+def _judgments(connection: sqlite3.Connection, items: Sequence[str]) -> "dict[str, list[Judgment]]":
+    from reviewer.review.judging.judgments import counting, stored_judgment
+
+    rows = connection.execute(
+        "SELECT body FROM judgment WHERE item IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (msgspec.json.encode(items).decode(),),
+    ).fetchall()
+    found: dict[str, list[Judgment]] = {}
+    for judgment in counting(stored_judgment(body) for (body,) in rows):
+        if judgment.winner is not None:
+            found.setdefault(judgment.item, []).append(judgment)
+    return found
+
+
+def _flips(said: "Sequence[Judgment]") -> bool:
+    """Whether some judge names another winner when the sides are exchanged."""
+    winners: dict[tuple[str, str, str, int], set[str | None]] = {}
+    for one in said:
+        key = one.judge_id, one.model, one.prompt_digest, one.repeat
+        winners.setdefault(key, set()).add(one.winner)
+    return any(len(given) > 1 for given in winners.values())
+
+
+def _votes(said: "Sequence[Judgment]") -> list[int]:
+    """Votes for the one message, the other and a tie."""
+    counts = Counter(one.winner for one in said)
+    sides = sorted({side for one in said for side in (one.left, one.right) if side is not None})
+    return [counts[answer] for answer in (*sides, "tie")]

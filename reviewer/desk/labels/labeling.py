@@ -1,0 +1,245 @@
+"""Labeling: sitting down, what comes next, saving, taking back, and one's own end.
+
+A label is durable before `record` returns. What other people or a judge said reaches nobody who
+still labels; only the order of the queue may follow from it, by the queue's own rule.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from reviewer.db import labels as stored
+from reviewer.db.connection import close_writer
+from reviewer.db.migrate import open_writer
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.importing import clock
+from reviewer.desk.labels.book import Book, row_of
+from reviewer.desk.labels.drafts import label_of, newest, next_time
+from reviewer.desk.labels.items import other_candidate
+from reviewer.desk.labels.queue import closing_items, queue_view
+from reviewer.desk.labels.sheet import Sheet
+from reviewer.desk.labels.sheets import Sheets
+from reviewer.desk.labels.shown import own_views, shown
+from reviewer.desk.labels.views import (
+    OPEN_FLAG,
+    Drafted,
+    EstimateView,
+    LabelItem,
+    QueueView,
+    SavedLabel,
+    Session,
+)
+from reviewer.desk.place import Workspace
+from reviewer.desk.traces.finals import Finals
+from reviewer.review.consistency import self_consistency
+from reviewer.review.label_rules import rubric_problems
+from reviewer.review.labels import seal
+from reviewer.review.model import Kind, Label, Role
+from reviewer.suite.errors import ContractError
+
+
+class Labeling:
+    """The labels of one workspace. Safe to share between threads."""
+
+    def __init__(self, workspace: Workspace, finals: Finals, book: Book) -> None:
+        self._store = workspace.store
+        self.book = book
+        self.sheets = Sheets(workspace, finals)
+
+    def session(
+        self,
+        connection: sqlite3.Connection,
+        reviewer: str,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None,
+        kind: Kind,
+        role: Role,
+    ) -> Session:
+        """Raises DeskError when there is nothing to label, with the ways out."""
+        self.sheets.ruled(connection, suite_id, anew=True)
+        session = Session(
+            suite_id=suite_id,
+            candidate_id=candidate_id,
+            baseline_id=against(connection, suite_id, candidate_id, baseline_id, kind),
+            kind=kind,
+            reviewer=reviewer,
+            role=role,
+        )
+        sheet = self.sheet(connection, session)
+        if not sheet.built.items:
+            raise _nothing(session, sheet)
+        if not sheet.total(self._labels(connection, sheet), session):
+            raise DeskError(
+                "nothing to adjudicate: no item is open that another reviewer should settle",
+                "label as a rater",
+            )
+        return session
+
+    def sheet(self, connection: sqlite3.Connection, session: Session) -> Sheet:
+        return self.sheets.sheet(
+            connection, session.suite_id, session.candidate_id, session.baseline_id, session.kind
+        )
+
+    def _labels(self, connection: sqlite3.Connection, sheet: Sheet) -> tuple[Label, ...]:
+        return self.book.of(connection, sheet.ruled.suite.digest)
+
+    def next_item(
+        self,
+        connection: sqlite3.Connection,
+        session: Session,
+        handed_back: Sequence[tuple[str, int]] = (),
+        reason: str | None = None,
+        item: str | None = None,
+    ) -> LabelItem | None:
+        """What to show next: that item if one is named, else the next one for the reason, else the
+        next one; None when there is none left of it."""
+        sheet = self.sheet(connection, session)
+        labels = self._labels(connection, sheet)
+        left = sheet.left(labels, session, handed_back)
+        place = next(iter(left), None)
+        if item is not None:
+            place = next((each for each in left if each.item.item == item), None)
+        elif reason == OPEN_FLAG:
+            closing = closing_items(sheet, session, labels)
+            place = sheet.first_of(left, closing, labels, session)
+        elif reason is not None:
+            place = sheet.first_of(left, sheet.under(reason), labels, session)
+        return None if place is None else shown(sheet, place, labels, session)
+
+    def record(
+        self, connection: sqlite3.Connection, session: Session, drafted: Drafted
+    ) -> SavedLabel:
+        """Keep a label, durably; one for a showing that has one already revises it.
+
+        Raises DeskError for an item that is not on the sheet and for what the rubric does not
+        allow, StoreError when it cannot be written.
+        """
+        sheet = self.sheet(connection, session)
+        labels = self._labels(connection, sheet)
+        item = sheet.items.get(drafted.item)
+        if item is None:
+            raise DeskError("this item is none of the suite's any more: look at the next one")
+        try:
+            place = sheet.place(item, drafted.showing)
+        except ValueError as error:
+            raise DeskError(str(error)) from error
+        before = newest(labels, place, session)
+        label = self._sealed(sheet, label_of(sheet, place, session, drafted, before, labels))
+        self._keep(label)
+        after = self._labels(connection, sheet)
+        entry = sheet.entry(label.item)
+        mine = sheet.mine(after, session)
+        return SavedLabel(
+            uid=label.uid,
+            at=label.at,
+            item=label.item,
+            place=len(mine),
+            reasons=entry.reasons if entry else (),
+            done=len(mine),
+            total=sheet.total(after, session),
+        )
+
+    def undo(self, connection: sqlite3.Connection, session: Session) -> LabelItem:
+        """Take back the label saved last, as a revision that is kept; returns what it was of.
+
+        Raises DeskError when there is none.
+        """
+        sheet = self.sheet(connection, session)
+        labels = self._labels(connection, sheet)
+        mine = sheet.mine(labels, session)
+        if not mine:
+            raise DeskError("nothing to take back: no label of yours stands here")
+        came = {label.uid: place for place, label in enumerate(labels)}
+        last = max(mine, key=lambda label: came[label.uid])  # a clock may have been put back
+        label = msgspec.structs.replace(
+            last,
+            answer=None,
+            marks={},
+            decided={},
+            skipped=None,
+            withdrawn=True,
+            flag=False,
+            note="",
+            duration_ms=None,
+            revises=last.uid,
+            at=next_time(labels, session),
+        )
+        self._keep(seal(label))
+        place = sheet.place(sheet.items[last.item], last.showing)
+        return shown(sheet, place, self._labels(connection, sheet), session)
+
+    def own_end(self, connection: sqlite3.Connection, session: Session) -> tuple[EstimateView, ...]:
+        """How often this person contradicted himself, and took the left slot: only when nothing is
+        left to label, or knowing it would change what he does."""
+        sheet = self.sheet(connection, session)
+        labels = self._labels(connection, sheet)
+        if session.role != "rater" or sheet.left(labels, session):
+            return ()
+        mine = [x for x in labels if x.reviewer == session.reviewer and x.item in sheet.items]
+        return tuple(view for own in self_consistency(mine) for view in own_views(own))
+
+    def queue(
+        self,
+        connection: sqlite3.Connection,
+        reviewer: str,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None,
+        kind: Kind,
+    ) -> QueueView:
+        """The queue as this person may see it."""
+        session = Session(
+            suite_id=suite_id,
+            candidate_id=candidate_id,
+            baseline_id=against(connection, suite_id, candidate_id, baseline_id, kind),
+            kind=kind,
+            reviewer=reviewer,
+            role="rater",
+        )
+        sheet = self.sheet(connection, session)
+        return queue_view(sheet, session, self._labels(connection, sheet))
+
+    def _sealed(self, sheet: Sheet, label: Label) -> Label:
+        problems = [f"{path}: {why}" for path, why in rubric_problems(label, sheet.ruled.rubric)]
+        if problems:
+            raise DeskError(f"not a label of this rubric: {'; '.join(problems)}")
+        try:
+            return seal(label)
+        except ContractError as error:
+            raise DeskError(f"not a label: {error}") from error
+
+    def _keep(self, label: Label) -> None:
+        connection = open_writer(self._store)
+        try:
+            stored.record(connection, self._store, [row_of(label)], clock())
+        finally:
+            close_writer(connection, self._store)
+
+
+def against(
+    connection: sqlite3.Connection,
+    suite_id: str,
+    candidate_id: str,
+    baseline_id: str | None,
+    kind: Kind,
+) -> str | None:
+    """The baseline asked for; for pairs else the only other candidate, None for a candidate's own
+    attempts."""
+    if baseline_id == candidate_id:
+        raise DeskError(f"{candidate_id} cannot be its own baseline", exit_code=2)
+    if baseline_id is None and kind == "pair":
+        return other_candidate(connection, suite_id, candidate_id)
+    return baseline_id
+
+
+def _nothing(session: Session, sheet: Sheet) -> DeskError:
+    built, ways = sheet.built, []
+    if session.kind == "message":
+        return DeskError(f"no final message of {session.candidate_id} is in this store")
+    text = f"nothing to compare: {built.identical} pairs end alike, {built.unpaired} stand alone"
+    ways.append("label its messages one by one")
+    if session.baseline_id is None:
+        ways.append(f"import another candidate on {session.suite_id} to compare with")
+    return DeskError(text, *ways)

@@ -1,0 +1,175 @@
+"""What one person sits down to: items, queue and rubric of a session."""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from reviewer.desk.labels.views import Session
+from reviewer.review.adjudication import to_adjudicate
+from reviewer.review.consistency import ENOUGH
+from reviewer.review.items import Built
+from reviewer.review.labels import done
+from reviewer.review.model import Item, Kind, Label
+from reviewer.review.pairs import Seen, distance, remaining, showing
+from reviewer.review.queue import Entry, Queue, build_queue, order
+from reviewer.review.signals import Signals
+from reviewer.suite.model import Episode, Rubric, Suite
+
+
+class Ruled(NamedTuple):
+    """A suite with the rubric that people label by, and the digest of its file."""
+
+    suite: Suite
+    rubric: Rubric
+    rubric_digest: str
+
+    def least(self, kind: Kind) -> int:
+        """How many items to ask for, though nothing flags them and no lot drew them."""
+        pairs = self.suite.policy.labels.min_pairs if kind == "pair" else 0
+        return max(pairs, self.rubric.final_messages) or ENOUGH
+
+
+class Place(NamedTuple):
+    """One showing, with the digests of its sides; of a message `left` is the message's."""
+
+    item: Item
+    number: int
+    left: str
+    right: str | None
+
+
+class Sheet:
+    """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
+    suite's digest and the labels alone."""
+
+    def __init__(
+        self,
+        ruled: Ruled,
+        kind: Kind,
+        built: Built,
+        signals: dict[str, Signals],
+        own: Sequence[Item],
+    ) -> None:
+        policy = ruled.suite.policy.labels
+        self.ruled, self.kind, self.built, self.signals = ruled, kind, built, signals
+        self.own = own
+        self.seed = ruled.suite.digest
+        self.items = {item.item: item for item in built.items}
+        self.queue: Queue = build_queue(
+            built.items, signals, salt=self.seed, rate=policy.sample_rate, least=ruled.least(kind)
+        )
+        self.entries = {entry.item.item: entry for entry in self.queue.entries}
+
+    @cached_property
+    def episodes(self) -> dict[str, Episode]:
+        return {episode.episode_id: episode for episode in self.ruled.suite.episodes}
+
+    def place(self, item: Item, number: int) -> Place:
+        """Raises ValueError for a showing that there is not."""
+        if item.kind == "pair":
+            sides = showing(item, number, self.seed)
+            return Place(item, number, sides.left, sides.right)
+        if number != 1:
+            raise ValueError(f"a message is shown once, not as {number}")
+        return Place(item, 1, item.messages[0].digest, None)
+
+    def mine(self, labels: Iterable[Label], session: Session) -> tuple[Label, ...]:
+        """What the person has done of this sheet, by time."""
+        made = done(labels, session.reviewer, session.role)
+        if session.role == "adjudicator":
+            return tuple(x for x in made if x.item in self.items)
+        return tuple(x for x in made if x.item in self.entries)
+
+    def left(
+        self,
+        labels: Sequence[Label],
+        session: Session,
+        handed_back: Sequence[tuple[str, int]] = (),
+    ) -> tuple[Place, ...]:
+        """What is still to be shown to this person, in order."""
+        mine = self.mine(labels, session)
+        again = [(item, n) for item, n in handed_back if not any(_is(x, item, n) for x in mine)]
+        if session.role == "adjudicator":
+            return _later(self._open(labels, session, mine), again)
+        entries = order(self.asked(labels, session), [x.item for x in mine])
+        if self.kind == "message":
+            known = {x.item for x in mine}
+            waiting = [self.place(e.item, 1) for e in entries if e.item.item not in known]
+            return _later(waiting, again)
+        seen = [Seen(x.item, x.showing) for x in mine]
+        seen += [
+            Seen(item, number, labeled=False) for item, number in again if item in self.entries
+        ]
+        return tuple(
+            Place(self.items[s.item], s.number, s.left, s.right)
+            for s in remaining([e.item for e in entries], self.seed, seen)
+        )
+
+    def _open(
+        self, labels: Sequence[Label], session: Session, mine: Sequence[Label]
+    ) -> list[Place]:
+        """Items that raters left open, and this person rated not at all. One showing settles."""
+        known = {x.item for x in mine}
+        return [
+            self.place(self.items[open_item.item], 1)
+            for open_item in to_adjudicate(labels)
+            if open_item.item in self.items
+            and open_item.item not in known
+            and session.reviewer not in open_item.reviewers
+        ]
+
+    def under(self, reason: str) -> frozenset[str]:
+        """Items that are in the queue for this reason first, or in this stratum."""
+        return frozenset(
+            name
+            for name, entry in self.entries.items()
+            if reason in (entry.reasons[0], entry.stratum)
+        )
+
+    def first_of(
+        self,
+        places: Sequence[Place],
+        wanted: Collection[str],
+        labels: Sequence[Label],
+        session: Session,
+    ) -> Place | None:
+        """The first of `places` that shows a wanted item and does not come near its other order."""
+        seen = [x.item for x in self.mine(labels, session)]
+        recent = set(seen[len(seen) - min(distance(len(self.entries)), len(seen)) :])
+        for place in places:
+            if place.item.item in wanted and place.item.item not in recent:
+                return place
+        return None
+
+    def asked(self, labels: Sequence[Label], session: Session) -> Queue:
+        """The queue without what this person has settled as a third person: who has decided an item
+        for all cannot rate it afterwards as if he had not."""
+        settled = {x.item for x in done(labels, session.reviewer, "adjudicator")}
+        if not settled.intersection(self.entries):
+            return self.queue
+        settled.difference_update(x.item for x in done(labels, session.reviewer, "rater"))
+        kept = tuple(e for e in self.queue.entries if e.item.item not in settled)
+        return msgspec.structs.replace(self.queue, entries=kept)
+
+    def total(self, labels: Sequence[Label], session: Session) -> int:
+        """Showings there are for this person, done ones included."""
+        if session.role == "adjudicator":
+            mine = self.mine(labels, session)
+            return len(mine) + len(self._open(labels, session, mine))
+        return sum(entry.showings for entry in self.asked(labels, session).entries)
+
+    def entry(self, item: str) -> Entry | None:
+        """Why an item is in the queue; None for one that an adjudicator alone is shown."""
+        return self.entries.get(item)
+
+
+def _is(label: Label, item: str, number: int) -> bool:
+    return (label.item, label.showing) == (item, number)
+
+
+def _later(places: Sequence[Place], again: Sequence[tuple[str, int]]) -> tuple[Place, ...]:
+    """`places` with those handed back behind the others, the oldest first."""
+    turn = {key: n for n, key in enumerate(again)}
+    return tuple(sorted(places, key=lambda p: turn.get((p.item.item, p.number), -1)))

@@ -1,0 +1,1 @@
+"""Building the report of a candidate from one reading of the store, and writing it out."""

@@ -1,0 +1,202 @@
+"""Gathering what a rendering shows beside its report, in the very reading the report is made of."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reviewer.db import facts, registry
+from reviewer.db.attempt_rows import attempt_rows
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.desk.reports.gather import mark_of
+from reviewer.report.beside import (
+    MOST_NUMBERED,
+    MOST_TEXT,
+    AttemptFact,
+    Beside,
+    Excerpt,
+    ScoreCell,
+    ScoreRow,
+    ShownEvent,
+    chosen_rows,
+    chosen_traces,
+    window,
+)
+from reviewer.trace.record import ABSENT, Event
+
+NOT_KEPT = "its events are not kept: the record held what may not be stored"
+
+
+def beside(
+    connection: sqlite3.Connection,
+    workspace: Workspace,
+    report: dict[str, Any],
+    digest: str,
+    formats: Sequence[str],
+) -> Beside:
+    """What these formats show beside a report; `digest` is that of report.json.
+
+    Call it within the transaction that the report was built in. Raises DeskError as the desk does.
+    """
+    suite_id = report["suite"]["suite_id"]
+    candidate_id = report["candidate"]["candidate_id"]
+    suite = registry.suite_row(connection, suite_id)
+    stored = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
+    if suite is None or stored is None:
+        raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
+    read = {"md", "html"}.intersection(formats)
+    return Beside(
+        report_sha256=digest,
+        rows=_rows(connection, suite.id, stored.id, report) if read else (),
+        attempts=_attempts(connection, stored.id, report) if "junit" in formats else {},
+        excerpts=_excerpts(connection, suite.id, stored.id, report) if read else (),
+        suite_path="" if suite.probe else suite_path(workspace, suite_id),
+    )
+
+
+def suite_path(workspace: Workspace, suite_id: str) -> str:
+    """The suite's folder as seen from the root of the repository that holds the workspace, or from
+    the workspace where none does."""
+    folder = workspace.suites / suite_id
+    root = workspace.root
+    for parent in (root, *root.parents):
+        if (parent / ".git").exists():
+            root = parent
+            break
+    return Path(folder).relative_to(root).as_posix()
+
+
+def _rows(
+    connection: sqlite3.Connection, suite: int, candidate: int, report: dict[str, Any]
+) -> tuple[ScoreRow, ...]:
+    from reviewer.desk.scorecards.scorecard import row_of
+
+    gates = tuple(report["gates"])
+    keys_by_id = registry.episode_ids(connection, suite)
+    keys = [keys_by_id[name] for name in chosen_rows(report) if name in keys_by_id]
+    if not keys:
+        return ()
+    made: dict[int, list[facts.TraceRow]] = {}
+    for trace in facts.traces_of(connection, candidate, keys):
+        made.setdefault(trace.episode, []).append(trace)
+    placed = {e["episode_id"]: e["quarantined"] for e in report["episodes"]}
+    probe, plan = report["suite"]["probe"], report["repeatability"]["attempts_per_episode"]
+    planned, k = 0 if probe else plan, report["pass_hat_interval"]["k"]
+    found = []
+    for roll in facts.rolls(connection, suite, candidate, keys):
+        traces = made.get(roll.key, [])
+        times = {trace.attempt: trace.latency_ms for trace in traces}
+        row = row_of(roll, traces, k, planned, placed.get(roll.episode_id, 0), in_force=gates)
+        found.append(
+            ScoreRow(
+                episode_id=row.episode_id,
+                title=row.title,
+                cells=tuple(ScoreCell(c.mark, c.failed, c.attempts) for c in row.cells),
+                attempts=tuple(
+                    AttemptFact(a.attempt, a.mark, times.get(a.attempt)) for a in row.attempts
+                ),
+                pass_hat=row.pass_hat,
+                mean_cost_usd=row.mean_cost_usd,
+                latency_p50_ms=row.latency_p50_ms,
+            )
+        )
+    return tuple(found)
+
+
+def _attempts(
+    connection: sqlite3.Connection, candidate: int, report: dict[str, Any]
+) -> dict[str, tuple[AttemptFact, ...]]:
+    if sum(e["attempts"] + e["infrastructure"] for e in report["episodes"]) > MOST_NUMBERED:
+        return {}
+    found: dict[str, list[AttemptFact]] = {}
+    for row in attempt_rows(connection, candidate):
+        fact = AttemptFact(row.attempt, mark_of(row), row.latency_ms)
+        found.setdefault(row.episode_id, []).append(fact)
+    return {name: tuple(made) for name, made in found.items()}
+
+
+def _excerpts(
+    connection: sqlite3.Connection, suite: int, candidate: int, report: dict[str, Any]
+) -> tuple[Excerpt, ...]:
+    chosen = chosen_traces(report)
+    if not chosen:
+        return ()
+    from reviewer.desk.traces.records import Records
+
+    records, keys = Records(), registry.episode_ids(connection, suite)
+    found = []
+    for trace in chosen:
+        key = keys[trace["episode_id"]]
+        row = facts.trace_at(connection, candidate, key, trace["attempt"])
+        if row is not None:
+            found.append(_excerpt(connection, records, row, trace["trace_id"]))
+    return tuple(found)
+
+
+def _excerpt(
+    connection: sqlite3.Connection, records: Any, row: facts.TraceRow, trace_id: str
+) -> Excerpt:
+    from reviewer.db import payload
+    from reviewer.desk.traces.events import event_window
+    from reviewer.desk.traces.records import position_of
+
+    shown = [f for f in facts.findings(connection, [row.id]) if f.severity != "note"]
+    findings = tuple((f.gate, f.code, f.seq, f.detail) for f in shown)
+    mark = mark_of(row)
+    whole = records.whole(connection, row)
+    if whole is None and payload.large_head(connection, row.id) is None:
+        return Excerpt(trace_id=trace_id, mark=mark, findings=findings, of=row.events, why=NOT_KEPT)
+    worst = sorted(shown, key=lambda f: f.severity != "critical")
+    wanted = []
+    for seq in dict.fromkeys(f.seq for f in worst if f.seq is not None):
+        try:
+            wanted.append(position_of(connection, records, row, seq))
+        except DeskError:  # a finding about an event that is not there stands without one
+            continue
+    events = []
+    for at in window(wanted, row.events):
+        line = event_window(connection, records, row, at, 1)[0]
+        event = records.events(connection, row, at, 1)[0]
+        events.append(
+            ShownEvent(
+                seq=line.seq,
+                kind=line.kind,
+                title=event.tool or "",
+                status=line.status,
+                latency_ms=line.latency_ms,
+                mark=line.mark,
+                codes=line.codes,
+                parts=tuple(_parts(event)),
+            )
+        )
+    return Excerpt(
+        trace_id=trace_id, mark=mark, findings=findings, events=tuple(events), of=row.events
+    )
+
+
+def _parts(event: Event) -> list[tuple[str, str]]:
+    named = {
+        "arguments": event.arguments,
+        "observation": event.observation,
+        "message": event.message,
+        "approval": event.approval,
+        "state": event.state,
+    }
+    return [(name, _cut(_told(raw))) for name, raw in named.items() if raw != ABSENT]
+
+
+def _told(raw: Any) -> str:
+    """A string as it is, anything else as JSON on one line."""
+    data = bytes(raw)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return data.decode("utf-8", "replace")
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str) -> str:
+    left = len(text) - MOST_TEXT
+    return text if left <= 0 else f"{text[:MOST_TEXT]}… (+{left:,} characters)"

@@ -1,0 +1,219 @@
+"""Entered costs: written durably, listed, told in the report, and joined from another store."""
+
+import sqlite3
+from datetime import UTC, datetime
+
+import msgspec
+
+from reviewer.db import costs as stored
+from reviewer.db import registry
+from reviewer.db.connection import close_writer
+from reviewer.db.costs import COSTS as TABLE
+from reviewer.db.costs import CostRow
+from reviewer.db.migrate import open_writer
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports.record_files import Kind, Taken, join
+from reviewer.desk.place import Workspace
+from reviewer.desk.reports.ledger import entries_of, ledger, views
+from reviewer.desk.workspace.merge_said import There
+from reviewer.importing.catalogue import redactor_of
+from reviewer.report.evidence import CostEntry
+from reviewer.review.costs import COSTS, Cost, CostKind, amount_of, counting, entry_id_of, same
+from reviewer.suite.errors import ContractError, Problem
+
+
+class NewCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody asks to enter: `amount` as it was typed, `entry_id` and `corrects` empty for
+    none, `kind` None for that of the entry it corrects."""
+
+    suite_id: str
+    candidate_id: str
+    kind: CostKind | None
+    amount: str
+    note: str = ""
+    entry_id: str = ""
+    corrects: str = ""
+
+
+class Entered(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry as it stands; `added` is false for one that stood already."""
+
+    suite_id: str
+    candidate_id: str
+    entry: CostEntry
+    added: bool
+
+
+def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
+    """Keep one entry: durable when this returns, and the same entry again adds nothing.
+
+    Raises DeskError for an amount that is none, an unknown candidate, an id that stands for another
+    amount, a correction of what is not there or no longer counts; StoreError when nothing could be
+    written.
+    """
+    connection = open_writer(workspace.store)
+    try:
+        cost = _drafted(connection, new, reviewer)
+        known = entries_of(connection, new.suite_id, new.candidate_id)
+        before = next((one for one in known if one.entry_id == cost.entry_id), None)
+        if before is None:
+            cost = _sealed(_corrected(cost, known))
+            TABLE.record(connection, workspace.store, [_row_of(cost)], cost.at)
+            known.append(cost)
+        elif not same(before, cost):
+            raise DeskError(
+                f"entry {cost.entry_id} stands already: {before.kind} ${before.amount_usd:.2f}",
+                f"--corrects {cost.entry_id} enters a correction; another --id another entry",
+                exit_code=2,
+            )
+        found = views(known)
+        (entry,) = (one for one in found if one.entry_id == cost.entry_id)
+        return Entered(
+            suite_id=new.suite_id,
+            candidate_id=new.candidate_id,
+            entry=entry,
+            added=before is None,
+        )
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def _drafted(connection: sqlite3.Connection, new: NewCost, reviewer: str) -> Cost:
+    try:
+        amount = amount_of(new.amount.strip())
+    except ValueError as error:
+        raise DeskError(f"--amount {error}", exit_code=2) from None
+    row = registry.suite_row(connection, new.suite_id)
+    if row is None or registry.candidate_row(connection, row.id, new.candidate_id) is None:
+        raise DeskError(
+            f"no trace of {new.candidate_id} on {new.suite_id} is in this store: a cost is one of "
+            "a candidate that was judged",
+            "reviewer scorecard lists suites and candidates",
+        )
+    kind = new.kind
+    if kind is None:
+        known = entries_of(connection, new.suite_id, new.candidate_id)
+        kind = next((one.kind for one in known if one.entry_id == new.corrects), None)
+    if kind is None:
+        raise DeskError("--kind is missing: human, or incident", exit_code=2)
+    masked = redactor_of(registry.suite_body(connection, new.suite_id).redaction).masked
+    if masked(new.entry_id) != new.entry_id:
+        raise DeskError("--id holds an identifier, and entries travel", exit_code=2)
+    cost = Cost(
+        suite_id=new.suite_id,
+        candidate_id=new.candidate_id,
+        entry_id=new.entry_id,
+        kind=kind,
+        amount_usd=amount,
+        reviewer=reviewer,
+        at=datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        note=masked(new.note.strip()),
+        corrects=new.corrects or None,
+    )
+    if new.entry_id:
+        return cost
+    return msgspec.structs.replace(cost, entry_id=entry_id_of(cost))
+
+
+def _sealed(cost: Cost) -> Cost:
+    try:
+        return COSTS.seal(cost)
+    except ContractError as error:
+        raise DeskError(str(error), exit_code=2) from None
+
+
+def _corrected(cost: Cost, known: list[Cost]) -> Cost:
+    """The entry itself, if what it corrects may be corrected by it."""
+    if cost.corrects is None:
+        return cost
+    before = next((one for one in known if one.entry_id == cost.corrects), None)
+    if before is None:
+        raise DeskError(
+            f"there is no entry {cost.corrects} of {cost.candidate_id} on {cost.suite_id}",
+            "reviewer costs list names them",
+            exit_code=2,
+        )
+    if before.kind != cost.kind:
+        raise DeskError(
+            f"entry {cost.corrects} is of kind {before.kind}: a correction keeps the kind",
+            "correct it to 0, and enter another",
+            exit_code=2,
+        )
+    standing = counting(known)
+    if cost.corrects not in standing:
+        after = next(one for one in known if one.corrects == cost.corrects)
+        raise DeskError(
+            f"entry {cost.corrects} was corrected already, by {after.entry_id}: correct that one",
+            "reviewer costs list shows which entries count",
+            exit_code=2,
+        )
+    return cost
+
+
+def entered(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> list[tuple[str, str, CostEntry]]:
+    """(suite, candidate, entry) of every entry, of those asked for ("": all), oldest first."""
+    return [
+        (suite, candidate, entry)
+        for suite, candidate in stored.places(connection)
+        if suite_id in ("", suite) and candidate_id in ("", candidate)
+        for entry in ledger(connection, suite, candidate)
+    ]
+
+
+def _row_of(cost: Cost) -> CostRow:
+    return CostRow(
+        cost.uid, cost.suite_id, cost.candidate_id, cost.entry_id, cost.at, COSTS.content(cost)
+    )
+
+
+class _Border:
+    """An entry comes in when its candidate is judged here, when it is free of identifiers, and when
+    no other entry has its id."""
+
+    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._seen: dict[tuple[str, str, str], Cost] = {}
+
+    def admitted(self, cost: Cost, place: str) -> Cost:
+        """The entry itself. Raises ContractError with every reason not to take it."""
+        place_here = cost.suite_id, cost.candidate_id
+        row = registry.suite_row(self._connection, cost.suite_id)
+        known = row and registry.candidate_row(self._connection, row.id, cost.candidate_id)
+        if known is None:
+            raise ContractError(place, "$.candidate_id", "is no candidate with traces here")
+        texts = [("note", cost.note), ("reviewer", cost.reviewer), ("entry_id", cost.entry_id)]
+        rules = registry.suite_body(self._connection, cost.suite_id).redaction
+        found = list(said_files.unmasked(redactor_of(rules).masked, texts))
+        stand = entries_of(self._connection, *place_here)
+        before = next((one for one in stand if one.entry_id == cost.entry_id), None)
+        before = before or self._seen.get((*place_here, cost.entry_id))
+        if before is not None and not same(before, cost):
+            found.append(("$.entry_id", "stands here for another amount"))
+        if found:
+            raise ContractError.of([Problem(place, where, why) for where, why in found])
+        self._seen[(*place_here, cost.entry_id)] = cost
+        return cost
+
+
+KIND: Kind[Cost, CostRow] = Kind("cost", COSTS, TABLE, _row_of, _Border, lambda row: row.suite_id)
+
+
+def take_costs(there: There) -> Taken:
+    """Join the entries of another store. One that stands here already, whoever entered it, counts
+    once; one whose id stands here for another amount is refused."""
+    lines = [
+        (f"{there.name}: cost {row.id}", row.body)
+        for suite in TABLE.suites(there.other)
+        for row in TABLE.of_suite(there.other, suite)
+    ]
+
+    def here(cost: Cost) -> Cost:
+        for one in entries_of(there.ours, cost.suite_id, cost.candidate_id):
+            if one.entry_id == cost.entry_id and same(one, cost):
+                return msgspec.structs.replace(one, uid=COSTS.uid_of(one))
+        return cost
+
+    return join(KIND, there.workspace, there.ours, lines, here)

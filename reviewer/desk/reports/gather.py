@@ -1,0 +1,277 @@
+"""Gathering what a report is made of: the store's counts in the report's own words."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+
+from reviewer.db import contracts, facts, peeking, registry
+from reviewer.db.attempt_rows import AttemptRow
+from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.db.headlines import said_elsewhere
+from reviewer.db.origin import maps_behind
+from reviewer.db.others_spent import others_spent
+from reviewer.desk.errors import DeskError
+from reviewer.desk.reports.baseline import against
+from reviewer.desk.reports.broken_glass import broken_glass, journal_losses
+from reviewer.desk.reports.counts import counted, failures
+from reviewer.desk.reports.ledger import ledger
+from reviewer.desk.reports.lineage import met_suites
+from reviewer.gates.revised import SHARED
+from reviewer.report.evidence import (
+    Cause,
+    DiagnosticMeans,
+    EarlierDecision,
+    EpisodeCounts,
+    Evidence,
+    Peeking,
+    SaidElsewhere,
+)
+from reviewer.report.headline import BY_EPISODE
+from reviewer.report.import_maps import ImportMap
+from reviewer.report.others_spent import OtherCost
+from reviewer.stats.latency import latency_quantile
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Candidate, Episode, Policy, Suite
+
+
+def evidence(
+    connection: sqlite3.Connection,
+    suite: Suite,
+    candidate_id: str,
+    candidate: Candidate | None,
+    manifest: dict[str, Any] | None,
+    baseline_id: str | None = None,
+    criteria: tuple[str, ...] = (),
+    whole: bool = True,
+) -> Evidence:
+    """Everything one report may speak of; not `whole`: less what no recommendation stands on and
+    every trace is read for. Raises DeskError when the candidate has no trace.
+
+    `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must
+    be the ones the traces were imported under, else they are left out and the report says so.
+    """
+    row = registry.suite_row(connection, suite.suite_id)
+    stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
+    if row is None or stored is None:
+        raise DeskError(
+            f"no trace of {candidate_id} on {suite.suite_id} is in this store",
+            f"reviewer import FILE --suite {suite.suite_id} --candidate {candidate_id}",
+        )
+    placed, unplaced = facts.quarantined(connection, suite.suite_id, candidate_id)
+    made = counted(connection, row.id, stored.id, placed)
+    if suite.probe:
+        suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
+    known, latency_unknown = facts.latencies(connection, stored.id)
+    codes = facts.unmeasured(connection, stored.id)
+    than = against(connection, row, stored.id, baseline_id)
+    sources = tuple(facts.sources_of(connection, stored.id))
+    same = candidate is not None and candidate.digest == stored.digest
+    return Evidence(
+        suite=suite,
+        frozen_at=row.frozen_at,
+        frozen_seq=row.seq,
+        first_run_seq=stored.seq,
+        candidate_id=candidate_id,
+        candidate=candidate if same else None,
+        manifest=manifest if same else None,
+        episodes=made.episodes,
+        failures=failures(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
+        latencies_ms=tuple(known),
+        latency_unknown=latency_unknown,
+        unknown_codes=tuple((one.code, one.traces) for one in codes),
+        records=_records(
+            connection, f"{suite.suite_id}/{candidate_id}", stored.id, {one.code for one in codes}
+        ),
+        unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
+        diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
+        duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
+        quarantined_unplaced=unplaced + facts.nameless(connection, frozenset(sources)),
+        lineage=met_suites(connection, row, stored.id),
+        break_glass=broken_glass(connection, candidate_id, manifest),
+        journal_losses=journal_losses(connection),
+        import_maps=tuple(
+            ImportMap(sha256=one.digest, tools=one.names)
+            for one in (maps_behind(connection, stored.id) if whole else ())
+        ),
+        source_files=sources,
+        rubric_criteria=criteria,
+        baseline_id=than.baseline_id,
+        baseline=counted(connection, row.id, than.key, {}).episodes if than.key is not None else (),
+        promoted=than.promoted,
+        peeking=_peeking(connection, row.id, stored.id, len(sources)),
+        latency_within=_within(connection, stored.id, suite.policy, known),
+        ledger=ledger(connection, suite.suite_id, candidate_id),
+        probes=probes(connection, suite, candidate_id),
+        planned=stored.planned,
+        said=tuple(
+            SaidElsewhere(
+                reader=one.reader.partition("/")[0],  # its version stands behind the slash
+                passed=None if one.passed is None else bool(one.passed),
+                reward=one.reward,
+                lost=bool(one.lost),
+                attempts=one.attempts,
+                epochs=one.epochs,
+            )
+            for one in said_elsewhere(connection, stored.id, BY_EPISODE)
+        ),
+        others=tuple(OtherCost(**one._asdict()) for one in others_spent(connection, stored.id)),
+    )
+
+
+def _causes(
+    connection: sqlite3.Connection,
+    prefix: str,
+    candidate: int,
+    codes: list[facts.Unmeasured],
+) -> tuple[Cause, ...]:
+    """What is not measured, kind by kind. `prefix` is a trace id up to its episode."""
+    kinds: dict[str, list[facts.Unmeasured]] = {}
+    for code in codes:
+        kinds.setdefault(code.code.partition(":")[0], []).append(code)
+    found = []
+    for kind, several in kinds.items():
+        count, open_, key = several[0].traces, several[0].open, several[0].first
+        if len(several) > 1:  # a trace may have several of them
+            count, open_ = facts.unmeasured_traces(connection, candidate, kind)
+        episode_id, attempt = facts.slot_of(connection, key)
+        found.append(
+            Cause(
+                kind=kind,
+                attempts=count,
+                without_verdict=open_,
+                codes=tuple((each.code, each.traces) for each in several),
+                trace_id=f"{prefix}/{episode_id}/{attempt}",
+                episode_id=episode_id,
+                attempt=attempt,
+                gate=several[0].gate,
+                code=several[0].code,
+                seq=several[0].seq,
+            )
+        )
+    return tuple(found)
+
+
+def _peeking(connection: sqlite3.Connection, suite: int, candidate: int, arrivals: int) -> Peeking:
+    return Peeking(
+        arrivals=arrivals,
+        earlier=tuple(
+            EarlierDecision(number=one.number, decision=one.decision, attempts=one.attempts)
+            for one in peeking.earlier_decisions(connection, candidate)
+        ),
+        candidates=peeking.candidates_on(connection, suite),
+    )
+
+
+def _within(
+    connection: sqlite3.Connection, candidate: int, policy: Policy, known: list[float]
+) -> tuple[tuple[int, int], ...]:
+    """Only where a limit on the p95 stands on it."""
+    p95 = latency_quantile(known, 0.95) if policy.latency_p95_ms is not None else None
+    return () if p95 is None else tuple(facts.latencies_within(connection, candidate, p95))
+
+
+def diagnostics(connection: sqlite3.Connection, candidate: int) -> DiagnosticMeans:
+    """Shown and never gating."""
+    means = facts.diagnostic_means(connection, candidate)
+    return DiagnosticMeans(
+        values={name: mean for name, (mean, _) in means.items()},
+        counts={name: count for name, (_, count) in means.items()},
+    )
+
+
+def probe_suite(
+    suite: Suite, counts: Iterable[EpisodeCounts], episodes: Iterable[Episode]
+) -> Suite:
+    """A probe as its files made it: its episodes, and as many attempts as were made at most."""
+    most = max((each.attempts + each.infrastructure for each in counts), default=1)
+    return msgspec.structs.replace(
+        suite,
+        episodes=tuple(Episode(episode_id=each.episode_id, title=each.title) for each in episodes),
+        policy=Policy(attempts=max(most, 1)),
+    )
+
+
+def _records(
+    connection: sqlite3.Connection,
+    prefix: str,
+    candidate: int,
+    unknown: Collection[str],
+) -> tuple[dict[str, Any], ...]:
+    """Every record of an attempt that is not the one judged, then what is another candidate's."""
+    found = [
+        (episode, attempt, "contained" if stands == "contained" else "kept beside", why)
+        for episode, attempt, stands, why in connection.execute(
+            "SELECT e.episode_id, t.attempt, r.stands, r.why FROM revision r"
+            " JOIN trace t ON t.id = r.trace JOIN episode e ON e.id = t.episode"
+            " WHERE t.candidate=? ORDER BY e.position, t.attempt, r.n",
+            (candidate,),
+        ).fetchall()
+    ]
+    if SHARED in unknown:
+        found += connection.execute(
+            "SELECT e.episode_id, t.attempt, f.code, f.detail FROM trace t"
+            " JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
+            " WHERE t.candidate=? AND f.code=? ORDER BY e.position, t.attempt",
+            (candidate, SHARED),
+        ).fetchall()
+    return tuple(
+        {"trace_id": f"{prefix}/{episode}/{attempt}", "what": what, "why": why}
+        for episode, attempt, what, why in found
+    )
+
+
+def _duplicates(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> int:
+    rows = connection.execute(
+        "SELECT reasons FROM quarantine WHERE suite_id=? AND candidate_id=?",
+        (suite_id, candidate_id),
+    ).fetchall()
+    return sum(
+        any(reason.startswith("duplicate_evidence") for reason in json.loads(row[0]))
+        for row in rows
+    )
+
+
+def probes(
+    connection: sqlite3.Connection, suite: Suite, candidate_id: str
+) -> tuple[dict[str, Any], ...]:
+    """What public benchmarks say of the same candidate: apart, and never certifying."""
+    found: list[dict[str, Any]] = []
+    for row in registry.suites(connection):
+        if not row.probe or row.suite_id == suite.suite_id:
+            continue
+        stored = registry.candidate_row(connection, row.id, candidate_id)
+        if stored is None:
+            continue
+        episodes, attempts, passes = facts.roll_sums(connection, stored.id)
+        found.append(
+            {
+                "suite_id": row.suite_id,
+                "episodes": episodes,
+                "attempts": attempts,
+                "passes": passes,
+            }
+        )
+    return tuple(found)
+
+
+def mark_of(row: facts.TraceRow | AttemptRow) -> str:
+    """The one word for a trace: critical, fail, infra, not_measured or pass."""
+    if row.critical:
+        return "critical"
+    if row.passed == 0:
+        return "fail"
+    if row.infra:
+        return "infra"
+    return "pass" if row.passed == 1 else "not_measured"
+
+
+_GATE_MARK = {0: "pass", FAIL: "fail", UNKNOWN: "not_measured", CRITICAL: "critical"}
+
+
+def gate_marks(mask: int, in_force: tuple[str, ...]) -> tuple[str, ...]:
+    """The word of each gate in force, in the order of these."""
+    codes = gate_codes(mask)
+    return tuple(_GATE_MARK[codes[GATES.index(gate)]] for gate in in_force)

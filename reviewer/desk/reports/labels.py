@@ -1,0 +1,225 @@
+"""What a report says of labels, gathered from the store as plain values.
+
+A report over a million traces reads what its labels are about, not every message: flags stand in
+narrow columns, and payloads are opened for the episodes that have labels alone.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import structs
+
+from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.labels.items import Side, side_of
+from reviewer.desk.reports.holds import Looked, high_flags, looked_at
+from reviewer.desk.suites import Held
+from reviewer.desk.traces.finals import Finals, count_traces, ended, first_traces
+from reviewer.report.reviewed import (
+    SHOWN_FLAGS,
+    AgreementFigures,
+    Coefficient,
+    OpenFlag,
+    RandomFigures,
+    ReviewEvidence,
+    SelfFigures,
+    Share,
+    WinFigures,
+    WordingFigures,
+)
+from reviewer.review import agreement as measured
+from reviewer.review.adjudication import to_adjudicate
+from reviewer.review.agreement import Agreement, agreement
+from reviewer.review.consistency import self_consistency
+from reviewer.review.label_counts import counted, shown_texts
+from reviewer.review.labels import counting
+from reviewer.review.model import Label
+from reviewer.review.queue import sampled
+from reviewer.review.random_part import random_rates
+from reviewer.review.wins import wins
+from reviewer.suite.learned import learned
+from reviewer.suite.model import Rubric
+
+learned(RandomFigures, WinFigures)
+
+MOST_CHECKED = 5_000
+"""Messages whose wording a report checks; of more, the first so many."""
+MOST_DRAWN = 50_000
+"""Traces over which a report works out on which the lot falls."""
+SHOWN_BREAKS = 3
+
+
+def review_evidence(
+    connection: sqlite3.Connection, held: Held, candidate_id: str, finals: Finals, book: Book
+) -> ReviewEvidence | None:
+    """Labels and flags of one candidate; None for a probe, which certifies nothing.
+
+    Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
+    """
+    if held.suite.probe:
+        return None
+    side = side_of(connection, held.suite.suite_id, candidate_id)
+    high = high_flags(connection, side)
+    looked = looked_at(connection, held, side, high, finals, book)
+    found = ReviewEvidence(
+        high=len(high),
+        open_high=len(looked.flags),
+        open_flags=tuple(
+            OpenFlag(trace_id=flag.trace_id, reasons=flag.reasons)
+            for flag in looked.flags[:SHOWN_FLAGS]
+        ),
+        messages_wanted=held.rubric.final_messages if held.rubric is not None else 0,
+    )
+    if held.rubric is None:
+        return found
+    found = _with_wording(found, connection, side, held.rubric, finals)
+    if not looked.about:
+        return found
+    found = _with_labels(found, looked, candidate_id, held.rubric, held.suite.digest)
+    return _with_drawn(found, connection, side, held, looked) if found.random else found
+
+
+def _with_wording(
+    found: ReviewEvidence,
+    connection: sqlite3.Connection,
+    side: Side,
+    rubric: Rubric,
+    finals: Finals,
+) -> ReviewEvidence:
+    if not rubric.wording:
+        return found
+    from reviewer.review.wording import check_wording
+
+    traces = first_traces(connection, side.key, MOST_CHECKED)
+    texts = finals.of(connection, traces)
+    results: dict[str, dict[bool | None, list[str]]] = {
+        rule.wording_id: {True: [], False: [], None: []} for rule in rubric.wording
+    }
+    for trace in traces:
+        # What a trace without a payload said is not known; one without a message said nothing.
+        text = (texts[trace.id] or "") if trace.id in texts else None
+        for result in check_wording(rubric, side.names[trace.episode], text):
+            results[result.wording_id][result.holds].append(side.trace_id(trace))
+    return structs.replace(
+        found,
+        wording=tuple(
+            WordingFigures(
+                wording_id=name,
+                holds=len(by[True]),
+                breaks=len(by[False]),
+                unknown=len(by[None]),
+                first=tuple(by[False][:SHOWN_BREAKS]),
+            )
+            for name, by in results.items()
+        ),
+        checked=len(traces),
+        final_messages=count_traces(connection, side.key),
+    )
+
+
+def _with_labels(
+    found: ReviewEvidence,
+    looked: Looked,
+    candidate_id: str,
+    rubric: Rubric,
+    seed: str,
+) -> ReviewEvidence:
+    labels = looked.about
+    said = counting(labels)
+    mine = {(item.episode_id, item.messages[0].digest) for item in looked.own}
+    made = counted(labels, rubric)
+    return structs.replace(
+        found,
+        labels=len(said),
+        reviewers=tuple(sorted({x.reviewer for x in said})),
+        pairs=made.pairs,
+        begun=made.begun,
+        messages=made.messages,
+        seen=len(mine & shown_texts(said)),
+        labeled=len({x.item for x in said}),
+        random=len({x.item for x in said if x.pi is not None}),
+        rates=tuple(
+            msgspec.convert(one, RandomFigures, from_attributes=True)
+            for one in random_rates(labels, rubric, mine)
+        ),
+        wins=tuple(
+            msgspec.convert(one, WinFigures, from_attributes=True)
+            for one in wins(labels, mine, _others(said, candidate_id))
+        ),
+        agreement=tuple(
+            _figures(one) for one in agreement(labels, rubric, _first(said, mine), seed=seed)
+        ),
+        consistency=tuple(
+            SelfFigures(reviewer=own.reviewer, same=_share(own.same), left=_share(own.left))
+            for own in self_consistency(labels)
+        ),
+        disagreements=len(to_adjudicate(labels)),
+    )
+
+
+def _with_drawn(
+    found: ReviewEvidence, connection: sqlite3.Connection, side: Side, held: Held, looked: Looked
+) -> ReviewEvidence:
+    """How far the random part is done: the traces that the lot falls on, and those of them whose
+    message no label shows."""
+    if count_traces(connection, side.key) > MOST_DRAWN:
+        return found
+    salt, rate = held.suite.digest, held.suite.policy.labels.sample_rate
+    names = (
+        f"{side.prefix}/{side.names[episode]}/{attempt}"
+        for episode, attempt in ended(connection, side.key)
+    )
+    drawn = {name for name in names if sampled(salt, name, rate)}
+    said = shown_texts(counting(looked.about))
+    seen = {
+        trace
+        for item in looked.own
+        if (item.episode_id, item.messages[0].digest) in said
+        for trace in item.traces
+    }
+    return structs.replace(found, drawn=len(drawn), waiting=len(drawn - seen))
+
+
+def _others(labels: Iterable[Label], candidate_id: str) -> dict[str, set[str]]:
+    """Who else stands behind each item."""
+    found: dict[str, set[str]] = {}
+    for label in labels:
+        found.setdefault(label.item, set()).update(candidates_of(label) - {candidate_id})
+    return found
+
+
+def _first(labels: Iterable[Label], mine: set[tuple[str, str]]) -> dict[str, str]:
+    """The other side of each pair with exactly one message of this candidate."""
+    found = {}
+    for label in labels:
+        theirs = [
+            side
+            for side in (label.left, label.right)
+            if side is not None and (label.episode_id, side) not in mine
+        ]
+        if label.kind == "pair" and len(theirs) == 1:
+            found[label.item] = theirs[0]
+    return found
+
+
+def _figures(found: Agreement) -> AgreementFigures:
+    return AgreementFigures(
+        question=found.subject.question,
+        criterion_id=found.subject.criterion_id,
+        items=found.items,
+        raw=_share(found.raw),
+        alpha=_coefficient(found.alpha),
+        ac1=_coefficient(found.ac1),
+        kappa=_coefficient(found.kappa),
+        prevalence=found.prevalence,
+        lead=found.lead,
+        why=found.why,
+    )
+
+
+def _share(share: measured.Share) -> Share:
+    return Share(hits=share.hits, n=share.n, value=share.value, low=share.low, high=share.high)
+
+
+def _coefficient(found: measured.Estimate) -> Coefficient:
+    return Coefficient(value=found.value, low=found.low, high=found.high, why=found.why)

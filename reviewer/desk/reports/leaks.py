@@ -1,0 +1,302 @@
+"""Split integrity: are frozen episodes in data that a candidate may have learned from?
+
+Each look at a file is kept, what it found and what it could not see. Nothing of the file is kept
+but its digest, its masked name, and where in it an episode stands.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reviewer.db.connection import close_writer
+from reviewer.db.leaks import LEAKS as TABLE
+from reviewer.db.leaks import LeakRow
+from reviewer.db.migrate import open_writer
+from reviewer.desk import suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports.importing import clock
+from reviewer.desk.imports.record_files import Kind
+from reviewer.desk.place import Workspace
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.split import Unreadable
+from reviewer.importing.texts import Text, texts_of
+from reviewer.review.leaks import LEAKS, Leak, LeakCheck, Look, standing
+from reviewer.review.lines import age
+from reviewer.stats.near import Known, Match, missed
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import RedactionRules, Suite
+from reviewer.trace.redaction import Redactor
+
+THRESHOLD = 0.7
+MOST_POINTER = 200
+_RANK = {"exact": 0, "inside": 1, "near": 2}
+
+OnText = Callable[[Path, int], None]
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A file that could not be looked at, and why."""
+
+    file: str
+    problem: str
+
+
+def look(
+    workspace: Workspace,
+    files: Sequence[Path],
+    suite_ids: Sequence[str],
+    candidate_id: str,
+    threshold: float,
+    reviewer: str,
+    keep: bool = True,
+    on_text: OnText = lambda path, texts: None,
+) -> tuple[list[LeakCheck], list[Refused]]:
+    """Look for the episodes of each suite in each file; with `keep`, what was found is durable when
+    this returns. A file that cannot be read costs that file.
+
+    Raises DeskError for a suite that may not be used or has no request to look for, and for a
+    threshold that is none.
+    """
+    frozen = [_suite(workspace, suite_id) for suite_id in suite_ids]
+    try:
+        known = {suite.suite_id: Known(_requests(suite), threshold) for suite in frozen}
+    except ValueError as error:
+        raise DeskError(f"--threshold: {error}", exit_code=2) from None
+    found: list[LeakCheck] = []
+    refused: list[Refused] = []
+    for path in files:
+        try:
+            found += _looked(path, frozen, known, candidate_id, reviewer, on_text)
+        except Unreadable as error:
+            refused.append(Refused(_masked(frozen).masked(str(path)), str(error)))
+        except OSError as error:
+            why = f"cannot be read: {error.strerror}"
+            refused.append(Refused(_masked(frozen).masked(str(path)), why))
+    if keep:
+        found = _kept(workspace, found)
+    return found, refused
+
+
+def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> LeakCheck:
+    """Take a look back, for a reason: durable when this returns. `uid` may be its first characters.
+
+    Raises DeskError when there is no such look, or several, or no reason.
+    """
+    looks = all_looks(workspace)
+    named = [one for one in looks if uid and one.check.uid.startswith(uid)]
+    if len(named) != 1:
+        what = "several looks have" if named else "no look has"
+        raise DeskError(f"{what} the id {uid!r}", "reviewer suite leaks --list shows them")
+    one = named[0]
+    if one.withdrawn:
+        raise DeskError(f"{uid} was withdrawn by {one.withdrawn_by}: {one.withdrawn}")
+    check = one.check
+    if not check.leaks:
+        raise DeskError(f"{uid} found nothing: there is nothing to take back")
+    made = LeakCheck(
+        suite_id=check.suite_id,
+        suite_digest=check.suite_digest,
+        candidate_id=check.candidate_id,
+        withdraws=check.uid,
+        reason=redactor_of(_rules(workspace, check.suite_id)).masked(reason.strip()),
+        reviewer=reviewer,
+        at=clock(),
+    )
+    return _kept(workspace, [made])[0]
+
+
+def all_looks(workspace: Workspace) -> list[Look]:
+    """Every look in the store, by time."""
+    if not workspace.store.exists():
+        return []
+    connection = open_writer(workspace.store)
+    try:
+        found = [one for digest in TABLE.suites(connection) for one in looks_of(connection, digest)]
+        return sorted(found, key=lambda one: age(one.check))
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def looks_of(
+    connection: sqlite3.Connection, suite_digest: str, candidate_id: str = ""
+) -> tuple[Look, ...]:
+    """Looks at a suite that concern a candidate (every one for ""), by time."""
+    book = LeakBook().of(connection, suite_digest)
+    return standing(
+        one for one in book if not candidate_id or one.candidate_id in ("", candidate_id)
+    )
+
+
+def split_evidence(
+    connection: sqlite3.Connection, suite_digest: str, candidate_id: str
+) -> tuple[dict[str, Any], ...]:
+    """What a report says of looks at a suite that concern a candidate, in plain values."""
+    left_out = ("suite_id", "suite_digest", "withdraws", "reason")
+    return tuple(
+        {
+            **{k: v for k, v in msgspec.to_builtins(one.check).items() if k not in left_out},
+            "withdrawn": one.withdrawn,
+            "withdrawn_by": one.withdrawn_by,
+        }
+        for one in looks_of(connection, suite_digest, candidate_id)
+    )
+
+
+class LeakBook:
+    """Every look and withdrawal of a suite, read anew each time: they are few."""
+
+    def of(self, connection: sqlite3.Connection, suite_digest: str) -> Iterator[LeakCheck]:
+        for row in TABLE.of_suite(connection, suite_digest):
+            check = LEAKS.stored(row.body)
+            yield msgspec.structs.replace(check, uid=LEAKS.uid_of(check))
+
+
+class LeakBorder:
+    """A look from another store comes in as it is: it names its suite by digest."""
+
+    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+        del connection
+        self._workspace = workspace
+
+    def admitted(self, check: LeakCheck, place: str) -> LeakCheck:
+        """The look itself. Raises ContractError when it holds an identifier."""
+        rules = redactor_of(_rules(self._workspace, check.suite_id))
+        texts = [("file", check.file), ("reason", check.reason), ("reviewer", check.reviewer)]
+        texts += [(f"leaks[{n}].pointer", leak.pointer) for n, leak in enumerate(check.leaks)]
+        for member, why in said_files.unmasked(rules.masked, texts):
+            raise ContractError(place, member, why)
+        return check
+
+
+def _row(check: LeakCheck) -> LeakRow:
+    return LeakRow(check.uid, check.suite_digest, check.at, LEAKS.content(check))
+
+
+KIND: Kind[LeakCheck, LeakRow] = Kind("leak-check", LEAKS, TABLE, _row, LeakBorder)
+
+
+def _kept(workspace: Workspace, found: Iterable[LeakCheck]) -> list[LeakCheck]:
+    try:
+        sealed = [LEAKS.seal(one) for one in found]
+    except ContractError as error:
+        raise DeskError(str(error), exit_code=2) from error
+    connection = open_writer(workspace.store)
+    try:
+        TABLE.record(connection, workspace.store, [_row(one) for one in sealed], clock())
+    finally:
+        close_writer(connection, workspace.store)
+    return sealed
+
+
+def _suite(workspace: Workspace, suite_id: str) -> Suite:
+    suite = suites.hold(workspace, None, suite_id).suite
+    if not _requests(suite):
+        raise DeskError(f"{suite_id}: no episode has a user_request to look for")
+    return suite
+
+
+def _rules(workspace: Workspace, suite_id: str) -> RedactionRules:
+    return suites.hold(workspace, None, suite_id).suite.redaction
+
+
+def _masked(frozen: Sequence[Suite]) -> Redactor:
+    return redactor_of(frozen[0].redaction)
+
+
+def _requests(suite: Suite) -> dict[str, str]:
+    return {e.episode_id: e.user_request for e in suite.episodes if e.user_request.strip()}
+
+
+def _looked(
+    path: Path,
+    frozen: Sequence[Suite],
+    known: dict[str, Known],
+    candidate_id: str,
+    reviewer: str,
+    on_text: OnText,
+) -> list[LeakCheck]:
+    with path.open("rb") as handle:
+        sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
+    seen = _Seen(known)
+    for text in texts_of(path):
+        seen.take(text)
+        if seen.texts % 1000 == 0:
+            on_text(path, seen.texts)
+    if not seen.texts:
+        raise Unreadable("no record in it could be read" if seen.unread else "no text in it")
+    at = clock()
+    return [
+        LeakCheck(
+            suite_id=suite.suite_id,
+            suite_digest=suite.digest,
+            candidate_id=candidate_id,
+            file=redactor_of(suite.redaction).masked(str(path)),
+            sha256=sha256,
+            records=len(seen.records),
+            unread=seen.unread,
+            texts=seen.texts,
+            threshold=known[suite.suite_id].threshold,
+            missed=_missed(known[suite.suite_id]),
+            compared=len(known[suite.suite_id].compared),
+            short=len(_requests(suite)) - len(known[suite.suite_id].compared),
+            silent=len(suite.episodes) - len(_requests(suite)),
+            leaks=seen.leaks(suite.suite_id, redactor_of(suite.redaction)),
+            reviewer=reviewer,
+            at=at,
+        )
+        for suite in frozen
+    ]
+
+
+def _missed(known: Known) -> float:
+    return round(missed(known.threshold, known.bands, known.rows), 6)
+
+
+class _Seen:
+    """What one file showed so far."""
+
+    def __init__(self, known: dict[str, Known]) -> None:
+        self._known = known
+        self._best: dict[tuple[str, str], tuple[Match, Text]] = {}
+        self._times: dict[tuple[str, str], int] = {}
+        self.records = range(0)
+        self.unread = self.texts = 0
+
+    def take(self, text: Text) -> None:
+        self.records = range(text.record)
+        if text.problem:
+            self.unread += 1
+            return
+        self.texts += 1
+        for suite_id, known in self._known.items():
+            for match in known.find(text.text):
+                place = suite_id, match.key
+                self._times[place] = self._times.get(place, 0) + 1
+                best = self._best.get(place)
+                if best is None or _worth(match) < _worth(best[0]):
+                    self._best[place] = match, text
+
+    def leaks(self, suite_id: str, rules: Redactor) -> tuple[Leak, ...]:
+        """Episodes of one suite that were found, the plainest first."""
+        mine = [(found, place) for place, found in self._best.items() if place[0] == suite_id]
+        mine.sort(key=lambda each: (_worth(each[0][0]), each[1][1]))
+        return tuple(
+            Leak(
+                episode_id=match.key,
+                kind=match.kind,
+                jaccard=round(match.jaccard, 4),
+                record=text.record,
+                pointer=rules.masked(text.pointer)[:MOST_POINTER],
+                times=self._times[place],
+            )
+            for (match, text), place in mine
+        )
+
+
+def _worth(match: Match) -> tuple[int, float]:
+    return _RANK[match.kind], -match.jaccard

@@ -1,0 +1,84 @@
+"""Other suites that a candidate met: read for a report, and explained by people."""
+
+import sqlite3
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from reviewer.db import lineage, registry
+from reviewer.db.connection import close_writer, transaction
+from reviewer.db.migrate import open_writer
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.report.lineage import MetSuite
+from reviewer.suite.errors import shown
+from reviewer.trace.safetext import visible_line
+
+MOST_CHARACTERS = 1000
+
+
+class Met(NamedTuple):
+    """Another suite that candidates of this one met; `reason` is empty until one is given."""
+
+    suite_id: str
+    digest: str
+    attempts: int
+    passes: int
+    reason: str
+    reviewer: str
+    at: str
+
+
+def met_suites(
+    connection: sqlite3.Connection, suite: registry.SuiteRow, candidate: int
+) -> tuple[MetSuite, ...]:
+    """Every other suite this candidate met, with the reason that counts. A probe has none."""
+    found = [] if suite.probe else lineage.others(connection, suite.id, candidate)
+    return tuple(MetSuite(**one._asdict()) for one in _explained(connection, suite.digest, found))
+
+
+def listed(connection: sqlite3.Connection, suite_id: str) -> list[Met]:
+    """The other suites that candidates of a suite met. Raises DeskError for an unknown suite."""
+    suite = _suite(connection, suite_id)
+    return _explained(connection, suite.digest, lineage.met(connection, suite.id))
+
+
+def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, reviewer: str) -> None:
+    """Say in the journal why two suites were both used. It holds for either beside the other, and
+    the last word counts.
+
+    Raises DeskError: no reason, an unknown suite, two names of one suite, suites that no candidate
+    met both of.
+    """
+    text = visible_line(reason).strip()
+    if not text or len(text) > MOST_CHARACTERS:
+        raise DeskError(
+            f"a reason has 1 to {MOST_CHARACTERS} characters", "--reason says why", exit_code=2
+        )
+    connection = open_writer(workspace.store)
+    try:
+        one, other = _suite(connection, suite_id), _suite(connection, other_id)
+        if other.digest not in {found.digest for found in lineage.met(connection, one.id)}:
+            raise DeskError(f"no candidate met both {one.suite_id} and {other.suite_id}")
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        with transaction(connection, workspace.store):
+            lineage.relate(connection, one.digest, other.digest, text, reviewer, now)
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def _explained(
+    connection: sqlite3.Connection, digest: str, found: list[lineage.OtherSuite]
+) -> list[Met]:
+    given = lineage.reasons(connection, digest) if found else {}
+    nothing = lineage.Reason("", "", "", 0)
+    return [
+        Met(*one, *given.get(one.digest, nothing)[:3])  # suite, then why, by whom, when
+        for one in found
+    ]
+
+
+def _suite(connection: sqlite3.Connection, suite_id: str) -> registry.SuiteRow:
+    row = registry.suite_row(connection, suite_id)
+    if row is None:
+        raise DeskError(f"no trace on {shown(suite_id)} is in this store")
+    return row

@@ -1,0 +1,112 @@
+"""What a report says of final messages as text, gathered from the store as plain values.
+
+Payloads are opened only of episodes that name a reference message or a wanted phrase.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec import structs
+
+from reviewer.desk.labels.items import side_of
+from reviewer.desk.reports.embeddings import UNNAMED, NotInstalled, open_model
+from reviewer.desk.suites import Held
+from reviewer.desk.traces.finals import Finals, traces_in
+from reviewer.report.text_scores import PhraseCount, TextEvidence, TextScore
+from reviewer.review.textchecks import compare_texts
+from reviewer.suite.phrases import LONGEST, phrase_use
+
+MOST_CHECKED = 5_000
+"""Messages that a report looks at; of more, the first so many."""
+NO_REFERENCE = "no episode names a reference message"
+NO_MESSAGE = "no message of an episode with a reference is known"
+
+
+class _Ended(NamedTuple):
+    """One message beside its episode's reference; `message` is "" for a trace without one."""
+
+    message: str
+    reference: str
+
+
+def text_evidence(
+    connection: sqlite3.Connection, held: Held, candidate_id: str, finals: Finals, model: str = ""
+) -> TextEvidence | None:
+    """The final messages of one candidate; None when no episode names a text. `model` is the folder
+    of an embedding model.
+
+    Raises DeskError when the candidate has no trace or `model` holds none, StoreError for a damaged
+    payload.
+    """
+    expected = {e.episode_id: e.expected for e in held.suite.episodes if e.expected.names_text}
+    if not expected:
+        return None
+    side = side_of(connection, held.suite.suite_id, candidate_id)
+    keys = [key for key, name in side.names.items() if name in expected]
+    traces = traces_in(connection, side.key, keys, MOST_CHECKED + 1)
+    partly = len(traces) > MOST_CHECKED
+    traces = traces[:MOST_CHECKED]
+    texts = finals.of(connection, traces)
+    said: dict[str, list[str | None]] = {name: [] for name in expected}
+    for trace in traces:
+        known = texts[trace.id] or "" if trace.id in texts else None
+        said[side.names[trace.episode]].append(known)
+    ended = [
+        _Ended(message, wanted.message_reference)
+        for name, wanted in expected.items()
+        for message in said[name]
+        if message is not None and wanted.message_reference is not None
+    ]
+    why = NO_MESSAGE
+    if all(wanted.message_reference is None for wanted in expected.values()):
+        why = NO_REFERENCE
+    checks = {one: compare_texts(*one) for one in dict.fromkeys(ended)}
+    found = TextEvidence(
+        exact=_mean([float(checks[one].exact) for one in ended], why),
+        indel=_mean([checks[one].indel for one in ended], why),
+        token_f1=_mean([checks[one].token_f1 for one in ended], why),
+        embedding=TextScore(why=why),
+        phrases=tuple(
+            _counted(name, phrase, said[name])
+            for name, wanted in expected.items()
+            for phrase in wanted.message_contains
+            if any(map(str.isalnum, phrase))
+        ),
+        checked=len(traces),
+        partly=partly,
+    )
+    return _embedded(found, ended, model) if ended else found
+
+
+def _counted(episode_id: str, phrase: str, messages: Sequence[str | None]) -> PhraseCount:
+    uses = [None if text is None else phrase_use(text, phrase) for text in messages]
+    return PhraseCount(
+        episode_id=episode_id,
+        phrase=phrase,
+        found=uses.count("found"),
+        negated=uses.count("negated"),
+        absent=uses.count("absent"),
+        unknown=uses.count(None),
+    )
+
+
+def _mean(values: Iterable[float | None], why: str) -> TextScore:
+    known = [value for value in values if value is not None]
+    return TextScore(mean=sum(known) / len(known), n=len(known)) if known else TextScore(why=why)
+
+
+def _embedded(found: TextEvidence, ended: Sequence[_Ended], folder: str) -> TextEvidence:
+    if not folder:
+        return structs.replace(found, embedding=TextScore(why=UNNAMED))
+    try:
+        model = open_model(folder)
+    except NotInstalled as absent:
+        return structs.replace(found, embedding=TextScore(why=str(absent)))
+    short = [one for one in ended if max(map(len, one)) <= LONGEST]
+    return structs.replace(
+        found,
+        embedding=_mean(model.likeness(short), "no text holds a word that the model knows"),
+        model=model.name,
+        model_sha256=model.sha256,
+    )

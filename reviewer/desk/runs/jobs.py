@@ -1,0 +1,284 @@
+"""Runs of this process: each in a thread of its own, with its own event loop and its own writer."""
+
+import asyncio
+import json
+import os
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+
+from reviewer.db.connection import StoreError
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.desk.runs.start import Begun, begin
+from reviewer.desk.runs.state import Progress
+from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.writer import RunWriter
+from reviewer.running.attempt import run_attempt
+from reviewer.running.control import Control
+from reviewer.running.engine import Events, carry_out
+from reviewer.running.executor import Attempt, LocalExecutor
+from reviewer.running.model import Approval, ApprovalRequest, Executor, Finished, Slot, Unrunnable
+from reviewer.running.processes import ProcessExecutor
+
+TOGETHER = 0.05
+"""Seconds between two writes, and between two words to whoever watches."""
+HELD = 256
+"""Records that may wait to be written; the run waits when there are more."""
+PATIENCE = 10.0
+"""Seconds that an abandoned run has to let its environments go when the desk closes."""
+
+OnChange = Callable[["RunHandle"], None]
+Keep = Callable[[list[bytes]], None]
+
+
+class RunHandle:
+    """One run. Every method may be called from any thread, and none waits but `wait`."""
+
+    def __init__(
+        self,
+        number: int,
+        begun: Begun,
+        on_change: OnChange | None = None,
+        keep: Keep | None = None,
+        attempt: Attempt = run_attempt,
+    ) -> None:
+        self._begun, self._attempt = begun, attempt
+        self._on_change, self._keep = on_change, keep
+        self._control = Control()
+        self._progress = Progress(number, begun.order, begun.places, begun.in_force)
+        self._refused: list[str] = []
+        self._ended = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._dirty = asyncio.Event()
+        self._asking: dict[int, asyncio.Future[bool]] = {}
+        self._asked = 0
+
+    # from any thread ---------------------------------------------------------------------------
+
+    def view(self) -> RunView:
+        """The run as it stands."""
+        return self._progress.view(self._control.state)
+
+    def pause(self) -> None:
+        """Begin no attempt for now; those that run finish."""
+        self._control.pause()
+        if self._control.state == "paused":
+            self._progress.watch.rest()
+        self._changed()
+
+    def go_on(self) -> None:
+        self._control.go_on()
+        if self._control.state == "open":
+            self._progress.watch.work()
+        self._changed()
+
+    def stop(self) -> None:
+        """Begin no attempt any more; those that run finish."""
+        self._control.stop()
+        self._changed()
+
+    def abandon(self) -> None:
+        """Kill what runs. What was finished stands; the rest can be resumed."""
+        self._control.abandon()
+        self._changed()
+
+    def answer(self, number: int, granted: bool) -> None:
+        """Grant or refuse the call that waits under this number; one that waits no more is let
+        be."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the run has ended
+                self._loop.call_soon_threadsafe(self._answered, number, granted)
+
+    def wait(self, timeout: float | None = None) -> RunView:
+        """Until the run has ended, or for `timeout` seconds."""
+        self._ended.wait(timeout)
+        return self.view()
+
+    @property
+    def ended(self) -> bool:
+        return self._ended.is_set()
+
+    def _changed(self) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._dirty.set)
+
+    # in the run's thread -----------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Carry the run out; what goes wrong stands in its view."""
+        problem = ""
+        try:
+            if self._begun.writer is not None:
+                problem = self._carry_out(self._begun.writer)
+        finally:
+            if self._begun.lock is not None:
+                os.close(self._begun.lock)
+            self._progress.end(problem)
+            self._ended.set()
+            self._tell()
+
+    def _carry_out(self, writer: RunWriter) -> str:
+        problem = ""
+        try:
+            try:
+                asyncio.run(self._carried(writer))
+            finally:
+                view = self.view()
+                writer.close(view.done == view.planned)
+        except (Unrunnable, StoreError) as error:
+            problem = str(error)
+        except OSError as error:
+            problem = f"its records cannot be kept ({error.strerror})"
+        except Exception as error:
+            if os.environ.get("REVIEWER_DEBUG"):
+                traceback.print_exc()
+            # No more than its kind: what was at hand when it happened may be a candidate's.
+            problem = f"internal error: {type(error).__name__}; REVIEWER_DEBUG=1 shows where"
+        if not problem and self._refused:
+            count = len(self._refused)
+            problem = f"{count} records were refused ({self._refused[0]}): reviewer quarantine show"
+        return problem
+
+    async def _carried(self, writer: RunWriter) -> None:
+        self._loop = asyncio.get_running_loop()
+        records: asyncio.Queue[Finished | None] = asyncio.Queue(HELD)
+        events = Events(self._started, self._lost, records.put)
+        telling = asyncio.create_task(self._tell_changes())
+        writing = asyncio.create_task(self._write(writer, records))
+        carrying = asyncio.create_task(
+            carry_out(self._begun.tasks, self._executor(), self._control, events)
+        )
+        try:
+            await asyncio.wait({carrying, writing}, return_when=asyncio.FIRST_COMPLETED)
+            if writing.done():  # which it never is before the end, unless it failed
+                carrying.cancel()
+                await asyncio.wait({carrying})
+            else:
+                await records.put(None)
+            await writing
+            await carrying
+        finally:
+            telling.cancel()
+
+    def _executor(self) -> Executor:
+        order = self._begun.order
+        person = self if order.approvals == "ask" else None
+        if order.workers:
+            return ProcessExecutor(order.workers, order.jobs, person, self._attempt)
+        return LocalExecutor(order.jobs, person, self._attempt)
+
+    def _started(self, slot: Slot) -> None:
+        self._progress.started(slot)
+        self._dirty.set()
+
+    def _lost(self, slot: Slot) -> None:
+        self._progress.lost(slot)
+        self._dirty.set()
+
+    async def _write(self, writer: RunWriter, records: "asyncio.Queue[Finished | None]") -> None:
+        """Write what has come, then what has come meanwhile; a record counts once it is durable."""
+        going_on = True
+        while going_on:
+            held = [await records.get()]
+            while not records.empty():
+                held.append(records.get_nowait())
+            finished = [one for one in held if one is not None]
+            going_on = len(finished) == len(held)
+            if finished:
+                # In a thread of its own: nobody's time may run while a commit is waited for.
+                written = await asyncio.to_thread(writer.write, finished)
+                self._refused += written.refused
+                if self._keep is not None:
+                    self._keep(written.kept)
+                self._progress.written([one.slot for one in finished], written.made)
+                self._dirty.set()
+            if going_on:
+                await asyncio.sleep(TOGETHER)
+
+    async def _tell_changes(self) -> None:
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            self._tell()
+            await asyncio.sleep(TOGETHER)
+
+    def _tell(self) -> None:
+        if self._on_change is not None:
+            with suppress(Exception):  # a screen that is gone must not end a run
+                self._on_change(self)
+
+    async def ask(self, request: ApprovalRequest) -> Approval:
+        """As an Approver: the call waits until a person answers it."""
+        self._asked += 1
+        number = self._asked
+        future = self._asking[number] = asyncio.get_running_loop().create_future()
+        self._progress.asked(
+            ApprovalView(
+                number=number,
+                trace_id=request.slot.trace_id,
+                seq=request.seq,
+                tool=request.tool,
+                arguments=json.dumps(request.arguments, indent=2, ensure_ascii=False),
+            )
+        )
+        self._dirty.set()
+        try:
+            return Approval(await future, "person")
+        finally:
+            del self._asking[number]
+            self._progress.answered(number)
+            self._dirty.set()
+
+    def _answered(self, number: int, granted: bool) -> None:
+        future = self._asking.get(number)
+        if future is not None and not future.done():
+            future.set_result(granted)
+
+
+class Runs:
+    """The runs that this process began on one workspace."""
+
+    def __init__(self, workspace: Workspace, attempt: Attempt = run_attempt) -> None:
+        self._workspace, self._attempt = workspace, attempt
+        self._lock = threading.Lock()
+        self._handles: list[RunHandle] = []
+
+    def start(
+        self, order: RunOrder, on_change: OnChange | None = None, keep: Keep | None = None
+    ) -> RunHandle:
+        """Begin a run; returns once it is noted. `keep` is given the records that were stored,
+        once they were. Raises DeskError when the run cannot begin."""
+        try:
+            begun = begin(self._workspace, order)
+        except StoreError as error:
+            raise DeskError(str(error)) from error
+        with self._lock:
+            handle = RunHandle(len(self._handles) + 1, begun, on_change, keep, self._attempt)
+            self._handles.append(handle)
+        threading.Thread(target=handle.run, name="run", daemon=True).start()
+        return handle
+
+    def views(self) -> list[RunView]:
+        """Newest first."""
+        with self._lock:
+            handles = self._handles[::-1]
+        return [handle.view() for handle in handles]
+
+    def handle(self, number: int) -> RunHandle:
+        """Raises DeskError for a number that no run has."""
+        with self._lock:
+            if not 0 < number <= len(self._handles):
+                raise DeskError(f"there is no run {number} here", exit_code=2)
+            return self._handles[number - 1]
+
+    def close(self) -> None:
+        """Abandon what still runs, and give it a moment to let its environments go."""
+        with self._lock:
+            running = [handle for handle in self._handles if not handle.ended]
+        for handle in running:
+            handle.abandon()
+        for handle in running:
+            handle.wait(PATIENCE)

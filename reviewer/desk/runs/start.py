@@ -1,0 +1,257 @@
+"""Beginning a run: what must hold before the first attempt, what it will make, and noting it."""
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import msgspec
+import rfc8785
+
+from reviewer.db import journal, registry
+from reviewer.db.connection import close_writer, transaction
+from reviewer.db.migrate import open_writer
+from reviewer.desk import suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.importing import clock
+from reviewer.desk.place import Workspace
+from reviewer.desk.runs.checks import (
+    check_numbers,
+    hold,
+    lock_run,
+    made_by,
+    manifest_of,
+    unrunnable,
+)
+from reviewer.desk.runs.views import RunOrder
+from reviewer.desk.runs.writer import READER, RunWriter, batcher
+from reviewer.importing.importer import Manifest
+from reviewer.running.model import Slot, Task
+from reviewer.running.plan import Made, Place, missing_places, next_places, span
+from reviewer.suite.gates import in_force
+
+
+class Begun(NamedTuple):
+    """A run that may go on: its attempts, who writes them, and the lock it holds. `writer` is
+    None when there is nothing to do."""
+
+    order: RunOrder
+    places: list[Place]
+    tasks: Iterator[Task]
+    writer: RunWriter | None
+    lock: int | None
+    in_force: tuple[str, ...]
+
+
+def begin(workspace: Workspace, order: RunOrder) -> Begun:
+    """Check that the run can begin, choose its attempts, and note it in the journal.
+
+    Raises DeskError when it cannot (a suite that is not as frozen, no such candidate, a candidate
+    that cannot be run, one that is being run already), StoreError.
+    """
+    check_numbers(order)
+    held = hold(workspace, order.suite_id)
+    found = manifest_of(held, order.candidate_id)
+    problem = unrunnable(found.candidate, held)
+    if problem:
+        raise DeskError(problem)
+    with ExitStack() as undo:
+        lock = lock_run(workspace, order)
+        undo.callback(os.close, lock)
+        connection = open_writer(workspace.store)
+        undo.callback(close_writer, connection, workspace.store)
+        begun = _Beginning(workspace, connection, held, found, order).begin(lock)
+        if begun.writer is not None:
+            undo.pop_all()  # they are the run's from here on
+    return begun
+
+
+def runs_of(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> list[dict[str, Any]]:
+    """What the journal says of a candidate's runs, oldest first."""
+    rows = connection.execute(
+        "SELECT body FROM journal WHERE instr(body, CAST('\"run.started\"' AS BLOB)) ORDER BY seq"
+    ).fetchall()
+    entries = [json.loads(body) for (body,) in rows]
+    return [
+        entry
+        for entry in entries
+        if entry["type"] == "run.started"
+        and (entry["suite_id"], entry["candidate_id"]) == (suite_id, candidate_id)
+    ]
+
+
+class _Beginning:
+    """One run being begun, inside one transaction of the store."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        connection: sqlite3.Connection,
+        held: suites.Held,
+        found: suites.Manifested,
+        order: RunOrder,
+    ) -> None:
+        self.workspace, self.connection, self.order = workspace, connection, order
+        self.suite, self.folder = held.suite, held.folder
+        self.candidate = found.candidate
+        self.manifest = Manifest(found.candidate, found.raw)
+
+    def begin(self, lock: int) -> Begun:
+        store = self.workspace.store
+        with transaction(self.connection, store):
+            now = clock()
+            suite = registry.register_suite(self.connection, self.suite, now)
+            known = registry.register_candidate(
+                self.connection, suite, self.candidate.candidate_id, self.candidate,
+                self.manifest.raw, now,
+            )  # fmt: skip
+            made = made_by(self.connection, suite.id, known.id)
+            earlier = runs_of(self.connection, suite.suite_id, known.candidate_id)
+            if self.order.resume and earlier:
+                self.order = _as_begun(self.order, earlier[-1])
+            places, ends = self._chosen(known, made, earlier)
+            force = in_force(self.suite.policy.limits)
+            if not places:
+                return Begun(self.order, [], iter(()), None, None, force)
+            declared = self._declare(known, made)
+            source = self._source(places, earlier, now)
+            self._note(places, ends, declared, source, now)
+        self._settle_others(source)
+        writer = RunWriter(self.connection, store, self.suite, source, self.manifest)
+        return Begun(self.order, places, self._tasks(places), writer, lock, force)
+
+    def _chosen(
+        self, known: registry.CandidateRow, made: Made, earlier: list[dict[str, Any]]
+    ) -> tuple[list[Place], dict[str, int]]:
+        """The attempts to make, and up to which number each episode will then be complete."""
+        episodes = [episode.episode_id for episode in self.suite.episodes]
+        asked = self.order.attempts
+        if not self.order.resume:
+            more = asked or self.suite.policy.attempts
+            ends = {e: max(made.get(e, {}), default=0) + more for e in episodes}
+            return next_places(episodes, made, more), ends
+        planned = registry.plan_of(self.suite, known.planned).attempts
+        ends = dict.fromkeys(episodes, asked or planned)
+        for entry in earlier if asked is None else ():
+            for episode in episodes:
+                begun = entry["last_of"].get(episode, entry["last"])
+                ends[episode] = max(ends[episode], begun)
+        return missing_places(episodes, made, planned, ends), ends
+
+    def _declare(self, known: registry.CandidateRow, made: Made) -> int | None:
+        """More attempts than the policy plans count only when that was said before any was made."""
+        wanted = self.order.attempts or 0
+        if made or wanted <= registry.plan_of(self.suite, known.planned).attempts:
+            return None
+        self.connection.execute("UPDATE candidate SET planned=? WHERE id=?", (wanted, known.id))
+        return wanted
+
+    def _source(
+        self, places: list[Place], earlier: list[dict[str, Any]], now: str
+    ) -> registry.SourceRow:
+        """The source these records come from: that of the run which is resumed, or a new one."""
+        if self.order.resume and earlier:
+            known = registry.source_by_id(self.connection, earlier[-1]["source"])
+            if known is not None:
+                self.connection.execute("UPDATE source SET state='reading' WHERE id=?", (known.id,))
+                return known
+        numbers = [place.attempt for place in places]
+        identity: dict[str, Any] = {
+            "schema": "reviewer/run@1",
+            "suite": self.suite.digest,
+            "candidate": self.candidate.digest,
+            "first": min(numbers),
+            "last": max(numbers),
+            "seed": self.order.seed,
+        }
+        return registry.open_source(
+            self.connection,
+            {
+                "sha256": hashlib.sha256(rfc8785.dumps(identity)).hexdigest(),
+                "path": f"run of {self.candidate.candidate_id}, {span(places)}",
+                "size": 0,
+                "reader": READER,
+                "suite": self.suite.suite_id,
+                "candidate": self.candidate.candidate_id,
+                "at": now,
+            },
+        )
+
+    def _note(
+        self,
+        places: list[Place],
+        ends: dict[str, int],
+        declared: int | None,
+        source: registry.SourceRow,
+        now: str,
+    ) -> None:
+        last = max(ends.values())
+        journal.append(
+            self.connection,
+            {
+                "type": "run.started",
+                "suite_id": self.suite.suite_id,
+                "suite": self.suite.digest,
+                "candidate_id": self.candidate.candidate_id,
+                "candidate": self.candidate.digest,
+                "first": min(place.attempt for place in places),
+                "last": last,
+                "last_of": {episode: n for episode, n in ends.items() if n != last},
+                "attempts": len(places),
+                "declared": declared,
+                "resumed": self.order.resume,
+                "seed": self.order.seed,
+                "approvals": self.order.approvals,
+                "network": self.order.network,
+                "jobs": self.order.jobs,
+                "workers": self.order.workers,
+                "source": source.id,
+                "at": now,
+            },
+        )
+
+    def _settle_others(self, source: registry.SourceRow) -> None:
+        """Earlier runs of this candidate that were killed: what they left is made by this one or
+        a later one, and their sources grow no more."""
+        for other in registry.sources(self.connection):
+            mine = (other.suite, other.candidate) == (source.suite, source.candidate)
+            unsettled = other.reader == READER and other.state == "reading"
+            if mine and unsettled and other.id != source.id:
+                store = self.workspace.store
+                batcher(self.connection, store, self.suite, other, self.manifest).flush(done=True)
+
+    def _tasks(self, places: list[Place]) -> Iterator[Task]:
+        episodes = {episode.episode_id: episode for episode in self.suite.episodes}
+        order = self.order
+        for episode_id, attempt in places:
+            yield Task(
+                slot=Slot(self.suite.suite_id, self.candidate.candidate_id, episode_id, attempt),
+                episode=episodes[episode_id],
+                candidate=self.candidate,
+                redaction=self.suite.redaction,
+                folder=str(self.folder),
+                seed=order.seed,
+                approvals=order.approvals,
+                network=order.network,
+                pace=order.pace,
+            )
+
+
+def _as_begun(order: RunOrder, entry: dict[str, Any]) -> RunOrder:
+    """A resumed run goes on with the seed it was begun with, and answers approvals as it did.
+
+    Raises DeskError when other ones were asked for: its attempts would not be of one kind.
+    """
+    own = "make a run of its own without --resume"
+    if order.seed not in (0, entry["seed"]):
+        said = f"the run to go on with was begun with {entry['seed']}"
+        raise DeskError(f"--seed {order.seed}: {said}", "leave --seed out", own, exit_code=2)
+    if order.approvals != entry["approvals"]:
+        said = f"the run to go on with was begun with --approve {entry['approvals']}"
+        raise DeskError(said, f"--resume --approve {entry['approvals']}", own, exit_code=2)
+    return msgspec.structs.replace(order, seed=entry["seed"])

@@ -1,0 +1,1 @@
+"""The scorecard of a candidate: totals, rows, groups, filters and saved views."""

@@ -1,0 +1,254 @@
+"""What the desk answers about the rows of the scorecard, of any number."""
+
+from __future__ import annotations  # what only types name is not loaded
+
+import sqlite3
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from reviewer.db import episode_order, facts, registry
+from reviewer.db.filter_text import FilterError, parse
+from reviewer.desk.errors import DeskError
+from reviewer.desk.opened import Opened
+from reviewer.desk.scorecards.clock import Clock
+from reviewer.desk.scorecards.facts import GridFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from reviewer.desk.scorecards.views import (
+        FilterValues,
+        Group,
+        GroupBy,
+        SavedView,
+        SideCell,
+        SidesRow,
+    )
+    from reviewer.desk.views import EpisodeRow
+
+
+class GridDesk(Opened):
+    """Orders, filters, pages, groups, candidates side by side."""
+
+    @cached_property
+    def _grid(self) -> GridFacts:
+        return GridFacts()
+
+    @cached_property
+    def _clock(self) -> Clock:
+        return Clock()
+
+    def order(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        by: str = "worst",
+        descending: bool = False,
+        only_failing: bool = False,
+        text: str = "",
+        most: int = -1,
+    ) -> list[int]:
+        """Row keys in the asked order, at most so many of them (-1: all). Raises DeskError for an
+        unknown order, and for a filter that cannot be understood: it names the place and what may
+        stand there."""
+        with self._reading() as connection:
+            asked, medians = self._asked(
+                connection, suite_id, candidate_id, by, descending, only_failing, text
+            )
+            if most < 0:
+                return episode_order.order(connection, asked, medians)
+            clock = self._clock.read(connection, asked.candidate)  # before what it stands for
+            kept = self._grid.first_rows(asked, most, clock)
+            if kept is None:
+                kept = episode_order.order(connection, asked, medians, most)
+                self._grid.keep_first_rows(asked, most, clock, kept)
+            return kept
+
+    def clock(self, suite_id: str, candidate_id: str) -> int:
+        """A number that rises when something may have changed of what is shown of a candidate. The
+        same in every process that first asks of the same store."""
+        with self._reading() as connection:
+            _, candidate = self._candidate(connection, suite_id, candidate_id)
+            return self._clock.read(connection, candidate)
+
+    def episode_key(self, suite_id: str, episode_id: str) -> int | None:
+        """The row key of an episode, None when the suite has none of this name."""
+        with self._reading() as connection:
+            row = registry.suite_row(connection, suite_id)
+            return None if row is None else registry.episode_key(connection, row.id, episode_id)
+
+    def maybe_red(self, suite_id: str, candidate_ids: Sequence[str]) -> frozenset[int]:
+        """Row keys of the episodes in which a cell of one of these candidates may be red: no other
+        is."""
+        found: frozenset[int] = frozenset()
+        with self._reading() as connection:
+            for each in candidate_ids:
+                _, candidate = self._candidate(connection, suite_id, each)
+                clock = self._clock.read(connection, candidate)  # before what it stands for
+                found |= self._grid.red(connection, candidate, clock)
+        return found
+
+    def groups(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        group: GroupBy,
+        by: str = "worst",
+        descending: bool = False,
+        only_failing: bool = False,
+        text: str = "",
+    ) -> list[Group]:
+        """The same rows in groups, by label; heads count what the filter lets through. Raises as
+        `order`."""
+        from reviewer.desk.scorecards.scorecard import group_of
+
+        with self._reading() as connection:
+            asked, medians = self._asked(
+                connection, suite_id, candidate_id, by, descending, only_failing, text
+            )
+            force = self._grid.suite(connection, suite_id).in_force
+            keys = episode_order.grouped(connection, asked, group, medians)
+            made: dict[str, list[episode_order.GroupRow]] = {}
+            for row in episode_order.group_rows(connection, asked, group, medians):
+                made.setdefault(row.label, []).append(row)
+        # What has no label comes last.
+        labels = sorted(keys, key=lambda label: (not label, label))
+        return [
+            group_of(label, made.get(label, []), keys[label], asked.k, force) for label in labels
+        ]
+
+    def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]:
+        """A page of the grid, in the order of `keys`."""
+        from reviewer.desk.scorecards import scorecard as scorecards
+
+        if not keys:
+            return []
+        with self._reading() as connection:
+            suite, candidate = self._candidate(connection, suite_id, candidate_id)
+            known = self._grid.suite(connection, suite_id)
+            by_key = {row.key: row for row in facts.rolls(connection, suite, candidate, keys)}
+            made: dict[int, list[facts.TraceRow]] = {}
+            traces = facts.traces_of(connection, candidate, keys)
+            for trace in traces:
+                made.setdefault(trace.episode, []).append(trace)
+            placed, _ = facts.quarantined(connection, suite_id, candidate_id)
+            declared = registry.declared_plans(connection).get(candidate)
+            planned = 0 if known.probe else max(known.attempts, declared or 0)
+            k = self._grid.k(connection, known, suite, candidate)
+            flags = scorecards.flags_of(connection, traces) if not known.probe else {}
+            return [
+                scorecards.row_of(
+                    by_key[key],
+                    made.get(key, []),
+                    k,
+                    planned,
+                    placed.get(by_key[key].episode_id, 0),
+                    flags.get(key, ()),
+                    known.in_force,
+                )
+                for key in keys
+                if key in by_key
+            ]
+
+    def sides(self, suite_id: str, candidate_ids: Sequence[str], keys: list[int]) -> list[SidesRow]:
+        """A page with a cell per candidate, in the order of `keys` and of `candidate_ids`."""
+        from reviewer.desk.scorecards.scorecard import side_cell
+        from reviewer.desk.scorecards.views import SidesRow
+
+        if not keys or not candidate_ids:
+            return []
+        with self._reading() as connection:
+            places = [self._candidate(connection, suite_id, each) for each in candidate_ids]
+            rolls = facts.rolls(connection, *places[0], keys)
+            sides = [
+                {row.episode: row for row in episode_order.side_rows(connection, each, keys)}
+                for _, each in places
+            ]
+        by_key = {row.key: row for row in rolls}
+        return [
+            SidesRow(
+                key=key,
+                episode_id=by_key[key].episode_id,
+                title=by_key[key].title,
+                tags=by_key[key].tags,
+                sides=tuple(side_cell(side.get(key)) for side in sides),
+            )
+            for key in keys
+            if key in by_key
+        ]
+
+    def side_totals(self, suite_id: str, candidate_ids: Sequence[str]) -> list[SideCell]:
+        """The same over all episodes of the suite."""
+        from reviewer.desk.scorecards.scorecard import side_cell
+
+        with self._reading() as connection:
+            return [
+                side_cell(
+                    episode_order.side_total(
+                        connection, self._candidate(connection, suite_id, each)[1]
+                    )
+                )
+                for each in candidate_ids
+            ]
+
+    def filter_values(self, suite_id: str, candidate_id: str) -> FilterValues:
+        """What a filter's fields may be given here, for completing what is typed."""
+        from reviewer.desk.scorecards.scorecard import filter_values
+
+        with self._reading() as connection:
+            return filter_values(connection, *self._candidate(connection, suite_id, candidate_id))
+
+    def _asked(
+        self,
+        connection: sqlite3.Connection,
+        suite_id: str,
+        candidate_id: str,
+        by: str,
+        descending: bool,
+        only_failing: bool,
+        text: str,
+    ) -> tuple[episode_order.Asked, episode_order.Provide]:
+        suite, candidate = self._candidate(connection, suite_id, candidate_id)
+        known_suite = self._grid.suite(connection, suite_id)
+        orders = episode_order.orders(known_suite.in_force)
+        if by not in orders:
+            raise DeskError(f"unknown order {by!r}: orders are {', '.join(orders)}", exit_code=2)
+        try:
+            terms = parse(text)
+        except FilterError as error:
+            raise DeskError(str(error), exit_code=2) from error
+        for term in terms:
+            if term.field == "gate" and term.value not in known_suite.in_force:
+                reason = f"{suite_id} has no gate {term.value}: its policy does not put it in force"
+                raise DeskError(reason, exit_code=2)
+        k = self._grid.k(connection, known_suite, suite, candidate)
+        complete = self._grid.complete(connection, known_suite, candidate)
+        asked = episode_order.Asked(
+            suite, candidate, k, by, descending, only_failing, terms, complete
+        )
+        return asked, self._grid.medians(candidate)
+
+    # saved views -------------------------------------------------------------------------------
+
+    @property
+    def _views(self) -> Path:
+        return self.place.root / "store" / "views.json"
+
+    def saved_views(self) -> list[SavedView]:
+        """The saved views of this workspace."""
+        from reviewer.desk.scorecards.saved import read_views
+
+        return read_views(self._views)
+
+    def save_view(self, view: SavedView) -> list[SavedView]:
+        """Keep a view under its name; returns all."""
+        from reviewer.desk.scorecards.saved import save_view
+
+        return save_view(self._views, view)
+
+    def drop_view(self, name: str) -> list[SavedView]:
+        """Remove a saved view; returns those left."""
+        from reviewer.desk.scorecards.saved import drop_view
+
+        return drop_view(self._views, name)

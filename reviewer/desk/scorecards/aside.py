@@ -1,0 +1,97 @@
+"""The scorecard of a large suite, worked out in a process of its own.
+
+A hundred thousand episodes take a few seconds of pure computing, and as much memory as a door
+should not keep. The door goes on drawing meanwhile; what comes back is the few lines it shows.
+
+    python -m reviewer.desk.scorecards.aside WORKSPACE SUITE CANDIDATE
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.views import Scorecard
+
+_NICE = 5
+"""Whoever presses a key comes first."""
+
+
+class _Answer(msgspec.Struct):
+    """What the process says: a card, or why there is none."""
+
+    card: Scorecard | None = None
+    text: str = ""
+    ways_out: tuple[str, ...] = ()
+    exit_code: int = 0
+
+
+_answer = msgspec.msgpack.Decoder(_Answer)
+
+
+class Aside:
+    """Processes at work for one desk. Safe to share between threads."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = Lock()
+        self._at_work: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def scorecard(self, suite_id: str, candidate_id: str) -> Scorecard:
+        """Waits for the answer. Raises DeskError as the desk would, and when it is stopped."""
+        command = [sys.executable, "-P", "-m", __name__, str(self._root), suite_id, candidate_id]
+        with self._lock:
+            if self._closed:
+                raise DeskError("the workspace was closed")
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            self._at_work.add(process)
+        try:
+            said, complaint = process.communicate()
+        finally:
+            with self._lock:
+                self._at_work.discard(process)
+        if process.returncode < 0:
+            raise DeskError("the figures were not worked out: their process was ended")
+        if process.returncode:
+            why = complaint.decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise RuntimeError(f"the process that works out figures: {''.join(why)}")
+        answer = _answer.decode(said)
+        if answer.card is None:
+            raise DeskError(answer.text, *answer.ways_out, exit_code=answer.exit_code)
+        return answer.card
+
+    def close(self) -> None:
+        """End what is at work; nothing is lost by that."""
+        with self._lock:
+            self._closed = True
+            for process in self._at_work:
+                process.kill()
+
+
+def main(root: str, suite_id: str, candidate_id: str) -> None:
+    import gc
+
+    from reviewer.desk.place import at
+    from reviewer.desk.workspace.api import Showing
+
+    gc.disable()  # it lives for one answer
+    os.nice(_NICE)
+    try:
+        card = Showing(at(Path(root))).scorecard_here(suite_id, candidate_id)
+        answer = _Answer(card=card)
+    except DeskError as error:
+        answer = _Answer(text=error.text, ways_out=error.ways_out, exit_code=error.exit_code)
+    sys.stdout.buffer.write(msgspec.msgpack.encode(answer))
+    sys.stdout.flush()
+    os._exit(0)  # a million small values need not be put away one by one
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

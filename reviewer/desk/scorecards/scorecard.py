@@ -1,0 +1,406 @@
+"""The scorecard as a door shows it: an assessment and a page of rows, in the desk's words."""
+
+import sqlite3
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import cast
+
+import msgspec
+
+from reviewer.db import facts
+from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.db.episode_order import GroupRow, SideRow
+from reviewer.desk.reports.gather import mark_of
+from reviewer.desk.scorecards.views import FilterValues, Group, SideCell
+from reviewer.desk.views import (
+    AttemptMark,
+    Cell,
+    CellLine,
+    EpisodeRow,
+    Evidence,
+    GateTotal,
+    Mark,
+    Rate,
+    Reason,
+    Scorecard,
+    Slots,
+    SuiteInfo,
+)
+from reviewer.report.assess import Assessment
+from reviewer.report.evidence import Evidence as Gathered
+from reviewer.report.figures import Figures
+from reviewer.report.headline import headline_text, headlines
+from reviewer.report.others_spent import others_section, others_spent
+from reviewer.report.rates import Rate as Counted
+from reviewer.review import signals
+from reviewer.stats.latency import latency_quantile
+from reviewer.stats.repeat import pass_hat_k
+from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, GATES
+
+
+def reasons_of(assessment: Assessment) -> tuple[Reason, ...]:
+    """The recommendation's reasons with their evidence, numbered from 1."""
+    return tuple(
+        Reason(
+            number=number,
+            text=reason.text,
+            observed=reason.observed,
+            policy=reason.policy,
+            evidence=tuple(
+                Evidence(
+                    trace_id=ref.trace_id,
+                    episode_id=ref.episode_id,
+                    attempt=ref.attempt,
+                    gate=ref.gate,
+                    code=ref.code,
+                    seq=ref.seq,
+                    tool=ref.tool,
+                )
+                for ref in reason.evidence
+            ),
+        )
+        for number, reason in enumerate(assessment.reasons, 1)
+    )
+
+
+def scorecard_of(
+    assessment: Assessment,
+    gathered: Gathered,
+    suite: SuiteInfo,
+    decided: str | None,
+    rev: int,
+    banner: tuple[str, str],
+) -> Scorecard:
+    """Everything above the rows."""
+    shown = assessment.figures
+    policy = gathered.suite.policy
+    critical_by_gate = _critical_by_gate(gathered)
+    return Scorecard(
+        suite=suite,
+        candidate_id=gathered.candidate_id,
+        recommendation=assessment.recommendation,
+        reasons=reasons_of(assessment),
+        needs=assessment.needs,
+        slots=Slots(
+            planned=shown.slots.planned,
+            valid=shown.slots.valid,
+            infrastructure=shown.slots.infrastructure,
+            quarantined=shown.slots.quarantined,
+            missing=shown.slots.missing,
+            extra=shown.slots.extra,
+        ),
+        hard_pass=rate_view(shown.hard_pass, policy.hard_pass_rate),
+        pass_hat_k=shown.pass_hat.k,
+        pass_hat=_repeated(shown, policy.pass_hat.min),
+        critical=shown.critical.count,
+        critical_n=shown.critical.n,
+        critical_upper=shown.critical.upper,
+        critical_upper_episodes=shown.critical.upper_episodes,
+        total_cost_usd=shown.cost.total_usd,
+        cpst_usd=shown.cost.cpst_usd,
+        cpst_possible=shown.cost.possible,
+        cpst_budget_usd=policy.max_cpst_usd,
+        latency_p50_ms=shown.latency.p50,
+        latency_p95_ms=shown.latency.p95,
+        totals=tuple(
+            GateTotal(
+                gate=gate.gate,
+                passed=gate.passed,
+                failed=gate.failed,
+                critical=critical_by_gate.get(gate.gate, 0),
+                not_measured=gate.not_measured,
+            )
+            for gate in shown.gates
+        ),
+        episodes=len(shown.episodes),
+        decided=decided,
+        rev=rev,
+        banner=banner,
+        mean_cost_usd=_mean_cost(shown),
+        source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
+        others_spent=tuple(others_spent(others_section(gathered.others))),
+    )
+
+
+def rate_view(rate: Counted, policy: float | None) -> Rate:
+    """A rate of the report as a door shows it."""
+    known = rate.known
+    return Rate(
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=rate.n,
+        passes=rate.passes,
+        policy=policy,
+        why=rate.why,
+        unknown=known.unknown,
+        known=known.value,
+        low_possible=known.low_possible,
+        high_possible=known.high_possible,
+    )
+
+
+def _repeated(shown: Figures, policy: float) -> Rate:
+    """pass^k of the policy's k, over episodes."""
+    hat = shown.pass_hat
+    possible = next((one for one in hat.possible if one.k == hat.k), None)
+    return Rate(
+        value=hat.value,
+        low=hat.low,
+        high=hat.high,
+        n=len(shown.episodes),
+        passes=shown.hard_pass.passes,
+        policy=policy,
+        why=hat.why,
+        unknown=shown.hard_pass.not_measured,
+        known=possible.value if possible else None,
+        low_possible=possible.low if possible else None,
+        high_possible=possible.high if possible else None,
+    )
+
+
+def _mean_cost(shown: Figures) -> float | None:
+    """Over the attempts whose money is in the total: those lost to infrastructure too."""
+    made = sum(e.attempts + e.infrastructure for e in shown.counted)
+    total = shown.cost.total_usd
+    return None if total is None or not made else total / made
+
+
+def _critical_by_gate(gathered: Gathered) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for trace in gathered.failures:
+        if trace.critical:
+            for gate in {gate for gate, _, _ in trace.evidence}:
+                counts[gate] = counts.get(gate, 0) + (gate in CRITICAL_GATES)
+    return counts
+
+
+_WORST = {CRITICAL: 3, FAIL: 2, UNKNOWN: 1, 0: 0}
+_WORD: dict[int, Mark] = {CRITICAL: "critical", FAIL: "fail", UNKNOWN: "not_measured", 0: "pass"}
+
+
+def row_of(
+    roll: facts.RollRow,
+    traces: list[facts.TraceRow],
+    k: int,
+    planned: int,
+    quarantined: int,
+    flags: tuple[str, ...] = (),
+    in_force: tuple[str, ...] = ALWAYS,
+) -> EpisodeRow:
+    """One row of the grid: the worst of each gate over all attempts, and one mark per attempt.
+    `planned` is 0 for a probe, which plans none."""
+    latencies = [t.latency_ms for t in traces if t.latency_ms is not None]
+    made = roll.attempts + roll.infra
+    first = roll.first or roll
+    defined = first.measured >= k and first.measured == first.attempts
+    return EpisodeRow(
+        key=roll.key,
+        episode_id=roll.episode_id,
+        title=roll.title,
+        cells=_cells(tuple(sorted(trace.gates for trace in traces)), in_force),
+        attempts=attempt_marks(traces, planned, quarantined),
+        passes=roll.passes,
+        pass_hat=float(pass_hat_k(first.measured, first.passes, k)) if defined else None,
+        mean_cost_usd=roll.cost_nano / 1e9 / made if made and not roll.cost_unknown else None,
+        latency_p50_ms=latency_quantile(latencies, 0.5) if latencies else None,
+        tags=roll.tags,
+        flags=flags,
+    )
+
+
+@lru_cache(4096)
+def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...]:
+    """The worst of each gate over some attempts: most episodes go alike."""
+    cells = []
+    made = [gate_codes(mask) for mask in masks]
+    for gate in in_force:
+        codes = [each[GATES.index(gate)] for each in made]
+        worst = max(codes, key=_WORST.__getitem__) if codes else UNKNOWN
+        failed = sum(code in (FAIL, CRITICAL) for code in codes)
+        cells.append(Cell(mark=_WORD[worst], failed=failed, attempts=len(codes)))
+    return tuple(cells)
+
+
+def attempt_marks(
+    traces: list[facts.TraceRow], planned: int, quarantined: int
+) -> tuple[AttemptMark, ...]:
+    """One mark per attempt made, and per planned attempt that is not there."""
+    marks = {trace.attempt: cast(Mark, mark_of(trace)) for trace in traces}
+    for attempt in range(1, planned + 1):
+        if attempt not in marks:
+            marks[attempt] = "quarantined" if quarantined > 0 else "missing"
+            quarantined -= 1
+    return tuple(AttemptMark(attempt=n, mark=mark) for n, mark in sorted(marks.items()))
+
+
+def flags_of(
+    connection: sqlite3.Connection, traces: Sequence[facts.TraceRow]
+) -> dict[int, tuple[str, ...]]:
+    """Episode key → high flags of its attempts, the most pressing first. What infrastructure lost
+    carries none."""
+    said, codes = facts.flagging(connection, [trace.id for trace in traces])
+    known: dict[tuple[object, ...], tuple[str, ...]] = {}
+    found: dict[int, set[str]] = {}
+    for trace in traces:
+        if trace.infra and trace.passed is None:
+            continue
+        alike = (
+            trace.critical, trace.termination, trace.passed,
+            said.get(trace.id), codes.get(trace.id),
+        )  # fmt: skip
+        if alike not in known:
+            known[alike] = _high(trace, said.get(trace.id), codes.get(trace.id, frozenset()))
+        if known[alike]:
+            found.setdefault(trace.episode, set()).update(known[alike])
+    return {
+        key: tuple(reason for reason in signals.STRATA["high"] if reason in reasons)
+        for key, reasons in found.items()
+    }
+
+
+def _high(trace: facts.TraceRow, said: int | None, codes: frozenset[str]) -> tuple[str, ...]:
+    found = signals.trace_signals(
+        critical=bool(trace.critical),
+        codes=codes,
+        termination=trace.termination,
+        passed=None if trace.passed is None else bool(trace.passed),
+        said_elsewhere=None if said is None else bool(said),
+    )
+    reasons = signals.reasons_of(found)
+    return tuple(reason for reason in reasons if signals.STRATUM_OF[reason] == "high")
+
+
+def group_of(
+    label: str,
+    made: Sequence[GroupRow],
+    keys: Sequence[int],
+    k: int,
+    in_force: tuple[str, ...],
+) -> Group:
+    """A group's head, from sums over episodes that are alike."""
+    alike = [(row, row.measured >= k and row.measured == row.attempts) for row in made]
+    episodes = sum(row.episodes for row in made)
+    hat = None
+    if episodes and all(defined for _, defined in alike):
+        shares = (pass_hat_k(row.measured, row.passes, k) * row.episodes for row, _ in alike)
+        hat = float(sum(shares, Fraction(0)) / episodes)
+    all_attempts = sum(row.all_attempts for row in made)
+    infra = sum(row.infra for row in made)
+    unpriced = sum(row.cost_unknown for row in made)
+    cost = sum(row.cost_nano for row in made)
+    spent = all_attempts + infra
+    return Group(
+        label=label,
+        episodes=episodes,
+        attempts=all_attempts,
+        passes=sum(row.all_passes for row in made),
+        counted=sum(row.attempts * row.episodes for row in made),
+        counted_passes=sum(row.passes * row.episodes for row in made),
+        critical=sum(row.critical for row in made),
+        infra=infra,
+        failed=tuple(sum(row.fail[GATES.index(gate)] for row in made) for gate in in_force),
+        pass_hat=hat,
+        mean_cost_usd=cost / 1e9 / spent if spent and not unpriced else None,
+        keys=tuple(keys),
+    )
+
+
+def side_cell(row: SideRow | None) -> SideCell:
+    """One candidate's word on an episode; missing where it has made no attempt."""
+    if row is None or not row.attempts + row.infra:
+        return SideCell(mark="missing", passes=0, attempts=0, gate="")
+    mark: Mark = "pass"
+    if row.critical:
+        mark = "critical"
+    elif row.measured > row.passes:
+        mark = "fail"
+    elif row.measured < row.attempts:
+        mark = "not_measured"
+    elif not row.attempts:
+        mark = "infra"
+    counts = row.fail
+    if mark == "critical":  # the gate behind the word, not one that fails more often
+        grave = tuple(
+            count if gate in CRITICAL_GATES else 0
+            for gate, count in zip(GATES, counts, strict=True)
+        )
+        counts = grave if any(grave) else counts
+    most = max(counts)
+    gate = GATES[counts.index(most)] if most else ""
+    return SideCell(mark=mark, passes=row.passes, attempts=row.attempts, gate=gate)
+
+
+MOST_OFFERED = 200
+_LOOKED_AT = 20_000
+"""Events that tools are named from: completion helps, and need not know them all."""
+
+
+def filter_values(connection: sqlite3.Connection, suite: int, candidate: int) -> FilterValues:
+    """Tags of the suite, and tools and codes of what was stored last."""
+    tags: set[str] = set()
+    for (raw,) in connection.execute("SELECT DISTINCT tags FROM episode WHERE suite=?", (suite,)):
+        tags.update(msgspec.json.decode(raw, type=list[str]))
+    tools = connection.execute(
+        "SELECT DISTINCT tool FROM (SELECT tool FROM event ORDER BY trace DESC LIMIT ?)"
+        " WHERE tool IS NOT NULL",
+        (_LOOKED_AT,),
+    ).fetchall()
+    codes = connection.execute(
+        "SELECT DISTINCT code FROM (SELECT code FROM finding ORDER BY trace DESC LIMIT ?)",
+        (_LOOKED_AT,),
+    ).fetchall()
+    unread = connection.execute(
+        "SELECT count(*) FROM trace WHERE candidate=?"
+        " AND id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')",
+        (candidate,),
+    ).fetchone()[0]
+    return FilterValues(
+        tag=tuple(sorted(tags)[:MOST_OFFERED]),
+        tool=tuple(sorted(row[0] for row in tools)[:MOST_OFFERED]),
+        code=tuple(sorted(row[0] for row in codes)[:MOST_OFFERED]),
+        unread=unread,
+    )
+
+
+def cell_lines(
+    connection: sqlite3.Connection,
+    prefix: str,
+    gate: str,
+    traces: list[facts.TraceRow],
+) -> list[CellLine]:
+    """The drawer: what each attempt says on one gate, worst first, then in attempt order.
+
+    `prefix` is the trace id up to its attempt.
+    """
+    position = GATES.index(gate)
+    found = facts.findings(connection, [trace.id for trace in traces])
+    lines: list[CellLine] = []
+    for trace in traces:
+        mark = _WORD[gate_codes(trace.gates)[position]]
+        mine = [f for f in found if f.trace == trace.id and f.gate == gate]
+        if not mine:
+            detail = {
+                "pass": f"{trace.events} events: nothing against this gate",
+                "not_measured": "not measured",
+            }.get(mark, "")
+            lines.append(_line(prefix, trace, mark, None, "", detail))
+        for finding in mine:
+            word = mark if finding.severity != "note" else "pass"
+            lines.append(_line(prefix, trace, word, finding.seq, finding.code, finding.detail))
+    rank = {"critical": 0, "fail": 1, "not_measured": 2}
+    return sorted(lines, key=lambda line: (rank.get(line.mark, 3), line.attempt))
+
+
+def _line(
+    prefix: str, trace: facts.TraceRow, mark: Mark, seq: int | None, code: str, detail: str
+) -> CellLine:
+    return CellLine(
+        trace_id=f"{prefix}/{trace.attempt}",
+        attempt=trace.attempt,
+        mark=mark,
+        seq=seq,
+        code=code,
+        detail=detail,
+    )

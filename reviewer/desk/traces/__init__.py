@@ -1,0 +1,1 @@
+"""One trace at a time: its events, states, notes, verdict, and search across traces."""

@@ -1,0 +1,101 @@
+"""What the desk knows of a trace beyond its events: words in it, its states, notes on it."""
+
+from __future__ import annotations  # what only types name is not loaded
+
+from typing import TYPE_CHECKING
+
+from reviewer.db.connection import StoreError
+from reviewer.desk.errors import DeskError
+from reviewer.desk.workspace.api import Showing
+from reviewer.suite.errors import ContractError
+
+if TYPE_CHECKING:
+    from reviewer.desk.traces.views import NoteKind, NoteView, SearchView, StateView
+
+
+class Tracing(Showing):
+    """Searching, replaying and marking traces."""
+
+    def search(self, text: str, suite_id: str = "", candidate_id: str = "") -> SearchView:
+        """Events across the traces of the store, or of a suite or candidate, that hold every word.
+        Raises DeskError for a text without words."""
+        from reviewer.desk.traces.search import search
+
+        with self._reading() as connection:
+            return search(connection, self._records, text, suite_id, candidate_id)
+
+    def find(self, trace_id: str, text: str) -> list[int]:
+        """The numbers of the events of one trace that hold `text` as it is shown, in any case."""
+        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces.text import holding
+
+        with self._reading() as connection:
+            row = traces.locate(connection, trace_id).row
+            return [
+                events[at].seq or first + at + 1
+                for first, events in self._records.each(connection, row)
+                for at in holding(events, text)
+            ]
+
+    def state(self, trace_id: str, seq: int) -> StateView:
+        """The state as it was after event `seq`."""
+        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces.states import state_view
+
+        with self._reading() as connection:
+            place = traces.locate(connection, trace_id)
+            suite = self._suite(connection, place.suite.suite_id, place.episode)
+            position = traces.position_of(connection, self._records, place.row, seq)
+            return state_view(connection, self._records, place, suite, position)
+
+    def notes(self, trace_id: str) -> list[NoteView]:
+        """Bookmarks and notes on the events of a trace, by event."""
+        from reviewer.desk.traces.notes import notes_of
+
+        with self._reading() as connection:
+            return notes_of(connection, trace_id)
+
+    def all_notes(self, suite_id: str = "", candidate_id: str = "") -> list[NoteView]:
+        """Bookmarks and notes of the whole store, of a suite or of a candidate, by trace and event.
+        Raises DeskError for a suite that the store does not know."""
+        from reviewer.db import registry
+        from reviewer.desk.traces.notes import all_notes
+
+        if not self._has_store():
+            return []
+        with self._reading() as connection:
+            known = [row.suite_id for row in registry.suites(connection)]
+            if suite_id and suite_id not in known:
+                raise DeskError(f"no suite {suite_id} in this store")
+            return all_notes(connection, [suite_id] if suite_id else known, candidate_id)
+
+    def export_notes(self, suite_id: str = "") -> bytes:
+        """Every act on a note of a suite, of all suites for "", as a file of JSON lines."""
+        from reviewer.desk.traces.note_files import export_notes
+
+        if not self._has_store():
+            return b""
+        with self._reading() as connection:
+            return export_notes(connection, suite_id)
+
+    def write_note(
+        self, trace_id: str, seq: int, kind: NoteKind, text: str = "", *, removed: bool = False
+    ) -> list[NoteView]:
+        """Put a bookmark or a note on an event in the reviewer's name, or take his back: durable
+        when this returns. Answers what then stands on the trace. Raises DeskError for an event that
+        the trace does not have, for taking back what is not there, and when nothing could be
+        written."""
+        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces.notes import notes_of, write_note
+
+        me = self.reviewer_name()
+        with self._reading() as connection:
+            place = traces.locate(connection, trace_id)
+            suite = self._suite(connection, place.suite.suite_id, place.episode)
+            traces.position_of(connection, self._records, place.row, seq)
+        try:
+            write_note(self.place, suite, place, trace_id, seq, kind, text, me, removed)
+        except (StoreError, ContractError) as error:
+            raise DeskError(str(error)) from error
+        with self._reading() as connection:
+            return notes_of(connection, trace_id)

@@ -1,0 +1,139 @@
+"""The events of one trace, as a door shows them: lines of a list, and one event whole."""
+
+import sqlite3
+
+import msgspec
+
+from reviewer.db import facts
+from reviewer.desk.traces.groups import REACH, REACH_LARGE, together
+from reviewer.desk.traces.records import Place, Records, position_of
+from reviewer.desk.traces.states import event_changes
+from reviewer.desk.traces.text import brief_of, text_of
+from reviewer.desk.traces.views import EventDetail, Field
+from reviewer.desk.views import EventRow, Mark
+from reviewer.gates.approvals import granted
+from reviewer.gates.values import parse
+from reviewer.suite.model import Suite
+from reviewer.trace.record import ABSENT, Event, kind_of
+
+TITLE_CHARS = 200
+FIELDS = ("message", "arguments", "observation", "approval", "state")
+"""What an event may hold for a reader, in the order of reading."""
+
+
+def event_window(
+    connection: sqlite3.Connection, records: Records, row: facts.TraceRow, first: int, count: int
+) -> list[EventRow]:
+    """List lines of the events at positions first..first+count-1, from 0."""
+    by_seq: dict[int, list[facts.FindingRow]] = {}
+    for finding in facts.findings(connection, [row.id]):
+        if finding.seq is not None and finding.severity != "note":
+            by_seq.setdefault(finding.seq, []).append(finding)
+    reach = _reach(row)
+    start = max(0, first - reach)  # a group of calls may stand across the edge
+    events = records.events(connection, row, start, first - start + count + reach)
+    groups = together(events)
+    return [
+        _event_row(event, event.seq or at + 1, by_seq.get(event.seq or at + 1, []), group)
+        for at, (event, group) in enumerate(zip(events, groups, strict=True), start)
+        if first <= at < first + count
+    ]
+
+
+def _reach(row: facts.TraceRow) -> int:
+    return REACH_LARGE if row.pack is None else REACH
+
+
+def _event_row(
+    event: Event, seq: int, found: list[facts.FindingRow], group: tuple[int, int]
+) -> EventRow:
+    kind = kind_of(event)
+    worst = {f.severity for f in found}
+    mark: Mark | None = None
+    if worst:
+        mark = "critical" if "critical" in worst else "fail" if "fail" in worst else "not_measured"
+    status = event.status
+    if status is None and event.kind is None and event.tool is not None:
+        status = "ok"
+    return EventRow(
+        seq=seq,
+        kind=kind,
+        title=title_of(event, kind),
+        actor=event.actor,
+        status=status,
+        latency_ms=event.latency_ms,
+        cost_usd=event.cost_usd,
+        mark=mark,
+        codes=tuple(f.code for f in found),
+        group=group,
+    )
+
+
+def title_of(event: Event, kind: str) -> str:
+    """What an event is called in a list: a tool, the words of a message or of an error; of an
+    approval, whether it was granted."""
+    if kind == "message":
+        return brief_of(event.message, TITLE_CHARS)
+    if kind == "approval" and event.approval != ABSENT:
+        word = "granted" if granted(parse(event.approval)) else "not granted"
+        return f"{event.tool}: {word}" if event.tool is not None else word
+    if event.tool is not None:
+        return event.tool
+    if kind == "state_snapshot":
+        return "state snapshot"
+    said = event.message if kind == "error" and event.message != ABSENT else event.observation
+    return brief_of(said, TITLE_CHARS) or kind
+
+
+def event_detail(
+    connection: sqlite3.Connection, records: Records, place: Place, suite: Suite, seq: int
+) -> EventDetail:
+    """One event whole. Raises DeskError when the trace has no such event."""
+    row = place.row
+    position = position_of(connection, records, row, seq)
+    event = records.events(connection, row, position, 1)[0]
+    approval = event.approval
+    return EventDetail(
+        row=event_window(connection, records, row, position, 1)[0],
+        position=position,
+        fields=tuple(
+            Field(name=name, raw=bytes(raw))
+            for name in FIELDS
+            if (raw := getattr(event, name)) != ABSENT
+        ),
+        granted=None if approval == ABSENT else granted(parse(approval)),
+        state_changes=event_changes(connection, records, place, suite, position),
+        started_at=event.started_at,
+        tokens=text_of(event.tokens),
+        raw=_raw(event),
+        related=_related(connection, records, row, position),
+    )
+
+
+def _raw(event: Event) -> bytes:
+    """The event as its file had it; members it did not have are left out."""
+    members = {
+        name: value
+        for name in event.__struct_fields__
+        if (value := getattr(event, name)) is not None and value != ABSENT
+    }
+    return msgspec.json.encode(members)
+
+
+def _related(
+    connection: sqlite3.Connection, records: Records, row: facts.TraceRow, position: int
+) -> tuple[EventRow, ...]:
+    """The other events of the same call, as far as they are near. An id that is used again begins
+    another call."""
+    start = max(0, position - _reach(row))
+    events = records.events(connection, row, start, position - start + 1 + _reach(row))
+    here = position - start
+    called = events[here].call_id
+    if called is None:
+        return ()
+    same = [n for n, event in enumerate(events) if event.call_id == called]
+    calls = [n for n in same if kind_of(events[n]) == "tool_call"]
+    first = max((n for n in calls if n <= here), default=same[0])
+    end = min((n for n in calls if n > first and n > here), default=len(events))
+    found = (start + n for n in same if first <= n < end and n != here)
+    return tuple(event_window(connection, records, row, at, 1)[0] for at in found)

@@ -1,0 +1,118 @@
+"""Bookmarks and notes as files, and what one from elsewhere must be to come in."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from reviewer.db import registry
+from reviewer.db.notes import NOTES as TABLE
+from reviewer.db.notes import NoteRow
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports.record_files import Kind, Taken
+from reviewer.desk.place import Workspace
+from reviewer.desk.traces import records as traces
+from reviewer.importing.catalogue import redactor_of
+from reviewer.review.notes import NOTES, Note
+from reviewer.suite.errors import ContractError, Problem
+from reviewer.trace.redaction import Redactor
+
+AHEAD = timedelta(days=1)
+"""How far another clock may be ahead: a note from later would outlast all that its writer adds."""
+
+
+class NoteBorder:
+    """A note comes in when this store has the very record and the event it is about, and when it
+    is free of identifiers."""
+
+    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._records = traces.Records()
+        self._rules: dict[str, Redactor] = {}
+        self._latest = stamp(datetime.now(UTC) + AHEAD)
+
+    def admitted(self, note: Note, place: str) -> Note:
+        """The note itself. Raises ContractError with every reason not to take it."""
+        try:
+            found = traces.locate(self._connection, note.trace_id)
+        except DeskError:
+            reason = "is no trace of this store: import it, or merge the store it is in"
+            raise ContractError(place, "$.trace_id", reason) from None
+        problems = [Problem(place, where, why) for where, why in self._against(found, note)]
+        if problems:
+            raise ContractError.of(problems)
+        return note
+
+    def _against(self, found: traces.Place, note: Note) -> Iterator[tuple[str, str]]:
+        names = found.suite.suite_id, found.candidate.candidate_id
+        if names != (note.suite_id, note.candidate_id):
+            yield "$.candidate_id", "is not the candidate of this trace"
+        if found.row.sha256.hex() != note.trace_sha256:
+            yield "$.trace_sha256", "is another record than the one this trace has here"
+        else:
+            try:
+                traces.position_of(self._connection, self._records, found.row, note.seq)
+            except DeskError as error:
+                yield "$.seq", error.text
+        if note.at > self._latest:
+            yield "$.at", "is still to come"
+        texts = [("text", note.text), ("reviewer", note.reviewer)]
+        yield from said_files.unmasked(self._redactor(found.suite.suite_id).masked, texts)
+
+    def _redactor(self, suite_id: str) -> Redactor:
+        if suite_id not in self._rules:
+            suite = registry.suite_body(self._connection, suite_id)
+            self._rules[suite_id] = redactor_of(suite.redaction)
+        return self._rules[suite_id]
+
+
+def stamp(at: datetime) -> str:
+    """A time in UTC as notes have it."""
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def row_of(note: Note) -> NoteRow:
+    """A sealed note as the store keeps it."""
+    return NoteRow(
+        note.uid,
+        note.suite_id,
+        note.trace_id,
+        note.seq,
+        note.kind,
+        note.reviewer,
+        note.at,
+        NOTES.content(note),
+    )
+
+
+def placed(note: Note, trace_id: str, trace_sha256: str) -> Note:
+    """The note on the same evidence under another id or in another writing: another content, and
+    so another uid."""
+    if (trace_id, trace_sha256) == (note.trace_id, note.trace_sha256):
+        return note
+    changes = {"trace_id": trace_id, "trace_sha256": trace_sha256}
+    return NOTES.seal(msgspec.structs.replace(note, **changes))
+
+
+KIND: Kind[Note, NoteRow] = Kind("note", NOTES, TABLE, row_of, NoteBorder, lambda row: row.suite_id)
+
+
+class NoteBook:
+    """Every act of a suite, read anew each time: notes are few."""
+
+    def of(self, connection: sqlite3.Connection, suite_id: str) -> Iterator[Note]:
+        for row in TABLE.of_suite(connection, suite_id):
+            note = NOTES.stored(row.body)
+            yield msgspec.structs.replace(note, uid=NOTES.uid_of(note))
+
+
+def export_notes(connection: sqlite3.Connection, suite_id: str) -> bytes:
+    """Every act of a suite, of all suites for "", as `said_files.export` has it."""
+    return said_files.export(KIND, connection, NoteBook(), suite_id)
+
+
+def import_notes(workspace: Workspace, data: bytes, file: str) -> Taken:
+    """Take in the notes of a file, as `said_files.take` does."""
+    return said_files.take(KIND, workspace, data, file)

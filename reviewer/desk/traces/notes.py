@@ -1,0 +1,127 @@
+"""Bookmarks and notes on events: masked, written durably, told in the report, looked at by no gate.
+
+A trace id names one trace for as long as a store lives, so a note is bound to it; the digest of the
+record goes with it, for readers of the report.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from reviewer.db import notes as stored
+from reviewer.db.connection import close_writer
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.desk.traces.records import Place
+from reviewer.desk.traces.views import NoteKind, NoteView
+from reviewer.review.notes import MOST_TEXT, NOTES, Note
+from reviewer.suite.model import Suite
+
+_TICK = timedelta(microseconds=1)
+
+
+def notes_of(connection: sqlite3.Connection, trace_id: str) -> list[NoteView]:
+    """What stands on the events of a trace, by event."""
+    return [_view(row) for row in stored.of_trace(connection, trace_id)]
+
+
+def all_notes(
+    connection: sqlite3.Connection, suite_ids: Iterable[str], candidate_id: str = ""
+) -> list[NoteView]:
+    """What stands on the traces of these suites, or of one candidate, by trace and event."""
+    return [
+        _view(row)
+        for suite_id in suite_ids
+        for row in stored.of_suite(connection, suite_id)
+        if not candidate_id or row.trace_id.startswith(f"{suite_id}/{candidate_id}/")
+    ]
+
+
+def _view(row: stored.Standing) -> NoteView:
+    return NoteView(
+        trace_id=row.trace_id,
+        seq=row.seq,
+        kind=row.kind,
+        text=row.text,
+        reviewer=row.reviewer,
+        at=row.at,
+    )
+
+
+def write_note(
+    workspace: Workspace,
+    suite: Suite,
+    place: Place,
+    trace_id: str,
+    seq: int,
+    kind: NoteKind,
+    text: str,
+    reviewer: str,
+    removed: bool,
+) -> None:
+    """Add the act to the store: durable when this returns.
+
+    Raises DeskError for a note that is too long or says nothing and when there is none to take
+    back, ContractError for a text that is no Unicode, StoreError when nothing could be written.
+    """
+    # Whoever only reads a trace does without what an import needs.
+    from reviewer.db.migrate import open_writer
+    from reviewer.desk.traces.note_files import row_of, stamp
+    from reviewer.importing.catalogue import redactor_of
+
+    shown = "" if removed or kind == "bookmark" else text.strip()
+    shown = redactor_of(suite.redaction).masked(shown)
+    if len(shown) > MOST_TEXT:
+        raise DeskError(f"a note has at most {MOST_TEXT:,} characters, this one {len(shown):,}")
+    if kind == "note" and not (shown or removed):
+        way = "reviewer notes remove takes yours away"
+        raise DeskError("a note needs words", way, exit_code=2)
+    connection = open_writer(workspace.store)
+    try:
+        mine = seq, kind, reviewer
+        stands = stored.of_trace(connection, trace_id) if removed else []
+        if removed and mine not in [(row.seq, row.kind, row.reviewer) for row in stands]:
+            raise DeskError(f"{reviewer} has no {kind} on event {seq} of {trace_id}")
+        # A clock may have been put back: what a person says last must be the latest all the same.
+        now = stamp(datetime.now(UTC))
+        last = stored.last_act(connection, trace_id, seq, kind, reviewer)
+        if last >= now:
+            now = stamp(datetime.fromisoformat(last) + _TICK)
+        note = NOTES.seal(
+            Note(
+                suite_id=place.suite.suite_id,
+                candidate_id=place.candidate.candidate_id,
+                trace_id=trace_id,
+                trace_sha256=place.row.sha256.hex(),
+                seq=seq,
+                kind=kind,
+                text=shown,
+                removed=removed,
+                reviewer=reviewer,
+                at=now,
+            )
+        )
+        stored.record(connection, workspace.store, [row_of(note)], now)
+    finally:
+        close_writer(connection, workspace.store)
+
+
+def note_evidence(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> tuple[dict[str, Any], ...]:
+    """The notes on a candidate's traces as a report lists them."""
+    head = f"{suite_id}/{candidate_id}/"
+    return tuple(
+        {
+            "trace_id": row.trace_id,
+            "trace_sha256": row.trace_sha256,
+            "seq": row.seq,
+            "kind": row.kind,
+            "text": row.text,
+            "reviewer": row.reviewer,
+            "at": row.at,
+        }
+        for row in stored.of_suite(connection, suite_id)
+        if row.trace_id.startswith(head)
+    )

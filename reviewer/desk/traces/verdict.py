@@ -1,0 +1,153 @@
+"""The header, the verdict and the contract of one trace, as a door shows them."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import cast
+
+from msgspec import UNSET
+
+from reviewer.db import facts, payload
+from reviewer.db.codec import gate_results
+from reviewer.desk.reports.gather import gate_marks, mark_of
+from reviewer.desk.scorecards.scorecard import attempt_marks
+from reviewer.desk.traces.history import history
+from reviewer.desk.traces.records import Place, Records
+from reviewer.desk.traces.source import source_facts
+from reviewer.desk.views import Clause, FindingView, Mark, TraceView
+from reviewer.gates import clauses, compile_contract
+from reviewer.gates.model import Finding, Severity, Verdict
+from reviewer.suite.gates import ALWAYS, in_force
+from reviewer.suite.model import Suite
+from reviewer.trace.record import TraceRecord
+
+
+def verdict_of(row: facts.TraceRow, found: Sequence[facts.FindingRow]) -> Verdict:
+    """The stored verdict as a value."""
+    return Verdict(
+        results=gate_results(row.gates),
+        findings=tuple(
+            Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail) for f in found
+        ),
+        passed=None if row.passed is None else bool(row.passed),
+        critical=bool(row.critical),
+        steps=row.steps,
+        timeouts=row.timeouts,
+        infrastructure=bool(row.infra),
+    )
+
+
+def trace_view(
+    connection: sqlite3.Connection, records: Records, place: Place, suite: Suite
+) -> TraceView:
+    """The header, verdict and contract of one trace."""
+    row = place.row
+    found = facts.findings(connection, [row.id])
+    record = records.whole(connection, row)
+    head = record or payload.large_head(connection, row.id)
+    episodes = {episode.episode_id: episode for episode in suite.episodes}
+    episode = episodes.get(place.episode_id)
+    told: list[Clause] = []
+    limits = suite.policy.limits
+    force = in_force(limits)
+    marks = gate_marks(row.gates, force)
+    if record is not None and episode is not None and not place.suite.probe:
+        contract = compile_contract(episode, limits=limits)
+        told = [
+            Clause(gate=c.gate, mark=cast(Mark, c.result), text=c.text, seq=c.seq)
+            for c in clauses(contract, record, verdict_of(row, found))
+        ]
+    else:
+        told = _plain_clauses(marks, found, force)
+    source = connection.execute(
+        "SELECT path, sha256, notes FROM source WHERE id=?", (row.source,)
+    ).fetchone()
+    siblings = facts.traces_of(connection, place.candidate.id, [place.episode])
+    slowest, dearest = _most(connection, row.id, record)
+    first = next((f.seq for f in found if f.severity != "note" and f.seq is not None), None)
+    return TraceView(
+        trace_id=_trace_id(place),
+        suite_id=place.suite.suite_id,
+        candidate_id=place.candidate.candidate_id,
+        episode_id=place.episode_id,
+        attempt=row.attempt,
+        attempts=attempt_marks(siblings, 0, 0),
+        title=episode.title if episode else "",
+        user_request=episode.user_request if episode else "",
+        mark=cast(Mark, mark_of(row)),
+        results=marks,
+        findings=tuple(
+            FindingView(gate=f.gate, code=f.code, severity=f.severity, seq=f.seq, detail=f.detail)
+            for f in found
+        ),
+        clauses=tuple(told),
+        events=row.events,
+        steps=row.steps,
+        cost_usd=row.cost_usd,
+        latency_ms=row.latency_ms,
+        termination=row.termination,
+        final_state=row.final_state or "not measured",
+        final_message=head.final_message if head else None,
+        source_path=source[0],
+        source_record=row.record,
+        source_sha256=source[1],
+        notes=tuple(json.loads(source[2])),
+        payload=head is not None,
+        first_finding_seq=first,
+        said=source_facts(connection, row.id, head),
+        slowest_ms=slowest,
+        dearest_usd=dearest,
+        history=history(connection, row.id),
+        in_force=UNSET if force == ALWAYS else force,
+    )
+
+
+def _most(
+    connection: sqlite3.Connection, trace: int, record: TraceRecord | None
+) -> tuple[float | None, float | None]:
+    """The greatest latency (ms) and cost (USD) of one event; those of a large trace are known once
+    its events have rows."""
+    if record is not None:
+        times = [e.latency_ms for e in record.events if e.latency_ms is not None]
+        costs = [e.cost_usd for e in record.events if e.cost_usd is not None]
+        return max(times, default=None), max(costs, default=None)
+    slowest, dearest = connection.execute(
+        "SELECT max(latency_ms), max(cost_usd) FROM event WHERE trace=?", (trace,)
+    ).fetchone()
+    return slowest, dearest
+
+
+def _trace_id(place: Place) -> str:
+    return "/".join(
+        (
+            place.suite.suite_id,
+            place.candidate.candidate_id,
+            place.episode_id,
+            str(place.row.attempt),
+        )
+    )
+
+
+def _plain_clauses(
+    marks: Sequence[str], found: Sequence[facts.FindingRow], force: tuple[str, ...]
+) -> list[Clause]:
+    """Clauses where no contract can be read beside the events: findings, then every other gate
+    in force."""
+    by_gate = dict(zip(force, marks, strict=True))
+    told = [
+        Clause(
+            gate=f.gate,
+            mark=cast(Mark, by_gate[f.gate]),
+            text=f"{f.code}  {f.detail}".strip(),
+            seq=f.seq,
+        )
+        for f in found
+    ]
+    spoken = {clause.gate for clause in told}
+    words = {"pass": "nothing against it", "not_measured": "not measured"}
+    told += [
+        Clause(gate=gate, mark=cast(Mark, mark), text=words.get(mark, mark), seq=None)
+        for gate, mark in by_gate.items()
+        if gate not in spoken
+    ]
+    return told

@@ -1,0 +1,115 @@
+"""What the desk tells of one trace beyond its events: where a word stands, the state as it was,
+what people noted, what the source said."""
+
+from typing import Literal
+
+from reviewer.desk.traces.text import text_of
+from reviewer.desk.views import EventRow, View
+
+NoteKind = Literal["bookmark", "note"]
+
+
+class Field(View, frozen=True):
+    """One field of an event: the JSON that the record has, byte for byte."""
+
+    name: str
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        """As a person reads it: a text as it is, other JSON indented."""
+        return text_of(self.raw)
+
+
+class EventDetail(View, frozen=True):
+    """One event whole. `fields` are those it has, in the order of reading; `raw` is all of it, as
+    JSON in one line. `position` counts events from 0, as JSON pointers do.
+
+    `granted` says whether the approval in it grants, as the gates read it; None without one.
+    `state_changes` are worded lines such as `~ changed refund_status  "none" → "issued"`; `related`
+    are the other events of the same call: its call, its approval, its results.
+    """
+
+    row: EventRow
+    position: int
+    fields: tuple[Field, ...]
+    granted: bool | None
+    state_changes: tuple[str, ...]
+    started_at: str | None
+    tokens: str
+    raw: bytes
+    related: tuple[EventRow, ...] = ()
+
+    def text(self, name: str) -> str:
+        """A field as a person reads it; empty when the event has none of that name."""
+        return next((field.text for field in self.fields if field.name == name), "")
+
+
+class SearchHit(View, frozen=True):
+    """One event that holds the words. `text` is one line around them, as the trace has it; `more`
+    counts further events of this trace that hold them too and have no hit of their own."""
+
+    trace_id: str
+    suite_id: str
+    candidate_id: str
+    episode_id: str
+    attempt: int
+    seq: int
+    kind: str
+    title: str
+    text: str
+    more: int = 0
+
+
+class SearchView(View, frozen=True):
+    """What a search across traces found.
+
+    `traces` counts traces that hold all words (up to 10,000, then 10,001), `shown` those the hits
+    are of. `waiting` counts events that are not in the index yet; `partial` counts large traces in
+    scope, of which the index has the first megabyte. `words` are what was looked for.
+    """
+
+    words: tuple[str, ...]
+    hits: tuple[SearchHit, ...]
+    traces: int
+    shown: int
+    waiting: int
+    partial: int
+
+
+class StateView(View, frozen=True):
+    """The state as it was after one event.
+
+    `seq` is the event whose snapshot this is, 0 for the state the episode begins with, None when
+    nothing says what the state was; `raw` is it as JSON, empty then, and `pointer` its place in the
+    record, empty where it is the episode's. `changes` are worded lines
+    against the snapshot before, `touched` the JSON pointers that are `+` new in it or `~` changed;
+    `before` and `after` the nearest other events that carry one. `at` and `of` number them.
+    """
+
+    seq: int | None
+    raw: bytes
+    pointer: str
+    changes: tuple[str, ...]
+    touched: tuple[tuple[str, str], ...]
+    changed: bool
+    before: int | None
+    after: int | None
+    at: int
+    of: int
+
+    @property
+    def text(self) -> str:
+        """As a person reads it."""
+        return text_of(self.raw)
+
+
+class NoteView(View, frozen=True):
+    """A bookmark or a note on an event, as it stands now. `at` is UTC, RFC 3339."""
+
+    trace_id: str
+    seq: int
+    kind: NoteKind
+    text: str
+    reviewer: str
+    at: str

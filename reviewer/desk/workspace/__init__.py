@@ -1,0 +1,1 @@
+"""What a workspace holds: suites, candidates, making suites, and joining another store."""

@@ -1,0 +1,346 @@
+"""Joining another person's store: its traces, labels, judgments, notes and looks for leaks, by
+content. What is here stays as it is; what both have counts once; the other store is only read."""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.db import index, journal, proof, registry, shape
+from reviewer.db.connection import (
+    DAMAGE,
+    close_writer,
+    reader,
+    scripts,
+    transaction,
+)
+from reviewer.db.migrate import bring_up_to_date, open_writer, version_of
+from reviewer.desk import suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.importing import INLINE_EVENTS, clock
+from reviewer.desk.imports.record_files import Taken
+from reviewer.desk.place import Workspace
+from reviewer.desk.reports.costs import take_costs
+from reviewer.desk.workspace.merge_said import (
+    There,
+    decisions_there,
+    take_judgments,
+    take_labels,
+    take_leaks,
+    take_notes,
+)
+from reviewer.desk.workspace.merge_traces import READER, Carrier, Shared, identify, refusals
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.importer import Batcher, JudgeAgain, Manifest, Tally
+from reviewer.importing.judge import probe_suite
+from reviewer.importing.outcome import Group
+from reviewer.suite.candidate import read_candidate
+from reviewer.suite.errors import ContractError
+from reviewer.suite.model import RedactionRules, Suite
+from reviewer.trace.safetext import visible_line
+
+
+class Merged(NamedTuple):
+    """What came of a merge. Traces that are `known` stand here already; `decisions` are signed ones
+    that stay in the other store; `problems` say what was left out and why."""
+
+    added: int
+    known: int
+    refused: int
+    labels: Taken
+    judgments: Taken
+    notes: Taken
+    costs: Taken
+    leaks: Taken
+    decisions: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+class _Plan(NamedTuple):
+    """Candidates that can be joined, with the manifest each would be registered under."""
+
+    shared: list[Shared]
+    manifests: dict[tuple[str, str], Manifest | None]
+    declared: dict[tuple[str, str], int]
+
+
+def merge_store(workspace: Workspace, path: Path) -> Merged:
+    """Join the store at `path` into this workspace's. What was joined once adds nothing again.
+
+    Raises DeskError when the other file is no sound store, StoreError when this one cannot be
+    written.
+    """
+    if path.exists() and workspace.store.exists() and path.samefile(workspace.store):
+        raise DeskError(f"{path} is this workspace's own store", exit_code=2)
+    with _opened(path) as other:
+        ours = open_writer(workspace.store)
+        try:
+            return _Merge(workspace, other, ours, path).run()
+        finally:
+            close_writer(ours, workspace.store)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The other store, as it stands at one moment, once it has been proved to be as its journal
+    says. One of an older reviewer is read from a copy."""
+    if not path.is_file():
+        raise DeskError(f"{path} is no store: there is no such file", exit_code=2)
+    folder = Path(tempfile.mkdtemp(prefix="reviewer-merge-"))
+    try:
+        other = reader(path, linked=True)
+        try:
+            _ours(other, path)
+            if version_of(other) < len(scripts()):
+                copy = folder / "review.db"
+                with closing(sqlite3.connect(copy)) as target:
+                    other.backup(target)
+                other.close()
+                bring_up_to_date(copy)
+                other = reader(copy)
+            other.execute("BEGIN")
+            _proved(other, path)
+            yield other
+        finally:
+            other.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ours(other: sqlite3.Connection, path: Path) -> None:
+    """Refuses a schema that is not ours before anything in it is asked: a view may never end."""
+    try:
+        strange = shape.strange(other)
+    except DAMAGE as error:
+        raise DeskError(f"{path}: cannot be read as a store ({error})") from error
+    if strange:
+        raise DeskError(
+            f"{path}: its schema is not ours: {', '.join(map(visible_line, strange[:5]))}",
+            "whose store it is: reviewer doctor, and a backup",
+        )
+
+
+def _proved(other: sqlite3.Connection, path: Path) -> None:
+    try:
+        fault = journal.verify(other)[1]
+        wrong = [f"entry {fault.seq}: {fault.reason}"] if fault else proof.faults(other)
+    except DAMAGE as error:
+        raise DeskError(f"{path}: cannot be read as a store ({error})") from error
+    if wrong:
+        raise DeskError(
+            f"{path}: is not as its journal says: {'; '.join(wrong[:5])}",
+            "whose store it is: reviewer doctor, and a backup",
+        )
+
+
+class _Merge:
+    """One store being joined."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        other: sqlite3.Connection,
+        ours: sqlite3.Connection,
+        path: Path,
+    ) -> None:
+        self.workspace, self.other, self.ours = workspace, other, ours
+        self.name = redactor_of(RedactionRules()).masked(str(path))
+        self.path = path
+        self.problems: list[str] = []
+        self.there = There(workspace, ours, other, self.name)
+
+    def run(self) -> Merged:
+        plan = self._planned()
+        added, known, refused, renamed = self._traces(plan)
+        return Merged(
+            added=added,
+            known=known,
+            refused=refused,
+            labels=take_labels(self.there, renamed),
+            judgments=take_judgments(self.there, renamed),
+            notes=take_notes(self.there, renamed),
+            costs=take_costs(self.there),
+            leaks=take_leaks(self.there),
+            decisions=decisions_there(self.there),
+            problems=tuple(self.problems),
+        )
+
+    def _planned(self) -> _Plan:
+        """Candidates of suites that are the same here and there, by digest."""
+        plan = _Plan([], {}, {})
+        for row in registry.suites(self.other):
+            if not registry.candidates(self.other, row.id):
+                continue
+            held = self._suite(row)
+            if held is None:
+                continue
+            mine = registry.suite_row(self.ours, row.suite_id)
+            episodes = {key: name for name, key in registry.episode_ids(self.other, row.id).items()}
+            here = registry.episode_ids(self.ours, mine.id) if mine else {}
+            for theirs in registry.candidates(self.other, row.id):
+                known = (
+                    registry.candidate_row(self.ours, mine.id, theirs.candidate_id)
+                    if mine
+                    else None
+                )
+                manifest = self._manifest(held, theirs, known)
+                if isinstance(manifest, str):
+                    self.problems.append(f"{row.suite_id}/{theirs.candidate_id}: {manifest}")
+                    continue
+                key = row.suite_id, theirs.candidate_id
+                plan.manifests[key] = manifest
+                ours = known.id if known else None
+                one = Shared(held.suite, theirs.candidate_id, theirs.id, ours, episodes, here)
+                plan.shared.append(one)
+                if theirs.planned is not None:
+                    plan.declared[key] = theirs.planned
+        return plan
+
+    def _suite(self, row: registry.SuiteRow) -> suites.Held | None:
+        """The suite as it may be used here; what it is there, its digest says."""
+        if row.probe:
+            held = suites.Held(probe_suite(row.suite_id), (), None)
+        else:
+            try:
+                held = suites.hold(self.workspace, self.ours, row.suite_id)
+            except (DeskError, ContractError) as error:
+                self.problems.append(f"{row.suite_id}: its traces stay there: {error}")
+                return None
+        if held.suite.digest != row.digest:
+            self.problems.append(
+                f"{row.suite_id}: its traces stay there: it is {row.digest[:16]}… there and "
+                f"{held.suite.digest[:16]}… here"
+            )
+            return None
+        return held
+
+    def _manifest(
+        self,
+        held: suites.Held,
+        theirs: registry.CandidateRow,
+        ours: registry.CandidateRow | None,
+    ) -> Manifest | str | None:
+        """Under which manifest the candidate stands here, or why it is another one."""
+        found = suites.manifest(held, theirs.candidate_id)
+        digest = ours.digest if ours and ours.digest else found.candidate.digest if found else None
+        if None not in (digest, theirs.digest) and digest != theirs.digest:
+            return (
+                f"its traces stay there: its manifest is {theirs.digest} there and {digest} here; "
+                "a changed candidate needs a new candidate_id"
+            )
+        if found is not None:
+            return Manifest(found.candidate, found.raw)
+        if theirs.manifest is None:
+            return None
+        try:
+            return Manifest(read_candidate(theirs.manifest, self.name), theirs.manifest)
+        except ContractError as error:
+            return f"its traces stay there: {error}"
+
+    def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
+        """(added, known, refused, ids that differ here)."""
+        found = [identify(self.other, self.ours, one) for one in plan.shared]
+        new = [one for identified in found for one in identified.new]
+        known = sum(identified.known for identified in found)
+        renamed = {old: now for one in found for old, now in one.renamed.items()}
+        last = self.other.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
+        refused = refusals(
+            self.other,
+            self.ours,
+            last,
+            {one.suite.suite_id for one in plan.shared},
+            [one for identified in found for one in identified.refused],
+        )
+        if not new and not refused:
+            return 0, known, 0, renamed
+        carrier = Carrier(self.other, self.path, plan.shared)
+        batcher = self._batcher(plan, carrier.origin(new), carrier.again)
+        records = max([last, *(one.record for one in refused)])
+        batcher.take(Group(1, records, [], [], [], {}, []))
+        for one in refused:
+            batcher.refuse(one)
+        for group in carrier.groups(new):
+            batcher.take(group)
+            if batcher.full():
+                batcher.flush()
+        batcher.flush(done=True)
+        with transaction(self.ours, self.workspace.store):
+            registry.settle_source(self.ours, batcher.source)
+        if index.pending_events(self.ours) <= INLINE_EVENTS:
+            index.catch_up(self.ours, self.workspace.store)
+        self.problems += carrier.problems
+        left_out = len(batcher.refusals) + len(carrier.problems)
+        return batcher.tally.added, known, left_out, renamed
+
+    def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:
+        """Return what writes the traces, once the candidates and the merge are noted. `origin` says
+        how they came into the other store, `again` judges what is put together of parts."""
+        bodies: dict[str, Suite] = {one.suite.suite_id: one.suite for one in plan.shared}
+
+        def manifests(suite_id: str, candidate_id: str) -> Manifest | None:
+            return plan.manifests[suite_id, candidate_id]
+
+        head = journal.head(self.other)
+        with transaction(self.ours, self.workspace.store):
+            now = clock()
+            declared = self._declare(plan, now)
+            source = registry.open_source(
+                self.ours,
+                {
+                    "sha256": head.hash.hex(),
+                    "path": self.name,
+                    "size": 0,
+                    "reader": READER,
+                    "suite": "",
+                    "candidate": "",
+                    "at": now,
+                },
+            )
+            journal.append(
+                self.ours,
+                {
+                    "type": "store.merged",
+                    "source": source.id,
+                    "seq": head.seq,
+                    "head": head.hash.hex(),
+                    "declared": declared,
+                    **origin,
+                    "at": now,
+                },
+            )
+        nothing = Tally(0, 0, 0, 0)
+        return Batcher(
+            self.ours, self.workspace.store, source.id, nothing, bodies, manifests, clock,
+            share_evidence=True, again=again,
+        )  # fmt: skip
+
+    def _declare(self, plan: _Plan, now: str) -> list[dict[str, object]]:
+        """Register the candidates that come with attempts declared before the first was made: that
+        stands as long as none is here."""
+        declared: list[dict[str, object]] = []
+        for one in plan.shared:
+            key = one.suite.suite_id, one.candidate_id
+            wanted = plan.declared.get(key)
+            if wanted is None:
+                continue
+            suite = registry.register_suite(self.ours, one.suite, now)
+            manifest = plan.manifests[key]
+            row = registry.register_candidate(
+                self.ours,
+                suite,
+                one.candidate_id,
+                manifest.candidate if manifest else None,
+                manifest.raw if manifest else None,
+                now,
+            )
+            if registry.declare(self.ours, row.id, wanted):
+                declared.append({"suite_id": key[0], "candidate_id": key[1], "attempts": wanted})
+            elif row.planned != wanted:
+                self.problems.append(
+                    f"{one.prefix}: {wanted} attempts of each episode were declared there, not "
+                    "here: those beyond the plan change no rate"
+                )
+        return declared
