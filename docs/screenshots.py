@@ -16,8 +16,8 @@ from reviewer.cli.main import main as reviewer
 from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
 from reviewer.desk.runs.views import RunOrder
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.settings import Settings
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.settings.settings import Settings
 
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
 SIZES = ((80, 24), (100, 30), (200, 60))

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from textual.screen import Screen
 
-from reviewer.tui.help_text import acts
-from reviewer.tui.keys import everywhere
-from reviewer.tui.scenes import screens
-from reviewer.tui.settings import THEMES
-from reviewer.tui.settings_file import documented
+from reviewer.tui.screens.help.text import acts
+from reviewer.tui.screens.scenes import screens
+from reviewer.tui.settings.keys import everywhere
+from reviewer.tui.settings.settings import THEMES
+from reviewer.tui.settings.settings_file import documented
 
 GOLDENS = Path(__file__).resolve().parents[1] / "tests" / "tui" / "goldens"
 
@@ -129,7 +129,7 @@ def _acts(screen: type[Screen[Any]]) -> list[tuple[str, str]]:
 
 
 def _plain(words: str) -> str:
-    from reviewer.tui.keys import worded
+    from reviewer.tui.settings.keys import worded
 
     return worded(" ".join(words.split()))
 

@@ -111,7 +111,7 @@ def _ask(make: "Callable[[], DeskProtocol]", writing: int) -> None:
     for standard in range(3):
         os.dup2(nowhere, standard)
     from reviewer.desk.scorecards.views import PAGE
-    from reviewer.tui.scorecard_reading import Looking, Question, read, read_early
+    from reviewer.tui.screens.scorecard.reading import Looking, Question, read, read_early
 
     with os.fdopen(writing, "wb", buffering=0) as pipe:
         desk = cast("DeskProtocol", _Telling(make(), lambda said: pipe.write(pickle.dumps(said))))

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     with _quietly():
         desk = LaterDesk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
         try:
-            from reviewer.tui.app import run as run_app
+            from reviewer.tui.app.app import run as run_app
 
             return run_app(cast(DeskProtocol, desk), settings=settings_of(arguments))
         finally:

@@ -4,8 +4,8 @@ import argparse
 
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.workstation import settings_of
-from reviewer.tui.settings import OPTIONS, Settings
-from reviewer.tui.settings_file import documented, in_force
+from reviewer.tui.settings.settings import OPTIONS, Settings
+from reviewer.tui.settings.settings_file import documented, in_force
 
 NONE = " (there is none: every value is the default)"
 
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _checked(settings: Settings) -> Settings:
     """With the default keys when two verbs of one screen are on one: as the workstation does."""
     if settings.keys:
-        from reviewer.tui.app import ReviewerApp
-        from reviewer.tui.scenes import clash
+        from reviewer.tui.app.app import ReviewerApp
+        from reviewer.tui.screens.scenes import clash
 
         if why := clash(settings.keyboard(), ReviewerApp):
             return settings.without_keys(why)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
     from reviewer.desk.protocol import DeskProtocol
     from reviewer.desk.runs.views import RunOrder
-    from reviewer.tui.settings import Settings
+    from reviewer.tui.settings.settings import Settings
 
 
 class LaterDesk:
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def settings_of(arguments: argparse.Namespace) -> "Settings":
     """The settings of the person at this terminal, and what the command line says otherwise."""
-    from reviewer.tui.settings import read
+    from reviewer.tui.settings.settings import read
 
     settings = read(arguments.settings)
     return settings.without_mouse("--no-mouse") if arguments.no_mouse else settings
@@ -102,6 +102,6 @@ def open_on(
             "reviewer scorecard prints the scorecard, one fact a line",
             exit_code=2,
         )
-    from reviewer.tui.app import run as run_app
+    from reviewer.tui.app.app import run as run_app
 
     return run_app(desk, settings=settings, runs=runs, tour=tour)

@@ -11,10 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.keys import _character_to_key
 
-from reviewer.tui.keyboard import key_name, written
-from reviewer.tui.settings import DEFAULT, OPTIONS, THEMES, Settings, place, read, read_text
-from reviewer.tui.settings_file import documented
-from reviewer.tui.verbs import FIXED, defaults, remappable
+from reviewer.tui.settings.keyboard import key_name, written
+from reviewer.tui.settings.settings import (
+    DEFAULT,
+    OPTIONS,
+    THEMES,
+    Settings,
+    place,
+    read,
+    read_text,
+)
+from reviewer.tui.settings.settings_file import documented
+from reviewer.tui.settings.verbs import FIXED, defaults, remappable
 
 
 def settings(door: Door, text: str | bytes) -> Path:

@@ -13,13 +13,13 @@ from typing import Any
 from textual import actions
 from textual.binding import Binding
 
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.choice import Choice
-from reviewer.tui.chrome import Menu
-from reviewer.tui.grid import Grid
-from reviewer.tui.scenes import bindings, screens
-from reviewer.tui.scroll import Scroll
-from reviewer.tui.textview import TextView
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.scenes import bindings, screens
+from reviewer.tui.widgets.choice import Choice
+from reviewer.tui.widgets.chrome import Menu
+from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.scroll import Scroll
+from reviewer.tui.widgets.textview import TextView
 
 LEDGER = Path(__file__).parent / "acts.txt"
 UPDATE = "REVIEWER_ACTS"

@@ -24,10 +24,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
 from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
 from reviewer.desk.scorecards.views import SavedView
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.live import LiveRuns
-from reviewer.tui.scenes import screens
-from reviewer.tui.settings import Settings
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.scenes import screens
+from reviewer.tui.settings.settings import Settings
+from reviewer.tui.shell.runs import LiveRuns
 
 A, B = names()
 TRACE = f"{SUITE}/{A}/attack-014/1"
@@ -39,40 +39,34 @@ Made = Callable[[], Screen[Any]]
 
 def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     """How each screen is opened, by the name of its class, with the most hostile text it takes."""
-    from reviewer.tui.screens import (
-        agreement,
-        approve,
-        choose,
-        compare,
-        compare_choose,
-        compare_episode,
-        decision,
-        error,
-        help,
-        import_read,
-        import_traces,
-        judge,
-        judge_order,
-        judge_pair,
-        label_message,
-        label_pair,
-        order,
-        prompt,
-        question,
-        queue,
-        releases,
-        runs,
-        scorecard,
-        scorecard_filter,
-        scorecard_views,
-        search,
-        settings,
-        sign,
-        skip,
-        themes,
-        trajectory,
-        trends,
-    )
+    from reviewer.tui.screens.compare import episode as compare_episode
+    from reviewer.tui.screens.compare import screen as compare
+    from reviewer.tui.screens.decision import screen as decision
+    from reviewer.tui.screens.decision import sign
+    from reviewer.tui.screens.dialogs import choose, error, prompt, question
+    from reviewer.tui.screens.dialogs import choose_side as compare_choose
+    from reviewer.tui.screens.help import screen as help
+    from reviewer.tui.screens.imports import read as import_read
+    from reviewer.tui.screens.imports import screen as import_traces
+    from reviewer.tui.screens.judge import order as judge_order
+    from reviewer.tui.screens.judge import pair as judge_pair
+    from reviewer.tui.screens.judge import screen as judge
+    from reviewer.tui.screens.label import message as label_message
+    from reviewer.tui.screens.label import pair as label_pair
+    from reviewer.tui.screens.label import skip
+    from reviewer.tui.screens.queue import agreement
+    from reviewer.tui.screens.queue import screen as queue
+    from reviewer.tui.screens.releases import screen as releases
+    from reviewer.tui.screens.runs import approve, order
+    from reviewer.tui.screens.runs import screen as runs
+    from reviewer.tui.screens.scorecard import filter as scorecard_filter
+    from reviewer.tui.screens.scorecard import screen as scorecard
+    from reviewer.tui.screens.scorecard import views as scorecard_views
+    from reviewer.tui.screens.search import screen as search
+    from reviewer.tui.screens.settings import screen as settings
+    from reviewer.tui.screens.settings import themes
+    from reviewer.tui.screens.trajectory import screen as trajectory
+    from reviewer.tui.screens.trends import screen as trends
 
     text = hostile(0)[:400]
 

@@ -9,7 +9,7 @@ from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.app import ReviewerApp
+from reviewer.tui.app.app import ReviewerApp
 
 
 def ready(**changes: object) -> Queued:

@@ -10,8 +10,8 @@ from fake_shop import HOSTILE
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.desk import Desk
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.screens.compare_episode import CompareEpisodeScreen
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.compare.episode import CompareEpisodeScreen
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from tui_probe import press, screen_text, settle
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.app import LEVELS, ReviewerApp
-from reviewer.tui.grid import Grid
-from reviewer.tui.screens.sign import SignScreen
+from reviewer.tui.app.app import LEVELS, ReviewerApp
+from reviewer.tui.screens.decision.sign import SignScreen
+from reviewer.tui.widgets.grid import Grid
 
 
 async def changed(pilot: Pilot[None], desk: FakeDesk) -> None:

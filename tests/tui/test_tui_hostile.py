@@ -15,7 +15,7 @@ from doors import REPOSITORY, Door, copied, environment
 from hostile import SEQUENCES, WORD, fill
 from wire import PATIENCE, Wire, wire
 
-from reviewer.tui.scenes import screens
+from reviewer.tui.screens.scenes import screens
 
 # All that Textual itself sends while a screen is drawn: colors and attributes, a cursor that moves
 # and hides, frames that begin and end, the shape of the pointer. The corpus has colors and shapes

@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 from tui_probe import press, screen_text, settle
 
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.screens.import_traces import ImportScreen, PathSuggester
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.imports.screen import ImportScreen, PathSuggester
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 

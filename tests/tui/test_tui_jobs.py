@@ -18,12 +18,12 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 from reviewer.desk.imports.views import ImportOrder
 from reviewer.desk.runs.views import RunOrder
 from reviewer.desk.views import SourceInfo
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.choice import Choice
-from reviewer.tui.screens.import_read import ImportReadScreen
-from reviewer.tui.screens.order import OrderScreen
-from reviewer.tui.screens.runs import RunsScreen
-from reviewer.tui.screens.scorecard import ScorecardScreen
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.imports.read import ImportReadScreen
+from reviewer.tui.screens.runs.order import OrderScreen
+from reviewer.tui.screens.runs.screen import RunsScreen
+from reviewer.tui.screens.scorecard.screen import ScorecardScreen
+from reviewer.tui.widgets.choice import Choice
 
 ORDER = ImportOrder(path="/traces/v7-night.jsonl", suite_id=SUITE)
 
@@ -137,7 +137,7 @@ async def test_what_a_job_said_stands_below_and_goes_to_the_pager(
         lent.append(text)
         return True
 
-    monkeypatch.setattr("reviewer.tui.pager.open_in_pager", keep)
+    monkeypatch.setattr("reviewer.tui.widgets.pager.open_in_pager", keep)
     desk = ImportingDesk.ready()
     async with at_jobs(desk, (100, 40)) as (app, pilot):
         desk.importing.end(result(filled(V7), refused=2))

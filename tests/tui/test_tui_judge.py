@@ -14,9 +14,9 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.views import JudgeOrder, JudgePlan
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.grid import Grid
-from reviewer.tui.screens.judge_order import JudgeOrderScreen
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.judge.order import JudgeOrderScreen
+from reviewer.tui.widgets.grid import Grid
 
 URL = "http://127.0.0.1:9/v1"
 
@@ -508,7 +508,7 @@ async def test_quitting_while_a_judge_works_asks_first(chosen: str) -> None:
 def test_what_calls_cost_is_said_as_far_as_it_is_known(
     cost: float | None, known: float | None, unpriced: int, words: str
 ) -> None:
-    from reviewer.tui.judge_view import run_words
+    from reviewer.tui.views.judge import run_words
 
     run = FakeJudgeRun(JudgeOrder(suite_id=SUITE, candidate_id=V7), None).view()
     run = msgspec.structs.replace(run, done=2, cost_usd=cost, known_usd=known, unpriced=unpriced)

@@ -13,10 +13,10 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.views import CriterionView
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.live import LiveRuns
-from reviewer.tui.passage import Passage
-from reviewer.tui.screens.label_session import LabelSession
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.label.session import LabelSession
+from reviewer.tui.shell.runs import LiveRuns
+from reviewer.tui.widgets.passage import Passage
 
 LONG = "\n".join(f"line {number}" for number in range(1, 61))
 
@@ -172,7 +172,7 @@ async def test_every_row_of_a_message_is_fenced_and_nothing_else() -> None:
     ],
 )
 def test_lines_like_ours_are_counted(text: str, count: int) -> None:
-    from reviewer.tui.label_view import alike
+    from reviewer.tui.views.label import alike
 
     words = "".join(span.text for span in alike(text))
     assert words == (f"{count} line{'s' * (count > 1)} like ours, fenced" if count else "")
@@ -773,7 +773,7 @@ async def test_texts_of_the_pair_stand_under_left_and_right_only() -> None:
 
 
 def test_levels_run_up_to_the_highest() -> None:
-    from reviewer.tui.label_marks import levels
+    from reviewer.tui.screens.label.marks import levels
 
     assert list(levels(CRITERIA[1])) == [1, 2, 3, 4, 5]
     bare = CriterionView(

@@ -14,9 +14,9 @@ from textual.pilot import Pilot
 from tui_probe import press, screen_text, settle
 
 from reviewer.desk.views import EpisodeRow, Evidence, Scorecard
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.grid import Grid
-from reviewer.tui.scorecard_reading import FIRST
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.scorecard.reading import FIRST
+from reviewer.tui.widgets.grid import Grid
 
 MANY = 1000
 FAR = 700

@@ -14,16 +14,16 @@ from textual.screen import Screen
 from textual.widgets import Input
 from tui_probe import press, screen_text, settle
 
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.chrome import Menu
-from reviewer.tui.grid import Grid
-from reviewer.tui.lines import Span
-from reviewer.tui.passage import Passage
-from reviewer.tui.screens.help import HelpScreen
-from reviewer.tui.screens.import_read import ImportReadScreen
-from reviewer.tui.screens.themes import ThemesScreen
-from reviewer.tui.scroll import Scroll
-from reviewer.tui.textview import TextView
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.help.screen import HelpScreen
+from reviewer.tui.screens.imports.read import ImportReadScreen
+from reviewer.tui.screens.settings.themes import ThemesScreen
+from reviewer.tui.widgets.chrome import Menu
+from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.lines import Span
+from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.scroll import Scroll
+from reviewer.tui.widgets.textview import TextView
 
 PAGES = ("pagedown", "pageup", "ctrl+d", "ctrl+u", "G", "g", "end", "home", "j", "k", "down", "up")
 

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.tui import plot
-from reviewer.tui.filters import AsciiOnly
-from reviewer.tui.lines import Line, Span, action_at, plain, width_of
-from reviewer.tui.plot import GUTTER, Mark, Scale, columns_of, draw, nice, row_of
+from reviewer.tui.app.filters import AsciiOnly
+from reviewer.tui.widgets import plot
+from reviewer.tui.widgets.lines import Line, Span, action_at, plain, width_of
+from reviewer.tui.widgets.plot import GUTTER, Mark, Scale, columns_of, draw, nice, row_of
 
 SHARES = st.floats(0.0, 1.0)
 HEIGHTS = st.integers(2, 30)

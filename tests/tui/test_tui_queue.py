@@ -11,9 +11,9 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.views import OPEN_FLAG, DisagreementView, QueueView, ReasonLine
-from reviewer.tui import bars
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.lines import plain
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.widgets import bars
+from reviewer.tui.widgets.lines import plain
 
 MINE = DisagreementView(
     item="pair-4",

@@ -12,12 +12,12 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.views import RunOrder
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.grid import Grid
-from reviewer.tui.live import LiveRuns
-from reviewer.tui.screens.approve import ApproveScreen
-from reviewer.tui.screens.order import OrderScreen
-from reviewer.tui.screens.question import QuestionScreen
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.dialogs.question import QuestionScreen
+from reviewer.tui.screens.runs.approve import ApproveScreen
+from reviewer.tui.screens.runs.order import OrderScreen
+from reviewer.tui.shell.runs import LiveRuns
+from reviewer.tui.widgets.grid import Grid
 
 ATTACK, APPEAL, DAMAGED = ("attack-014", 1), ("appeal-009", 1), ("damaged-221", 1)
 REFUND = json.dumps({"order_id": "A-1009", "amount_usd": 89.0}, indent=2)

@@ -8,8 +8,8 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import SavedView
-from reviewer.tui.grid import Grid
-from reviewer.tui.screens.trajectory import TrajectoryScreen
+from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
+from reviewer.tui.widgets.grid import Grid
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -7,8 +7,8 @@ from fake_desk import FakeDesk
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.settings import Settings
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.settings.settings import Settings
 
 
 def shell(desk: FakeDesk, **options: object) -> ReviewerApp:

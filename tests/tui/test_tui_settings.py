@@ -7,10 +7,10 @@ from fake_desk import FakeDesk
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, settle
 
-from reviewer.tui import keys
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.keyboard import Keyboard
-from reviewer.tui.settings import Settings, read_text
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.settings import keys
+from reviewer.tui.settings.keyboard import Keyboard
+from reviewer.tui.settings.settings import Settings, read_text
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from rich.color import ColorType
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
-from reviewer.tui.settings import Settings
-from reviewer.tui.theme import STATES
+from reviewer.tui.settings.settings import Settings
+from reviewer.tui.settings.theme import STATES
 
 FILLED = [("auto", "#C4161C", "#FFFFFF"), ("dark", "#C4161C", "#FFFFFF"),
           ("light", "#C4161C", "#FFFFFF")]  # fmt: skip
@@ -106,7 +106,7 @@ async def test_without_colour_the_attributes_carry_it(monkeypatch: pytest.Monkey
 
 async def test_ascii_needs_no_glyph() -> None:
     app = shell(FakeDesk())
-    app._safety.append(__import__("reviewer.tui.filters", fromlist=["AsciiOnly"]).AsciiOnly())
+    app._safety.append(__import__("reviewer.tui.app.filters", fromlist=["AsciiOnly"]).AsciiOnly())
     async with running(app) as pilot:
         await settle(pilot)
         text = screen_text(app)

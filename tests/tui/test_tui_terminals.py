@@ -153,7 +153,7 @@ def test_the_demo_takes_its_workspace_with_it_when_it_is_told_to_end(tmp_path: P
 def test_a_crash_gives_the_terminal_back_and_tells_no_terminal_what_to_do(full: Door) -> None:
     crash = """
 import sys
-from reviewer.tui.screens.scorecard import ScorecardScreen
+from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 def on_mount(self):
     text = "\\x1b]52;c;ZXZpbA==\\x07 [/foo]"
     raise KeyError(text) from ValueError(text)

@@ -14,11 +14,11 @@ from textual.color import Color
 from tui_probe import press, screen_text, settle, strips
 
 from reviewer.trace.safetext import visible
-from reviewer.tui.filters import AsciiOnly, SafeText
-from reviewer.tui.grid import Grid
-from reviewer.tui.lines import Span, fit, middle, plain, rule, spread, width_of
-from reviewer.tui.textview import TextView
-from reviewer.tui.wrap import Block, Document
+from reviewer.tui.app.filters import AsciiOnly, SafeText
+from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.lines import Span, fit, middle, plain, rule, spread, width_of
+from reviewer.tui.widgets.textview import TextView
+from reviewer.tui.widgets.wrap import Block, Document
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -96,7 +96,7 @@ async def test_ten_megabytes_in_one_line_open_and_are_searched() -> None:
 
 def test_a_large_document_is_not_wrapped_before_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     wrapped = []
-    from reviewer.tui import wrap
+    from reviewer.tui.widgets import wrap
 
     real = wrap._wrap
     monkeypatch.setattr(

@@ -9,10 +9,10 @@ from rich.color import ColorType
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.settings import THEMES, Settings, read
-from reviewer.tui.settings_file import with_theme
-from reviewer.tui.theme import PALETTES, PLAIN, STATES, Palette
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.settings.settings import THEMES, Settings, read
+from reviewer.tui.settings.settings_file import with_theme
+from reviewer.tui.settings.theme import PALETTES, PLAIN, STATES, Palette
 
 COLORED = [palette for palette in PALETTES if palette.name != "ansi"]
 VISION = {

@@ -14,14 +14,14 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import ALWAYS, EventRow
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.event_list import EventSheet, Shown, bar
-from reviewer.tui.lines import width_of
+from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
-from reviewer.tui.screens.search import SearchScreen
-from reviewer.tui.screens.trace_reader import WAIT
-from reviewer.tui.screens.trajectory import TrajectoryScreen
-from reviewer.tui.trajectory_view import clauses
+from reviewer.tui.screens.search.screen import SearchScreen
+from reviewer.tui.screens.trajectory.reader import WAIT
+from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
+from reviewer.tui.screens.trajectory.view import clauses
+from reviewer.tui.views.event_list import EventSheet, Shown, bar
+from reviewer.tui.widgets.lines import width_of
 
 ATTACK = FakeDesk.trace_id(V7, "attack-014", 1)
 

@@ -13,12 +13,12 @@ from tui_probe import press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Trends
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.grid import Grid
-from reviewer.tui.screens.scorecard import ScorecardScreen
-from reviewer.tui.screens.trends import TrendsScreen
-from reviewer.tui.trends_view import short_names
-from reviewer.tui.verbs import VERBS
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.scorecard.screen import ScorecardScreen
+from reviewer.tui.screens.trends.screen import TrendsScreen
+from reviewer.tui.screens.trends.view import short_names
+from reviewer.tui.settings.verbs import VERBS
+from reviewer.tui.widgets.grid import Grid
 
 
 class Many(FakeDesk):

@@ -14,8 +14,8 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 from reviewer.desk.decisions.choices import choices
 from reviewer.desk.decisions.views import DecisionView, KeyInfo, Pending, Signed
 from reviewer.desk.desk import Desk
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.screens.sign import SignScreen
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.decision.sign import SignScreen
 
 WAITS = Pending(
     number=3,

@@ -16,10 +16,10 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 
 from reviewer.desk.views import EventRow
 from reviewer.trace import jsontree
-from reviewer.tui.app import ReviewerApp
-from reviewer.tui.screens.trajectory import TrajectoryScreen
-from reviewer.tui.value_tree import LINES, MEMBERS, Entry, Tree
-from reviewer.tui.valueview import Seek
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
+from reviewer.tui.widgets.value_tree import LINES, MEMBERS, Entry, Tree
+from reviewer.tui.widgets.valueview import Seek
 
 ATTACK = FakeDesk.trace_id(V7, "attack-014", 1)
 ORDER = {
@@ -184,7 +184,7 @@ def test_places_are_told_in_the_order_of_reading() -> None:
 
 
 def jsontree_block(text: str) -> Any:
-    from reviewer.tui.wrap import Block
+    from reviewer.tui.widgets.wrap import Block
 
     return Block(text)
 
@@ -380,7 +380,7 @@ async def test_the_pager_gets_the_value_under_the_cursor(monkeypatch: pytest.Mon
         lent.append(text)
         return True
 
-    monkeypatch.setattr("reviewer.tui.pager.open_in_program", keep)
+    monkeypatch.setattr("reviewer.tui.widgets.pager.open_in_program", keep)
     async with inside(ORDER) as (_app, pilot, _, __):
         await press(pilot, "z", "j", "j", "o")
         assert json.loads(lent[0]) == ORDER["customer"]

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
-from reviewer.tui.app import ReviewerApp
+from reviewer.tui.app.app import ReviewerApp
 
 GOLDENS = Path(__file__).parent / "goldens"
 UPDATE = "REVIEWER_UPDATE_GOLDENS"

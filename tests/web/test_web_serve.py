@@ -313,7 +313,7 @@ def test_the_program_behind_a_page_tells_the_terminal_one_line_of_its_crash(full
 
     crash = f"""
 import sys
-import reviewer.tui.app as app
+import reviewer.tui.app.app as app
 def run(desk, settings):
     secret = "text of a trace"
     sys.__stderr__.write("Traceback, local variables: " + secret + "\\n")

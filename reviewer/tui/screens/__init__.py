@@ -1,1 +1,1 @@
-"""One module per screen. Each is imported the first time somebody goes there."""
+"""One folder per screen. Each is imported the first time somebody goes there."""

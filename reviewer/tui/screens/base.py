@@ -12,14 +12,14 @@ from textual.widget import Widget
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.views import RunView
 from reviewer.trace.safetext import visible, visible_line
-from reviewer.tui.background import Answer, Job
-from reviewer.tui.chrome import LineBox
-from reviewer.tui.keys import key_of, keyboard, worded
-from reviewer.tui.lines import Line, Span, fit, spread, width_of
-from reviewer.tui.words import plural
+from reviewer.tui.settings.keys import key_of, keyboard, worded
+from reviewer.tui.shell.background import Answer, Job
+from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.lines import Line, Span, fit, spread, width_of
+from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
-    from reviewer.tui.app import ReviewerApp
+    from reviewer.tui.app.app import ReviewerApp
 
 T = TypeVar("T")
 R = TypeVar("R")

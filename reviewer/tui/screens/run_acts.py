@@ -5,9 +5,9 @@ from textual.binding import BindingType
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.views import ImportView
 from reviewer.desk.runs.views import RunView
-from reviewer.tui.keys import bind, key_of
-from reviewer.tui.run_marks import AT_WORK
 from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.settings.keys import bind, key_of
+from reviewer.tui.views.run_marks import AT_WORK
 
 RUN_KEYS: list[BindingType] = [
     bind("r", "run", "run a candidate", "Choose a candidate and run it."),
@@ -35,7 +35,7 @@ class RunActs(DeskScreen):
 
     def action_run(self) -> None:
         """Choose a candidate and run it."""
-        from reviewer.tui.screens.order import OrderScreen
+        from reviewer.tui.screens.runs.order import OrderScreen
 
         if self.read_only:
             self.say("the suite does not match its lock: nothing is run on it", "not_measured")
@@ -44,7 +44,7 @@ class RunActs(DeskScreen):
 
     def action_import_traces(self) -> None:
         """Name traces to take in."""
-        from reviewer.tui.screens.import_traces import ImportScreen
+        from reviewer.tui.screens.imports.screen import ImportScreen
 
         self.app.push_screen(ImportScreen(), self._importing)
 
@@ -84,7 +84,7 @@ class RunActs(DeskScreen):
         if view is None:
             return
         if view.state == "stopping":
-            from reviewer.tui.screens.question import abandoning
+            from reviewer.tui.screens.dialogs.question import abandoning
 
             self.app.push_screen(
                 abandoning(view),

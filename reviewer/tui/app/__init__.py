@@ -1,0 +1,1 @@
+"""The Textual application: places, the watch on the store, jobs that outlive a screen, the tour."""

@@ -1,0 +1,169 @@
+"""The tour: a few steps, each pointing at what stands on the screen. It takes no key away: all of
+them do what they always do, and a step is over when the person has done what it names."""
+
+from collections.abc import Callable
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from reviewer.tui.app.tour_steps import STEPS, Step
+from reviewer.tui.screens.base import SCREENS
+from reviewer.tui.settings.keys import key_of, worded
+from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.lines import Line, Span
+
+if TYPE_CHECKING:
+    from reviewer.tui.app.touring import Touring
+    from reviewer.tui.screens.base import DeskScreen
+
+WIDTH = 64
+
+
+class TourBox(LineBox):
+    """The words of a step, over the screen. It is never in focus."""
+
+    DEFAULT_CSS = """
+    TourBox { layer: tour; position: absolute; width: 64; height: auto; }
+    """
+
+    def __init__(self, moved: Callable[[], None]) -> None:
+        super().__init__()
+        self._moved = moved
+
+    def on_mount(self) -> None:
+        """What it points at may move at any time: an answer fills it, a region folds."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._moved())
+
+
+class Tour:
+    """Where the tour stands. `at` is None while there is none."""
+
+    def __init__(self, app: "Touring") -> None:
+        self._app = app
+        self.at: int | None = None
+        self._box: TourBox | None = None
+
+    @property
+    def step(self) -> Step | None:
+        return None if self.at is None else STEPS[self.at]
+
+    def begin(self) -> None:
+        """From the first step."""
+        self.at = 0
+        self.arrived()
+
+    def leave(self) -> None:
+        """No more of it."""
+        self.at = None
+        self._close()
+
+    def go_on(self) -> None:
+        """The next step; when it waits elsewhere, there."""
+        step = self.step
+        if step is None:
+            return
+        if self._elsewhere(step):
+            self._app.action_go(step.screen)
+        elif step.does:
+            self._app.call_next(self._app.run_action, step.does)
+        else:
+            self._forward()
+
+    def did(self, action: str) -> None:
+        """The person has done something; perhaps what the step asks for."""
+        step = self.step
+        if step is not None and not self._elsewhere(step) and action in step.acts:
+            self._forward()
+
+    def arrived(self) -> None:
+        """The person stands on a screen. A later step that belongs here is taken up."""
+        step, here = self.step, self._app.here
+        if step is None or here is None or self.at is None:
+            return
+        if self._elsewhere(step):
+            seen = {each.screen for each in STEPS[: self.at + 1]}
+            later = [n for n in range(self.at + 1, len(STEPS)) if STEPS[n].screen == here.NAME]
+            if later and (later[0] == self.at + 1 or here.NAME not in seen):
+                self.at = later[0]
+        self._show()
+
+    def _forward(self) -> None:
+        assert self.at is not None
+        if self.at + 1 == len(STEPS):
+            self.leave()
+        else:
+            self.at += 1
+            self._show()
+
+    def _elsewhere(self, step: Step) -> bool:
+        here = self._app.here
+        return here is None or step.screen != here.NAME
+
+    # drawing -----------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        here = self._app.here
+        if here is None:
+            return
+        if self._box is None or self._box.screen is not here:
+            self._close()
+            self._box = TourBox(self.place)
+            here.mount(self._box)
+        here.call_after_refresh(self.place)
+
+    def _close(self) -> None:
+        if self._box is not None:
+            self._box.remove()
+            self._box = None
+
+    def place(self) -> None:
+        """Put the box beside what it points at, and draw it."""
+        here, box, step = self._app.here, self._box, self.step
+        if here is None or box is None or step is None or not box.is_attached:
+            return
+        width = min(WIDTH, here.size.width)
+        elsewhere = self._elsewhere(step)
+        if elsewhere:
+            screen = dict(SCREENS)[step.screen]
+            step = Step("", "#foot", "above", f"It goes on at {screen}: {{tour}} goes there.")
+        text = wrap(worded(step.words), max(8, width - 4))
+        box.styles.width = width
+        box.styles.offset = self._spot(here, step, len(text) + 3)
+        box.show(self._lines(text, width, "↓" if step.side == "above" else "↑"))
+
+    def _spot(self, here: "DeskScreen", step: Step, height: int) -> tuple[int, int]:
+        """Where the box goes, kept on the screen and off its last line."""
+        found = [each for each in here.query(step.target) if each.region.height]
+        target = found[0] if found else here.query_one("#foot")
+        region = target.region
+        x = max(0, min(region.x + 8, here.size.width - WIDTH))
+        y = {
+            "below": region.bottom,
+            "after": min(region.bottom, region.y + target.virtual_size.height),
+            "above": region.y - height,
+            "inside": min(region.bottom - height, region.y + target.virtual_size.height),
+        }[step.side]
+        return x, max(0, min(y, here.size.height - 2 - height))
+
+    def _lines(self, text: list[str], width: int, arrow: str) -> list[Line]:
+        assert self.at is not None
+        title = f" tour {self.at + 1} of {len(STEPS)} "
+        last = self.at + 1 == len(STEPS)
+        keys: list[Span] = [
+            Span(key_of("tour"), "key", "app.tour_on"),
+            Span(" end it" if last else " next", "dim", "app.tour_on"),
+            Span("   "),
+            Span("Esc", "key", "app.tour_off"),
+            Span(" leave the tour", "dim", "app.tour_off"),
+        ]
+        fill = "━" * (width - cell_len(title) - 6)
+        head, foot = f"┏━━{title}{fill}", f"┗{'━' * (width - 2)}┛"
+        top = f"{head}{'↑' if arrow == '↑' else '━'}━┓"
+        if arrow == "↓":
+            foot = f"┗{'━' * (width - 4)}↓━┛"
+        room = width - 4
+        body = [[Span(f"┃ {line.ljust(room)} ┃", "strong")] for line in text]
+        used = sum(cell_len(span.text) for span in keys)
+        ending = [Span("┃ ", "strong"), *keys, Span(" " * (room - used)), Span(" ┃", "strong")]
+        return [[Span(top, "strong")], *body, ending, [Span(foot, "strong")]]

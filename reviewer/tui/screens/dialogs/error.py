@@ -1,0 +1,152 @@
+"""An error in full: what is so, what it stops, what was not harmed, the ways out by number."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.runs.views import RunView
+from reviewer.desk.views import SuiteInfo
+from reviewer.trace.safetext import visible, visible_line
+from reviewer.tui.screens.base import Dialog, hint_line
+from reviewer.tui.settings.keys import bind, digits, key_of
+from reviewer.tui.widgets.chrome import LineBox, Menu
+from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.words import plural
+from reviewer.tui.widgets.wrap import Block, Document
+
+WIDTH = 70
+
+HINTS = (
+    ("1-9", "choose", "screen.numbered(1)"),
+    ("Enter", "copy it", "screen.copy_way"),
+    ("r", "check again", "screen.again"),
+    ("y", "copy all", "screen.copy_all"),
+    ("Esc", "close", "screen.dismiss(None)"),
+)
+
+
+class ErrorScreen(Dialog[None]):
+    """Never a traceback: sentences, and ways out the reader can take."""
+
+    NAME = "error"
+    ABOUT = (
+        "Something does not hold. The box says what, what it stops and what was not",
+        "harmed. The first way out is the safe one; Enter copies it.",
+    )
+    ENTER = "copy this way out"
+    NUMBERS = "that way out"
+    CSS = """
+    ErrorScreen #box { width: 74; max-width: 100%; border: heavy $gate-fail; }
+    ErrorScreen #ways { height: auto; max-height: 9; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("r", "again", "check again", "Look again whether it holds."),
+        bind("y", "copy_all", "copy all of it"),
+        bind("escape", "dismiss(None)", "close, stay read only"),
+        bind("q", "dismiss(None)", "close, stay read only"),
+        *digits("numbered"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        facts: tuple[str, ...],
+        ways_out: tuple[str, ...],
+        exit_code: int,
+        again: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self._title, self._facts, self._ways = title, facts, ways_out
+        self._exit_code, self._again = exit_code, again
+
+    @classmethod
+    def of(cls, error: DeskError, again: Callable[[], None] | None = None) -> "ErrorScreen":
+        """An error of the desk."""
+        facts = (error.text, "", "Nothing in the store was changed.")
+        return cls("the desk cannot answer", facts, tuple(error.ways_out), error.exit_code, again)
+
+    @classmethod
+    def of_suite(cls, suite: SuiteInfo, again: Callable[[], None] | None = None) -> "ErrorScreen":
+        """A suite that no longer matches its lock."""
+        facts = (
+            f"{suite.suite_id}: {suite.problem or 'its files and its lock differ'}",
+            "",
+            "Stopped on this suite: score, run, export, sign. Reading stays open.",
+            "Nothing in the store was changed. The scorecard behind this is the last one "
+            "made with the locked files, shown for reading only.",
+        )
+        ways = (
+            f"reviewer suite check {suite.suite_id}   (see what changed)",
+            f"put the file back yourself, then press {key_of('run')} to check again",
+            f"keep the change: reviewer suite freeze, as a new version of {suite.suite_id}",
+        )
+        return cls("the suite no longer matches its lock", facts, ways, 20, again)
+
+    @classmethod
+    def of_run(cls, run: RunView) -> "ErrorScreen":
+        """A run that failed."""
+        kept = f"{run.done:,} of {plural(run.planned, 'attempt')} were made; they are kept."
+        title = f"run {run.number} failed"
+        return cls(title, (f"{run.candidate_id}: {run.problem}", "", kept), (), 20)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            yield LineBox(id="facts")
+            yield Menu(id="ways")
+            yield LineBox(id="end")
+
+    def on_mount(self) -> None:
+        self.headed(f"✗ {self._title}")
+        width = min(WIDTH, self.app.size.width - 4)
+        document = Document([Block(visible(fact)) for fact in self._facts], width)
+        document.settle(0, 10_000)
+        rows = [document.row(y) for y in range(document.height)]
+        facts: list[Line] = [[Span(found[1].text)] for found in rows if found is not None]
+        ways: Line = [Span("Ways out", "strong")] if self._ways else []
+        self.query_one("#facts", LineBox).show([[], *facts, [], ways])
+        self.query_one(Menu).offer(
+            [
+                [Span(f" {number}  ", "key"), Span(visible_line(way))]
+                for number, way in enumerate(self._ways, 1)
+            ]
+        )
+        self.query_one("#end", LineBox).show(
+            [
+                [],
+                [
+                    Span("exit code of the same command in a pipeline: ", "dim"),
+                    Span(f"{self._exit_code}"),
+                ],
+                hint_line(HINTS, width),
+            ]
+        )
+        self.query_one(Menu).focus()
+
+    def action_numbered(self, number: int) -> None:
+        """Choose a way out."""
+        menu = self.query_one(Menu)
+        menu.action_move(number - 1 - menu.cursor)
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.action_copy_way()
+
+    def action_copy_way(self) -> None:
+        """Copy the chosen way out."""
+        if self._ways:
+            self.app.copy_to_clipboard(self._ways[self.query_one(Menu).cursor])
+            self.notify("copied", markup=False, timeout=2)
+
+    def action_copy_all(self) -> None:
+        """Copy everything that stands here."""
+        self.app.copy_to_clipboard("\n".join((self._title, *self._facts, *self._ways)))
+        self.notify("copied", markup=False, timeout=2)
+
+    def action_again(self) -> None:
+        """Look again whether it holds."""
+        self.dismiss(None)
+        if self._again is not None:
+            self._again()

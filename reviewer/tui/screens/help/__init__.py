@@ -1,0 +1,1 @@
+"""Help over any screen."""

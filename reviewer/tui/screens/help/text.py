@@ -1,0 +1,159 @@
+"""The words of the help, made from the bindings, so that no key can be missing or stale."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+from textual.binding import Binding
+from textual.screen import Screen
+
+from reviewer.tui.screens.scenes import bindings
+from reviewer.tui.settings import keys
+from reviewer.tui.settings.keyboard import written
+from reviewer.tui.settings.theme import STATES, cell_style
+from reviewer.tui.settings.verbs import FIXED, MOTIONS, VERBS, defaults
+from reviewer.tui.widgets.lines import Line, Span, pad
+
+LEGEND = ("pass", "fail", "critical", "not_measured", "running", "missing", "infra")
+PAIRS = {
+    "next": "previous",
+    "attempt.before": "attempt.after",
+    "episode.before": "episode.after",
+    "candidate.before": "candidate.after",
+    "snapshot.before": "snapshot.after",
+    "move.left": "move.right",
+    "move.up": "move.down",
+    "move.first": "move.last",
+    "move.page.up": "move.page.down",
+    "move.half.up": "move.half.down",
+}
+"""Verbs that stand in one line of the help, there and back."""
+GAP = 2
+LEAST = 24
+"""Columns that words need to be read."""
+
+Row = tuple[str, str]
+
+
+def acts(screen: type[Screen[Any]]) -> list[Row]:
+    """What acts on a screen, as (keys, words), there and back in one row."""
+    found: dict[str, list[Binding]] = {}
+    for binding in bindings(screen):
+        verb = (binding.id or "").removesuffix(".arrow")
+        if binding.description and all(binding.key != b.key for b in found.get(verb, ())):
+            found.setdefault(verb, []).append(binding)
+    rows: list[Row] = []
+    done: set[str] = set()
+    for verb, group in found.items():
+        other = next((b for a, b in PAIRS.items() if a == verb and b in found), "")
+        if verb in done:
+            continue
+        if verb.startswith("numbered."):
+            done |= {name for name in found if name.startswith("numbered.")}
+            rows.append(("1-9", getattr(screen, "NUMBERS", "the thing with that number")))
+            continue
+        if verb == "back" and "back.q" in found and _same(group, found["back.q"]):
+            other = "back.q"
+        done |= {verb, other}
+        pairs = [group, found.get(other, [])]
+        pressed = [name for each in zip(*_even(pairs), strict=True) for name in each if name]
+        rows.append((" ".join(pressed), _joined(group, pairs[1])))
+    if all(name.split(" ")[0] != "Enter" for name, _ in rows):
+        rows.insert(0, ("Enter", keys.worded(getattr(screen, "ENTER", "go in, choose"))))
+    return rows
+
+
+def _even(pairs: list[list[Binding]]) -> list[list[str]]:
+    """The keys of both ways, so that `[` stands beside `]` and an arrow beside an arrow."""
+    written_ = [[keys_of(binding) for binding in group] for group in pairs]
+    longest = max(len(names) for names in written_)
+    return [[*names, *[""] * (longest - len(names))] for names in written_]
+
+
+def keys_of(binding: Binding) -> str:
+    """The keys of a binding as they are now: `k ↑`."""
+    verb = binding.id or ""
+    if verb in MOTIONS:
+        pressed = (*keys.keyboard().keys(verb), *MOTIONS[verb].fixed)
+    elif verb in defaults() and verb not in FIXED:
+        pressed = keys.keyboard().keys(verb)
+    else:
+        pressed = (binding.key,)
+    return " ".join(written(key) for key in pressed)
+
+
+def _same(one: Sequence[Binding], other: Sequence[Binding]) -> bool:
+    return one[0].description == other[0].description
+
+
+def _joined(there: Sequence[Binding], back: Sequence[Binding]) -> str:
+    """`attempt before, after`: the words of both, what they share said once."""
+    words = there[0].description
+    if not back or _same(there, back):
+        return words
+    if words.startswith("next "):
+        return f"{words}; before"
+    first, second = words.split(" "), back[0].description.split(" ")
+    shared = 0
+    while shared < min(len(first), len(second)) - 1 and first[shared] == second[shared]:
+        shared += 1
+    return f"{words}, {' '.join(second[shared:])}"
+
+
+def help_lines(screen: Screen[Any], width: int) -> list[Line]:
+    """The help of a screen: what it is for, what acts here, what acts everywhere."""
+    about = keys.worded(" ".join(getattr(screen, "ABOUT", ())))
+    lines: list[Line] = [[Span(text)] for text in wrap(about, max(LEAST, width))]
+    right = 38 if width < 90 else 44
+    left = width - right - GAP
+    beside_it = left >= LEAST
+    if not beside_it:
+        left = right = width
+    here = [[Span("here", "strong")], *_column(acts(type(screen)), left)]
+    all_over = [[Span("everywhere", "strong")], *_column(keys.everywhere(), right)]
+    if not beside_it:
+        here, all_over = [*here, [], *all_over], []
+    lines.append([])
+    for number in range(max(len(here), len(all_over))):
+        line = here[number] if number < len(here) else []
+        room = left - sum(len(span.text) for span in line)
+        beside = all_over[number] if number < len(all_over) else []
+        lines.append([*line, Span(" " * (room + GAP)), *beside] if beside_it else line)
+    if getattr(screen, "BLIND", False):
+        return lines
+    legend: list[Span] = []
+    for name in LEGEND:
+        state = STATES[name]
+        legend += [Span(f"{state.glyph}{state.cell}", cell_style(name)), Span("  ")]
+    return [*lines, [], [*legend, Span("n/m: not measured, never good", "dim")]]
+
+
+def _column(rows: Sequence[Row], width: int) -> list[list[Span]]:
+    """Keys and words side by side. Nothing is cut: words go on below, and below long keys."""
+    room = max(8, *(len(pressed) for pressed, _ in rows if len(pressed) <= 12)) + GAP
+    lines: list[list[Span]] = []
+    for pressed, words in rows:
+        parts = wrap(words, max(8, width - room))
+        if len(pressed) + GAP > room:
+            lines.append([Span(pressed, "key")])
+            lines += [[Span(" " * room), Span(part)] for part in parts]
+            continue
+        for number, part in enumerate(parts):
+            lines.append([Span(pad("" if number else pressed, room), "key"), Span(part)])
+    return lines
+
+
+def key_map(width: int) -> list[Line]:
+    """Every key and the one thing it means."""
+    board = keys.keyboard()
+    table = [(verb, tip) for verb, _, tip in VERBS.values() if not _digit(verb)]
+    table += [(verb, f"Movement: {motion.words}.") for verb, motion in MOTIONS.items()]
+    rows: list[Row] = []
+    for verb, tip in table:
+        fixed = MOTIONS[verb].fixed if verb in MOTIONS else ()
+        rows.append((" ".join(written(key) for key in (*board.keys(verb), *fixed)), tip))
+    return [list(line) for line in _column([*rows, ("1-9", "The thing with that number.")], width)]
+
+
+def _digit(verb: str) -> bool:
+    return verb.startswith("numbered.")

@@ -1,0 +1,1 @@
+"""The import dialog, and what an import said."""

@@ -1,0 +1,1 @@
+"""The judge: calibration, judged pairs, and the dialog that starts it."""

@@ -1,0 +1,1 @@
+"""Labeling: pairs and messages."""

@@ -1,0 +1,205 @@
+"""One final message, blind, answered criterion by criterion."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.events import Resize
+from textual.widget import Widget
+
+from reviewer.desk.labels.views import LabelItem
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.label import marks as marks
+from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
+from reviewer.tui.settings.keys import bind, digits, scrolling
+from reviewer.tui.views import label as view
+from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.wrap import Block
+
+
+class Pane(LineBox):
+    """Lines that are made for its size, which it has only after the screen was laid out."""
+
+    def on_resize(self) -> None:
+        screen = self.screen
+        assert isinstance(screen, LabelMessageScreen)
+        screen.call_later(screen.redraw)
+
+
+class LabelMessageScreen(LabelScreen):
+    """A digit answers the criterion with the cursor and goes to the next one without an answer."""
+
+    KIND = "message"
+    ABOUT = (
+        "You are asked: how good is this message for this customer, by each criterion?",
+        "A digit answers the criterion with the cursor; after the last one, Enter.",
+        "What stands behind ┊ is quoted: no line of it is the program's.",
+    )
+    NUMBERS = "answer the criterion"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("1-9", "answer", "screen.nothing"),
+        ("0", "clear", "screen.clear_mark"),
+        ("jk", "criterion", "screen.read(1)"),
+        ("Enter", "save", "screen.save"),
+        ("u", "undo", "screen.undo"),
+        ("!", "flag", "screen.flag"),
+        ("-", "skip", "screen.skip"),
+        ("?", "help", "app.explain"),
+        ("w", "note", "screen.note"),
+        ("tab", "read", "screen.turn"),
+        ("c", "pairs", "screen.other_kind"),
+        ("Q", "queue", "app.go('queue')"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *digits("numbered"),
+        bind("0", "clear_mark"),
+        *LABEL_KEYS,
+        bind("tab", "turn", "message, request, criteria", "What j and k move in."),
+        *scrolling(),
+    ]
+    CSS = """
+    LabelMessageScreen #request { height: 3; }
+    LabelMessageScreen.-deep #request { height: 4; }
+    LabelMessageScreen #sides { height: 1fr; }
+    LabelMessageScreen #criteria { width: 48%; max-width: 72; height: 1fr; }
+    LabelMessageScreen.-tall #request { height: 5; }
+    LabelMessageScreen #answers { height: 3; }
+    """
+
+    _at = 0
+    _turned = "criteria"
+
+    def work(self) -> Iterable[Widget]:
+        yield working(Passage(id="request"))
+        yield working(Horizontal(Passage(id="message"), Pane(id="criteria"), id="sides"))
+        yield working(LineBox(id="answers"))
+
+    def _passage(self, name: str) -> Passage:
+        return self.query_one(f"#{name}", Passage)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height >= 32, "-tall")
+        self._deepen()
+        super().on_resize(event)
+
+    # what is shown -----------------------------------------------------------------------------
+
+    def show_texts(self, item: LabelItem) -> None:
+        self._at = marks.first_open(item, self.draft) or 0
+        self._turn("criteria")
+        self._deepen()
+        request = item.user_request
+        self._passage("request").show(
+            [Block(request, quoted=True)], view.request_title(item), view.alike(request)
+        )
+        title = [Span("final message", "strong")]
+        self._passage("message").show(view.blocks(item.message), title, view.alike(item.message))
+
+    def draw_marks(self, item: LabelItem) -> None:
+        pane, width = self.query_one("#criteria", LineBox), self.columns
+        active = self._turned == "criteria"
+        size = pane.size
+        pane.show(
+            marks.pane(item, self.draft, self._at, size.width, max(1, size.height), active=active)
+        )
+        lines: list[Line] = [[Span("─" * width, "rule")]]
+        lines += [
+            view.progress_line(item, self.spent, width),
+            view.note_line(self.draft, flag=True),
+        ]
+        self.query_one("#answers", LineBox).show(lines)
+
+    def hints(self) -> Iterable[Hint]:
+        """Once every criterion is answered, saving comes first."""
+        hints = list(super().hints())
+        if self.item is not None and marks.first_open(self.item, self.draft) is None:
+            hints.sort(key=lambda hint: hint[0] != "Enter")
+        return hints
+
+    def digits(self) -> int:
+        if self.item is None or not self.item.criteria:
+            return 9
+        return max(1, len(marks.levels(self.item.criteria[self._at])))
+
+    # answering ---------------------------------------------------------------------------------
+
+    def action_nothing(self) -> None:
+        """Answers are digits."""
+
+    def action_numbered(self, value: int) -> None:
+        """Answer the criterion with the cursor."""
+        if self.item is not None and self.item.criteria:
+            self.action_mark(self.item.criteria[self._at].number, value)
+
+    def action_mark(self, number: int, value: int) -> None:
+        """Answer a criterion, and go to the next one without an answer."""
+        if not self.open or self.item is None:
+            return
+        at = next(n for n, each in enumerate(self.item.criteria) if each.number == number)
+        criterion = self.item.criteria[at]
+        allowed = marks.levels(criterion)
+        if value not in allowed:
+            self.say(f"criterion {number} takes 1 to {allowed[-1]}" if allowed else "no scale")
+            return
+        self.draft.marks[criterion.criterion_id] = value
+        following = marks.first_open(self.item, self.draft, at)
+        self._at = at if following is None else following
+        self.redraw()
+
+    def action_clear_mark(self) -> None:
+        """Take the answer to this criterion away."""
+        if self.open and self.item is not None and self.item.criteria:
+            self.draft.marks.pop(self.item.criteria[self._at].criterion_id, None)
+            self.redraw()
+
+    def lacking(self) -> str:
+        left = marks.first_open(self.item, self.draft) if self.item is not None else None
+        if left is None or self.item is None:
+            return ""
+        self._at = left
+        self._turn("criteria")
+        return f"criterion {self.item.criteria[left].number} has no answer yet"
+
+    # moving ------------------------------------------------------------------------------------
+
+    def action_turn(self) -> None:
+        """To the message, to the request, and back to the criteria."""
+        order = ("criteria", "message", "request")
+        self._turn(order[(order.index(self._turned) + 1) % len(order)])
+        self.redraw()
+
+    def _turn(self, name: str) -> None:
+        self._turned = name
+        for each in ("message", "request"):
+            self._passage(each).activate(each == name)
+
+    @property
+    def _read(self) -> Passage | None:
+        return None if self._turned == "criteria" else self._passage(self._turned)
+
+    def action_read(self, step: int) -> None:
+        """The next criterion; in a text, the next row."""
+        text = self._read
+        if text is not None:
+            text.action_move(step)
+        elif self.item is not None and self.item.criteria:
+            self._at = max(0, min(self._at + step, len(self.item.criteria) - 1))
+            self.redraw()
+
+    def action_read_page(self, pages: float) -> None:
+        """Scroll the text by a page, or half of one."""
+        (self._read or self._passage("message")).action_page(pages)
+
+    def action_read_end(self, step: int) -> None:
+        """The first or last criterion; in a text, its start or end."""
+        text = self._read
+        if text is not None:
+            text.action_end(step)
+        elif self.item is not None:
+            self.action_read(step * len(self.item.criteria))
+
+    def on_passage_wheeled(self, message: Passage.Wheeled) -> None:
+        message.passage.to_row(message.passage.scroll_offset.y + message.rows)

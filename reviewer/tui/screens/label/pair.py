@@ -1,0 +1,196 @@
+"""Two final messages of one episode, side by side and blind: which is better?"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.events import Resize
+from textual.widget import Widget
+
+from reviewer.desk.labels.views import Answer, LabelItem, Side
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
+from reviewer.tui.settings.keys import bind, digits, move, scrolling
+from reviewer.tui.views import label as view
+from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.wrap import Block
+
+SIDES: tuple[Side, ...] = ("left", "right")
+WIDENED = ("", "left", "right", "request")
+"""What tab shows over the full width, one after the other; both sides again at the end."""
+
+
+class LabelPairScreen(LabelScreen):
+    """Winner and Enter are enough. Nothing is chosen before the person chooses."""
+
+    KIND = "pair"
+    ABOUT = (
+        "You are asked: which of these two messages is better for this customer?",
+        "A side and Enter are enough; a criterion's number says what decided it.",
+        "What stands behind ┊ is quoted: no line of it is the program's.",
+    )
+    NUMBERS = "the criterion that decided"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("hl", "side", "screen.answer('left')"),
+        ("t", "tie", "screen.answer('tie')"),
+        ("b", "both bad", "screen.answer('both_bad')"),
+        ("1-9", "criterion", "screen.numbered(1)"),
+        ("Enter", "save", "screen.save"),
+        ("u", "undo", "screen.undo"),
+        ("-", "skip", "screen.skip"),
+        ("?", "help", "app.explain"),
+        ("w", "note", "screen.note"),
+        ("!", "flag", "screen.flag"),
+        ("jk", "scroll", "screen.read(1)"),
+        ("tab", "widen", "screen.widen"),
+        ("c", "messages", "screen.other_kind"),
+        ("Q", "queue", "app.go('queue')"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        move("move.left", "answer('left')", "Left is better", "The message on the left."),
+        move("move.right", "answer('right')", "Right is better", "The message on the right."),
+        bind("t", "answer('tie')", "neither is better: a tie"),
+        bind("b", "answer('both_bad')", "both are bad"),
+        *digits("numbered"),
+        *LABEL_KEYS,
+        bind("tab", "widen", "one text over the full width", "Left, Right, request, both again."),
+        *scrolling(),
+    ]
+    CSS = """
+    LabelPairScreen #request { height: 3; }
+    LabelPairScreen.-deep #request { height: 4; }
+    LabelPairScreen #sides { height: 1fr; }
+    LabelPairScreen.-tall #request { height: 5; }
+    LabelPairScreen.-left #right, LabelPairScreen.-right #left { display: none; }
+    LabelPairScreen.-request #sides { display: none; }
+    LabelPairScreen.-request #request { height: 1fr; }
+    """
+
+    _row = 0
+    _wide = ""
+
+    def work(self) -> Iterable[Widget]:
+        yield working(Passage(id="request"))
+        yield working(Horizontal(Passage(id="left"), Passage(id="right", edge=True), id="sides"))
+        yield working(LineBox(id="why"))
+        yield working(LineBox(id="answers"))
+
+    def _passage(self, name: str) -> Passage:
+        return self.query_one(f"#{name}", Passage)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height >= 32, "-tall")
+        self._deepen()
+        super().on_resize(event)
+
+    # what is shown -----------------------------------------------------------------------------
+
+    def show_texts(self, item: LabelItem) -> None:
+        self._row = 0
+        self._widen("")
+        self._deepen()
+        request = item.user_request
+        self._passage("request").show(
+            [Block(request, quoted=True)], view.request_title(item), view.alike(request)
+        )
+        for name, text in (("left", item.left), ("right", item.right)):
+            title = [Span(view.SIDES[name], "strong")]
+            self._passage(name).show(view.blocks(text), title, view.alike(text))
+
+    def draw_marks(self, item: LabelItem) -> None:
+        width = self.columns
+        joint = None if self._wide else self._passage("right").region.x or width // 2
+        why = view.criteria_lines(item, self.draft, width, joint)
+        self.query_one("#why", LineBox).show(why)
+        lines: list[Line] = [[Span("─" * width, "rule")], view.answer_line(self.draft, width)]
+        lines += [view.note_line(self.draft), view.progress_line(item, self.spent, width)]
+        self.query_one("#answers", LineBox).show(lines)
+
+    def digits(self) -> int:
+        return max(1, len(self.item.criteria)) if self.item is not None else 9
+
+    # choosing ----------------------------------------------------------------------------------
+
+    def action_answer(self, answer: Answer) -> None:
+        """Choose a side, a tie, or both bad."""
+        if self.open:
+            self.draft.answer = answer
+            self.redraw()
+
+    def action_numbered(self, number: int) -> None:
+        """The criterion that decided: for the chosen side, for the other, for none."""
+        if not self.open or self.item is None:
+            return
+        found = [each for each in self.item.criteria if each.number == number]
+        if not found:
+            self.say(f"there is no criterion {number}: they are numbered on the screen")
+            return
+        first, second = SIDES if self.draft.answer != "right" else SIDES[::-1]
+        turn: dict[Side | None, Side | None] = {None: first, first: second, second: None}
+        decided = self.draft.decided
+        side = turn[decided.pop(found[0].criterion_id, None)]
+        if side is not None:
+            decided[found[0].criterion_id] = side
+        self.redraw()
+
+    def lacking(self) -> str:
+        if self.draft.answer is None:
+            return "choose a side first: h Left, l Right, t tie, b both bad"
+        for each in self.item.criteria if self.item else ():
+            if each.required and each.criterion_id not in self.draft.decided:
+                return f"criterion {each.number} is needed: press {each.number} for a side"
+        return ""
+
+    # reading -----------------------------------------------------------------------------------
+
+    def action_widen(self) -> None:
+        """Left over the full width, then Right, then the request, then both sides again."""
+        if self.item is not None:
+            at = WIDENED.index(self._wide)
+            self._widen(WIDENED[(at + 1) % len(WIDENED)])
+            self.call_after_refresh(self._settle)
+
+    def _widen(self, name: str) -> None:
+        self._wide = name
+        for each in WIDENED[1:]:
+            self.set_class(each == name, f"-{each}")
+        self._passage("request").activate(name == "request")
+        for side in SIDES:
+            self._passage(side).activate(name != "request")
+
+    def _settle(self) -> None:
+        self._show_from(self._row)
+        self.redraw()
+
+    @property
+    def _reading(self) -> tuple[Passage, ...]:
+        """The texts that scroll now; both sides scroll together."""
+        return tuple(self._passage(name) for name in ((self._wide,) if self._wide else SIDES))
+
+    def _show_from(self, row: int) -> None:
+        texts = self._reading
+        self._row = max(0, min(row, max(text.last for text in texts)))
+        for text in texts:
+            text.to_row(min(self._row, text.last))
+
+    def action_read(self, step: int) -> None:
+        """Scroll both sides."""
+        self._show_from(self._row + step)
+
+    def action_read_page(self, pages: float) -> None:
+        """Scroll both sides by a page, or half of one."""
+        self._show_from(self._row + int(pages * self._reading[0].body))
+
+    def action_read_end(self, step: int) -> None:
+        """To the start, or to the end of the longer text."""
+        self._show_from(0 if step < 0 else max(text.last for text in self._reading))
+
+    def on_passage_wheeled(self, message: Passage.Wheeled) -> None:
+        if message.passage in self._reading:
+            self._show_from(self._row + message.rows)
+        else:
+            passage = message.passage
+            passage.to_row(passage.scroll_offset.y + message.rows)

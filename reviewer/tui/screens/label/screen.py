@@ -1,0 +1,202 @@
+"""Labeling, whatever the kind of item: the acts both kinds share, and the end of the queue."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.events import Resize
+from textual.widget import Widget
+
+from reviewer.desk.labels.views import EstimateView, LabelItem, LabelKind
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.label.session import LabelSession
+from reviewer.tui.settings.keys import bind, key_of
+from reviewer.tui.views import label as view
+from reviewer.tui.widgets.bars import estimate_lines
+from reviewer.tui.widgets.lines import Span
+from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.wrap import Block, Document
+
+MAX_NOTE = 4000
+OTHER: dict[LabelKind, tuple[LabelKind, str]] = {
+    "pair": ("message", "final messages, one by one"),
+    "message": ("pair", "pairs of final messages"),
+}
+LABEL_KEYS: list[BindingType] = [
+    bind("enter", "save", "save, then the next item", "Save the label; the next item comes."),
+    bind("u", "undo"),
+    bind("minus", "skip"),
+    bind("exclamation_mark", "flag"),
+    bind("w", "note", "write a note"),
+    bind("c", "other_kind", "messages, or pairs", "Label final messages one by one, or in pairs."),
+]
+END_HINTS: tuple[Hint, ...] = (
+    ("Q", "queue", "app.go('queue')"),
+    ("A", "agreement", "app.go('agreement')"),
+    ("u", "undo", "screen.undo"),
+    ("c", "messages, or pairs", "screen.other_kind"),
+    ("Esc", "back", "app.back"),
+    ("?", "help", "app.explain"),
+)
+
+
+def working(widget: Widget) -> Widget:
+    """Mark a widget as part of what shows an item; it is away while there is none."""
+    widget.add_class("work")
+    return widget
+
+
+class LabelScreen(LabelSession):
+    """What is common to pairs and messages."""
+
+    NAME = "label"
+    EVERY: ClassVar[float] = 1.0
+    DEFAULT_CSS = """
+    LabelScreen #end { display: none; }
+    LabelScreen.-idle .work { display: none; }
+    LabelScreen.-idle #end { display: block; }
+    """
+
+    _ending: tuple[tuple[str, ...], tuple[EstimateView, ...]] = ((), ())
+
+    def regions(self) -> Iterable[Widget]:
+        yield from self.work()
+        yield Passage(id="end")
+
+    def work(self) -> Iterable[Widget]:
+        """The widgets that show an item; each goes through `working`."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        self.app.clear_notifications()  # a toast of another screen may name what this one must not
+        self.shell.labeling.kind = self.KIND
+        self.add_class("-idle")
+        self.head([[Span(" reading…", "dim")]])
+        self.foot()
+        self.set_interval(self.EVERY, self._tick)
+
+    # what is shown -----------------------------------------------------------------------------
+
+    def show_item(self, item: LabelItem) -> None:
+        self.remove_class("-idle")
+        self.show_texts(item)
+        self.redraw()
+
+    def show_end(self, texts: tuple[str, ...], own: tuple[EstimateView, ...]) -> None:
+        self._ending = texts, own
+        self.add_class("-idle")
+        self._draw_end()
+        self.redraw()
+
+    def clear(self) -> None:
+        self._ending = (), ()
+        self.add_class("-idle")
+        self.query_one("#end", Passage).show([])
+
+    def _draw_end(self) -> None:
+        texts, own = self._ending
+        blocks = [Block(text) for text in texts]
+        if own:
+            blocks += [Block(""), Block("you, with yourself when the sides were exchanged", "dim")]
+            width = max(20, self.columns - 2)
+            blocks += [Block("", head=line) for line in estimate_lines(own, width)]
+        blocks += [Block(""), Block(f"{key_of('choose')} turns to {OTHER[self.KIND][1]}.", "dim")]
+        self.query_one("#end", Passage).show(blocks, [Span("nothing to label", "strong")])
+
+    def show_texts(self, item: LabelItem) -> None:
+        """Put the texts of a new item on the screen."""
+        raise NotImplementedError
+
+    def _deepen(self) -> None:
+        """Give the request a row more where it needs one: both texts are judged by it."""
+        text = self.item.user_request if self.item is not None else ""
+        document = Document([Block(text, quoted=True)], self.columns - 2)
+        document.settle(0, 3)
+        self.set_class(document.height > 2, "-deep")
+
+    def draw_marks(self, item: LabelItem) -> None:
+        """Draw what was chosen so far, and progress."""
+        raise NotImplementedError
+
+    def on_resize(self, event: Resize) -> None:
+        if self.at_end:
+            self._draw_end()
+        self.redraw()
+
+    def redraw(self) -> None:
+        if self.session is None:
+            super().redraw()
+            return
+        self.head([view.context(self.session, self.item, self.columns)])
+        self.foot()
+        if self.item is not None:
+            self.draw_marks(self.item)
+
+    def _tick(self) -> None:
+        if self.open and self.item is not None:
+            self.draw_marks(self.item)
+
+    def hints(self) -> Iterable[Hint]:
+        if self.at_end:
+            return END_HINTS
+        last = self.digits()
+        return [(f"1-{last}" if hint[0] == "1-9" else hint[0], *hint[1:]) for hint in self.HINTS]
+
+    def digits(self) -> int:
+        """The highest digit that acts."""
+        raise NotImplementedError
+
+    # acts --------------------------------------------------------------------------------------
+
+    def lacking(self) -> str:
+        """What an answer still lacks, in words; "" when it may be saved."""
+        raise NotImplementedError
+
+    def action_save(self) -> None:
+        """Save the label; the next item comes when the store has it."""
+        if not self.open:
+            return
+        lack = self.lacking()
+        if lack:
+            self.say(lack, "not_measured")
+            self.redraw()
+        else:
+            self.record()
+
+    def action_skip(self) -> None:
+        """Ask why this item is not answered; a number says it."""
+        from reviewer.tui.screens.label.skip import SkipScreen
+
+        def skip(reason: str | None) -> None:
+            if reason is not None and self.open:
+                self.record(reason)
+
+        if self.open:
+            self.app.push_screen(SkipScreen(), skip)
+
+    def action_flag(self) -> None:
+        """Flag the item, or take the flag back."""
+        if self.open:
+            self.draft.flag = not self.draft.flag
+            self.redraw()
+
+    def action_note(self) -> None:
+        """Write a note; what identifies a person is masked before it is kept."""
+        from reviewer.tui.screens.dialogs.prompt import PromptScreen
+
+        draft = self.draft
+
+        def write(text: str | None) -> None:
+            if text is not None:
+                draft.note = text[:MAX_NOTE]
+                self.redraw()
+
+        if self.open:
+            self.app.push_screen(PromptScreen("note", draft.note), write)
+
+    def action_other_kind(self) -> None:
+        """From pairs to single messages, and back; an item on screen is handed back."""
+        from reviewer.tui.app.places import label_screen
+
+        self.shell.labeling.kind = OTHER[self.KIND][0]
+        self.shell.visit(label_screen(self.shell, self.role))

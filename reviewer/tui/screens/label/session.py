@@ -1,0 +1,246 @@
+"""The session behind the label screens: what comes next, saving, taking back, handing back.
+
+An item leaves the screen in one of two ways: as a label that the store has made durable, or handed
+back with its draft, to come up again behind others.
+"""
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from textual.events import ScreenResume, ScreenSuspend
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.labels.views import (
+    Drafted,
+    EstimateView,
+    LabelItem,
+    LabelKind,
+    LabelRole,
+    SavedLabel,
+    Session,
+)
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.base import DeskScreen
+from reviewer.tui.settings.keys import worded
+from reviewer.tui.shell.labeling import Draft
+from reviewer.tui.views.label import saved_words
+
+PATIENCE = 0.15
+"""Seconds a save may take without a word."""
+
+
+class Turn(NamedTuple):
+    """What comes up: an item, or at the end what this person may know of himself. `missed`: the
+    item that was asked for is not to be had any more."""
+
+    session: Session
+    item: LabelItem | None
+    own: tuple[EstimateView, ...]
+    missed: bool = False
+
+
+class LabelSession(DeskScreen):
+    """The part of labeling that talks to the desk. `reason` keeps to one line of the queue while
+    that has any left; `item` is the one to begin with."""
+
+    BLIND = True
+    KIND: ClassVar[LabelKind]
+
+    clock: Callable[[], float] = staticmethod(time.monotonic)
+
+    def __init__(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        role: LabelRole = "rater",
+        reason: str = "",
+        item: str = "",
+    ) -> None:
+        super().__init__()
+        self._suite_id, self._candidate_id = suite_id, candidate_id
+        self.role: LabelRole = role
+        self._reason, self._wanted = reason, item
+        self.session: Session | None = None
+        self.item: LabelItem | None = None
+        self.draft = Draft()
+        self._since = 0.0
+        self._busy = self._saving = False
+        self._at_end = False
+
+    # what the screen does with it --------------------------------------------------------------
+
+    def show_item(self, item: LabelItem) -> None:
+        """Put a new item on the screen."""
+        raise NotImplementedError
+
+    def show_end(self, texts: tuple[str, ...], own: tuple[EstimateView, ...]) -> None:
+        """There is no item, and why; with what this person may know of himself."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Take the item off the screen."""
+        raise NotImplementedError
+
+    @property
+    def here(self) -> bool:
+        """Whether the reader is on this screen, or in a dialog over it."""
+        return self.shell.here is self
+
+    @property
+    def open(self) -> bool:
+        """Whether there is an item to answer. While one is being saved keys are dropped: they were
+        not meant for an item that nobody has seen."""
+        return self.item is not None and not self._busy
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the desk has no item to give."""
+        return self._at_end
+
+    @property
+    def spent(self) -> float:
+        """Seconds this item has been on screen, now and before."""
+        return self.draft.spent + max(0.0, self.clock() - self._since)
+
+    # what comes next ---------------------------------------------------------------------------
+
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        super().on_screen_resume(event)
+        if self.item is None and not self._busy and not self._at_end:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Ask for the next item."""
+        self._busy = True
+        desk, known, reason = self.shell.desk, self.session, self._reason or None
+        wanted, self._wanted = self._wanted, ""
+        where, kind, role = (self._suite_id, self._candidate_id), self.KIND, self.role
+        labeling = self.shell.labeling
+
+        def look() -> Turn:
+            session = known or desk.label_session(*where, kind=kind, role=role)
+            back = labeling.handed_back(session)
+            item = desk.next_item(session, back, reason, wanted or None)
+            missed = item is None and bool(wanted)
+            if item is None and (wanted or reason):
+                item = desk.next_item(session, back)
+            return Turn(session, item, desk.own_end(session) if item is None else (), missed)
+
+        self.ask("item", look, self._take, self._nothing)
+
+    def _take(self, turn: Turn) -> None:
+        self._busy = False
+        self.session = turn.session
+        if not self.here:
+            return  # left meanwhile: this item was never on screen
+        if turn.item is None:
+            self.item, self._at_end = None, True
+            more = worded("{screen.agreement} shows the agreement.")
+            self.show_end(("everything here is done.", more), turn.own)
+        else:
+            self._put(turn.session, turn.item)
+        if turn.missed:
+            self.say("the one you chose is settled meanwhile")
+
+    def _put(self, session: Session, item: LabelItem) -> None:
+        self.item, self._at_end = item, False
+        self.draft = self.shell.labeling.draft(session, item)
+        self._since = self.clock()
+        self.show_item(item)
+
+    def _nothing(self, error: DeskError) -> None:
+        """The desk gives no item, and says why."""
+        self._busy = False
+        if self.here:
+            self.item, self._at_end = None, True
+            self.show_end((f"○ {error.text}", *error.ways_out), ())
+
+    # leaving -----------------------------------------------------------------------------------
+
+    def on_screen_suspend(self, event: ScreenSuspend) -> None:
+        if self.here:
+            return  # a dialog stands over it, and the item in its place
+        if self.open and self.session is not None and self.item is not None:
+            self.draft.spent = self.spent
+            self.shell.labeling.hand_back(self.session, self.item)
+            self.say("the item was handed back: it comes again later, with your marks")
+        self.item, self._at_end = None, False
+        self.clear()
+
+    def refused(self, error: DeskError) -> None:
+        """The desk said no. While an item is on screen, names are taken out of its words."""
+        text = visible_line(self.refusal(error))
+        known = (self.session.candidate_id, self.session.baseline_id) if self.session else ()
+        for name in (self._candidate_id, *known):
+            text = text.replace(name, "…") if name and self.item else text
+        self.say(text, "fail")
+
+    # saving ------------------------------------------------------------------------------------
+
+    def record(self, skipped: str | None = None) -> None:
+        """Save the draft, or that the item is skipped and why; then the next item comes."""
+        session, item, draft = self.session, self.item, self.draft
+        if session is None or item is None or self._busy:
+            return
+        self._busy = True
+        pair, answered = self.KIND == "pair", skipped is None
+        drafted = Drafted(
+            item=item.item,
+            showing=item.showing,
+            answer=draft.answer if answered and pair else None,
+            marks=dict(draft.marks) if answered and not pair else {},
+            decided=dict(draft.decided) if answered and pair else {},
+            flag=draft.flag,
+            note=draft.note,
+            skipped=skipped,
+            duration_ms=round(self.spent * 1000),
+        )
+        desk = self.shell.desk
+        self._saving = True
+        self.set_timer(PATIENCE, self._still_saving)
+        self.ask(
+            "item",
+            lambda: desk.record_label(session, drafted),
+            lambda saved: self._saved(session, item, saved),
+            self._unsaved,
+        )
+
+    def _still_saving(self) -> None:
+        if self._saving:
+            self.say("saving…")
+
+    def _saved(self, session: Session, item: LabelItem, saved: SavedLabel) -> None:
+        self._busy = self._saving = False
+        self.draft.spent = self.spent
+        self.shell.labeling.saved(session, item)
+        self.say(saved_words(saved, item.place))
+        if self.here:
+            self.go_on()
+
+    def _unsaved(self, error: DeskError) -> None:
+        self._busy = self._saving = False
+        if not self.here:  # left while it was saved: said where the reader is now
+            self.shell.hold(lambda here: here.refused(error))
+            self.shell.release()
+        elif self.item is None:
+            self.refused(error)
+            self.go_on()
+        else:
+            self.refused(error)
+
+    def action_undo(self) -> None:
+        """Take the last saved label back, and its item onto the screen."""
+        session, desk = self.session, self.shell.desk
+        if session is None or self._busy:
+            return
+        self._busy = True
+        self.draft.spent = self.spent if self.item is not None else self.draft.spent
+
+        def back(item: LabelItem) -> None:
+            self._busy = False
+            if self.here:
+                self._put(session, item)
+                self.say("taken back: change your answer, then Enter saves it again")
+
+        self.ask("item", lambda: desk.undo_label(session), back, self._unsaved)

@@ -1,0 +1,1 @@
+"""The label queue and the agreement of its reviewers."""

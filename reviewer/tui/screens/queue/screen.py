@@ -1,0 +1,185 @@
+"""What to label next and why, how far the reviewers agree, and what a third person must settle."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from reviewer.desk.labels.views import OPEN_FLAG, QueueView, ReasonLine
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.queue import view as view
+from reviewer.tui.screens.queue.reader import QUEUE_KEYS, QueueReader
+from reviewer.tui.settings.keys import bind, worded
+from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.textview import TextView
+
+SORTS = ("order of the queue", "most left first", "most done first")
+
+
+class QueueScreen(QueueReader):
+    """Reasons as counts, the agreement below them, disagreements at the foot."""
+
+    NAME = "queue"
+    HEAD = "#reasons"
+    ABOUT = (
+        "You are asked: what should people read next, and can their labels be trusted?",
+        "Left and done count what you are shown; flags are closed by anybody's label.",
+        "Reasons are counts here; an item shows its own reason once it has its label.",
+    )
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("Enter", "label", "screen.enter"),
+        ("n", "flag", "screen.high_flag"),
+        ("s", "sort", "screen.sort"),
+        ("v", "saved", "screen.view"),
+        ("A", "agreement", "app.go('agreement')"),
+        ("x", "export", "screen.export"),
+        ("y", "copy", "screen.copy"),
+        ("?", "help", "app.explain"),
+        ("c", "messages", "screen.other_kind"),
+        ("i", "import", "screen.take_in"),
+        ("tab", "region", "app.focus_next"),
+        ("L", "label in order", "app.go('label')"),
+        ("J", "judge", "app.go('judge')"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("enter", "enter", "label this next", "Label the next item of this line."),
+        bind("n", "high_flag", "next open high flag", "Label what closes a high flag."),
+        bind("s", "sort", "sort: queue, left, done", "Another order of the lines."),
+        bind("v", "view", "agreement, saved items"),
+        *QUEUE_KEYS,
+    ]
+    CSS = """
+    #reasons { height: 9; }
+    QueueScreen.-tall #reasons { height: 13; }
+    QueueScreen.-wide #reasons { height: 1fr; }
+    """
+
+    def __init__(self, suite_id: str, candidate_id: str) -> None:
+        super().__init__(suite_id, candidate_id)
+        self._saved: str | None = None
+        self._sort = 0
+
+    def panes(self) -> Iterable[Widget]:
+        yield Grid(view.ReasonSheet, lambda keys: [self._reasons[key] for key in keys], "reasons")
+        yield TextView(id="figures")
+
+    @property
+    def _reasons(self) -> tuple[ReasonLine, ...]:
+        return self.found.reasons if self.found else ()
+
+    @property
+    def grid(self) -> Grid:
+        """The reasons."""
+        return self.query_one("#reasons", Grid)
+
+    @property
+    def _row(self) -> ReasonLine | None:
+        row = self.grid.current
+        return row if isinstance(row, ReasonLine) else None
+
+    # drawing -----------------------------------------------------------------------------------
+
+    def taken(self, found: QueueView, *, fresh: bool) -> None:
+        if fresh or len(self.grid.keys) != len(found.reasons):
+            order = self._order()
+            left = [n for n, key in enumerate(order) if found.reasons[key].left]
+            self.grid.set_keys(order, left[0] if left else 0)
+        self.grid.reload()
+
+    def _order(self) -> list[int]:
+        """Keys of the reasons as they are sorted; new counts do not move them."""
+        keys = list(range(len(self._reasons)))
+        if self._sort:
+            left = self._sort == 1
+            counts = [each.left if left else each.done for each in self._reasons]
+            keys.sort(key=lambda key: -counts[key])
+        return keys
+
+    def redraw(self) -> None:
+        found = self.found
+        if found is None:
+            super().redraw()
+            return
+        self.head(view.top(found, self.columns))
+        left = max(0, found.items - found.done)
+        self.grid.caption(
+            [Span("what to label next", "strong")],
+            [Span(f"{left:,} left for you, {SORTS[self._sort]}", "dim")],
+        )
+        self.foot()
+        self.draw_figures(fresh=False)
+
+    def legend(self) -> Line:
+        return view.left_out(self.found) if self.found else ()
+
+    def draw_figures(self, *, fresh: bool) -> None:
+        if self.found is None:
+            return
+        figures, width = self.query_one("#figures", TextView), self.pane_columns()
+        figures.join(self.wide)
+        if self._saved is not None:
+            blocks = view.saved(self.found, width, self._saved)
+            title, note = "your saved items and why they were asked", []
+        else:
+            blocks, title = view.figures(self.found, width), "agreement"
+            note = [Span(view.labeled(self.found), "dim")]
+        show = figures.show if fresh else figures.update
+        show(blocks, [Span(title, "strong")], note)
+
+    # acting ------------------------------------------------------------------------------------
+
+    def on_grid_chosen(self, message: Grid.Chosen) -> None:
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        """Label the next item of the line; where none is left, show what was saved."""
+        row = self._row
+        if row is not None and row.left:
+            self.label(reason=row.reason)
+        elif row is not None and row.open:
+            self.action_high_flag()
+        elif row is not None and row.done:
+            self._show_saved(row.reason)
+        else:
+            self.say("nothing stands under this reason: L labels in the order of the queue")
+
+    def action_high_flag(self) -> None:
+        """Label the next item that closes a high flag."""
+        found = self.found
+        if found is None or not found.high:
+            self.say("no trace of this candidate has a high flag")
+        elif not found.open_high:
+            self.say("every high flag is closed by a label")
+        elif not found.open_left:
+            other = worded("{choose} turns to the other kind")
+            self.say(f"nothing left for you here closes an open flag: {other}")
+        else:
+            self.label(reason=OPEN_FLAG)
+
+    def action_sort(self) -> None:
+        """The order of the queue, most left, most done."""
+        if self._row is None:
+            return
+        here = self.grid.keys[self.grid.row]
+        self._sort = (self._sort + 1) % len(SORTS)
+        order = self._order()
+        self.grid.set_keys(order, order.index(here))
+        self.redraw()
+
+    def action_view(self) -> None:
+        """The agreement, or what was saved and why it was asked."""
+        self._show_saved("" if self._saved is None else None)
+
+    def _show_saved(self, reason: str | None) -> None:
+        """Saved items under a reason, all of them for "", the agreement for None."""
+        self._saved = reason
+        self.draw_figures(fresh=True)
+
+    def action_copy(self) -> None:
+        """Copy what has the focus."""
+        if self.grid.has_focus and self._row is not None:
+            self.copy(view.reason_line(self._row), "line")
+        else:
+            super().action_copy()

@@ -1,0 +1,190 @@
+"""The queue and the agreement of its reviewers, in lines."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from reviewer.desk.labels.views import (
+    DisagreementView,
+    EstimateView,
+    QuestionView,
+    QueueView,
+    ReasonLine,
+)
+from reviewer.desk.labels.words import REASONS
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.settings.keys import key_of
+from reviewer.tui.widgets.bars import estimate_lines
+from reviewer.tui.widgets.columns import Column
+from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread, width_of
+from reviewer.tui.widgets.words import plural
+from reviewer.tui.widgets.wrap import Block
+
+PRIORITIES = {"high": ("! high", "quarantined"), "normal": ("· normal", "text"), "low": ("· low",
+    "dim")}  # fmt: skip
+
+
+def nothing_yet() -> str:
+    """What stands where there are no labels."""
+    starts = f"{key_of('screen.label')} starts"
+    return f"no labels yet: {starts}. Two reviewers and 20 repeats make this readable"
+
+
+KINDS = {"pair": "pairs", "message": "final messages"}
+SHOWN = {"pair": "showing", "message": "message"}
+"""What one person is shown: a pair comes twice, once in each order."""
+
+
+def reason_words(reason: str) -> str:
+    """A reason of the queue, as a person says it."""
+    return REASONS.get(reason, visible_line(reason).replace("_", " "))
+
+
+def names(reviewers: Sequence[str]) -> str:
+    """Everybody who labeled, in words."""
+    return ", ".join(visible_line(name) for name in reviewers) or "nobody yet"
+
+
+def top(found: QueueView, width: int) -> list[Line]:
+    """Lines 2 and 3: how far this person is, who labels, and which high flags hold up a release."""
+    left = [
+        Span("suite ", "dim"),
+        Span(middle(visible_line(found.suite_id), 30), "strong"),
+        Span("   "),
+        Span(KINDS[found.kind], "strong"),
+        Span(f"   you: {found.done:,} of {plural(found.items, SHOWN[found.kind])} done"),
+    ]
+    room = max(12, width - width_of(left) - 5)
+    right = [Span(" by ", "dim"), Span(cut(names(found.reviewers), room))]
+    return [spread(left, right, width), _flags(found.high, found.open_high)]
+
+
+def labeled(found: QueueView) -> str:
+    """How much anybody has labeled."""
+    noun = "pair" if found.kind == "pair" else "message"
+    words = f"everybody: {plural(found.labeled, noun)} labeled"
+    return f"{words}, {found.begun:,} in one order" if found.begun else words
+
+
+def left_out(found: QueueView) -> list[Span]:
+    """What cannot be labeled, and where reasons are told."""
+    counts = ((found.identical, "identical"), (found.unpaired, "without a partner"))
+    words = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    left = f" not in the queue: {words}; " if words and found.kind == "pair" else " "
+    return [Span(f"{left}v shows saved items", "dim")]
+
+
+def _flags(high: int, unclosed: int) -> list[Span]:
+    """High flags of the candidate, whoever closes them."""
+    if not high:
+        return [Span("✓ no trace of this candidate has a high flag", "pass")]
+    if not unclosed:
+        if high == 1:
+            return [Span("✓ the 1 high flag is closed: somebody has labeled its message", "pass")]
+        words = f"all {high:,} high flags are closed: somebody has labeled their messages"
+        return [Span(f"✓ {words}", "pass")]
+    still = "is" if unclosed == 1 else "are"
+    until = "a label closes it" if unclosed == 1 else "labels close them"
+    return [
+        Span(f"○ {plural(unclosed, 'high flag')} {still} open: ", "not_measured"),
+        Span(f"no PROMOTE can be signed until {until}"),
+    ]
+
+
+class ReasonSheet:
+    """One reason a line: what it is, how pressing, what is left, what is done."""
+
+    def __init__(self, width: int) -> None:
+        reason = 28 if width < 120 else 44
+        sizes = [("reason", reason), ("priority", 9), ("you: left", 9), ("done", 5)]
+        x = 2
+        self.columns: list[Column] = []
+        for key, size in [*sizes, ("before PROMOTE", max(4, width - reason - 33))]:
+            self.columns.append(Column(key, x, size))
+            x += size + (4 if key == "done" else 1)
+        line = ""
+        for column in self.columns:
+            title = pad(column.key, column.width, right=column.key in ("you: left", "done"))
+            line = pad(line, column.x) + title
+        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
+        self.totals: Sequence[Line] = ()
+
+    def flag(self, row: ReasonLine) -> Span:
+        return Span(" ")
+
+    def cells(self, row: ReasonLine) -> list[Line]:
+        words, style = PRIORITIES[row.priority]
+        empty = not (row.left or row.done or row.open)
+        text = "dim" if empty else "text"
+        note = "not_measured" if row.open else "dim"
+        return [
+            [Span(reason_words(row.reason), text)],
+            [Span(words, "dim" if empty else style)],
+            [Span(pad(f"{row.left:,}", 9, right=True), "strong" if row.left else "dim")],
+            [Span(pad(f"{row.done:,}", 5, right=True), text)],
+            [Span(cut(visible_line(row.note), self.columns[-1].width), note)],
+        ]
+
+
+def reason_line(row: ReasonLine) -> str:
+    """One reason as text."""
+    note = f"; {visible_line(row.note)}" if row.note else ""
+    return f"{reason_words(row.reason)}: {row.left:,} left, {row.done:,} done{note}"
+
+
+def figures(found: QueueView, width: int) -> list[Block]:
+    """Agreement on the first question, each with himself, what is still needed: the rest stands on
+    the screen of the agreement."""
+    if not found.reviewers:
+        return [Block(nothing_yet())]
+    first = [each for one in found.agreement[:1] for each in _question(one)]
+    lines = estimate_lines([*first, *found.consistency], width)
+    blocks = [Block("", head=line) for line in lines]
+    if found.needed:
+        blocks.append(Block(found.needed, "dim"))
+    if len(found.agreement) > 1:
+        blocks.append(Block("A shows every criterion", "dim"))
+    return blocks
+
+
+def _question(one: QuestionView) -> tuple[EstimateView, ...]:
+    first = (one.alpha, one.ac1) if one.lead == "alpha" else (one.ac1, one.alpha)
+    found = (one.raw, *first, one.kappa)
+    if not one.about:
+        return found
+    about = visible_line(one.about)
+    return tuple(msgspec.structs.replace(each, name=f"{about}: {each.name}") for each in found)
+
+
+def saved(found: QueueView, width: int, under: str = "") -> list[Block]:
+    """Items that are saved, in columns: only here an item shows why it was asked. `under` keeps to
+    those of one reason."""
+    rows = [row for row in found.saved if not under or row[0].split(", ")[0] == under]
+    if not rows:
+        return [Block("nothing saved yet: an item shows its reason once it has its label")]
+    reason, chance = (36 if width < 118 else 60), 8
+    heading = f"{pad('reasons', reason)}  {pad('chance', chance)}  answer"
+    blocks = [Block("", head=[Span(heading, "dim")])]
+    for row in rows:
+        reasons, pi, answer = (*row, "", "", "")[:3]
+        words = ", ".join(reason_words(each) for each in reasons.split(", "))
+        blocks.append(
+            Block(
+                visible_line(answer),
+                head=[
+                    Span(f"{pad(cut(words, reason), reason)}  "),
+                    Span(f"{pad(cut(visible_line(pi), chance), chance)}  ", "dim"),
+                ],
+            )
+        )
+    return blocks
+
+
+def disagreement_line(row: DisagreementView, width: int) -> list[Span]:
+    """One item for a third person."""
+    names = " and ".join(visible_line(name) for name in row.reviewers)
+    left = [
+        Span(pad(middle(visible_line(row.episode_id), 20), 22), "dim" if row.mine else "strong"),
+        Span(visible_line(row.text), "dim" if row.mine else "text"),
+    ]
+    return spread(left, [Span(f" {cut(names, width // 3)} ", "dim")], width)

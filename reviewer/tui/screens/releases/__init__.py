@@ -1,0 +1,1 @@
+"""Every candidate of every suite."""

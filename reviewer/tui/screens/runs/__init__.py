@@ -1,0 +1,1 @@
+"""Runs and imports: jobs, sources and refusals."""

@@ -1,0 +1,149 @@
+"""A call that asks for approval: which tool, with what, in which attempt; granted or refused."""
+
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.runs.views import ApprovalView, RunView
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.base import Dialog, hint_line
+from reviewer.tui.settings.keys import bind
+from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.lines import Line, Span, middle
+from reviewer.tui.widgets.textview import TextView
+from reviewer.tui.widgets.wrap import Block
+
+HELD = 0.7
+"""Seconds a call has to stand there before an answer counts, and between two presses: a `y` held
+down, or meant for the call before, approves nothing."""
+
+HINTS = (
+    ("{answer.yes}", "approve", "screen.answer(True)"),
+    ("{answer.no}", "refuse", "screen.answer(False)"),
+    ("jk", "scroll", "focused.move(1)"),
+    ("Esc", "later", "screen.dismiss(None)"),
+)
+
+
+class ApproveScreen(Dialog[None]):
+    """The calls that wait, the oldest first. Closes when none is left."""
+
+    NAME = "approve"
+    ABOUT = (
+        "You are asked: may this call be made?  It waits, and its attempt with it.",
+        "Refused, the candidate is told so; either way the trace says who answered.",
+    )
+    ENTER = "nothing: only {answer.yes} and {answer.no} answer"
+    CSS = """
+    ApproveScreen #box { width: 76; max-width: 100%; height: 20; max-height: 92%;
+                         border: heavy $match; }
+    ApproveScreen TextView { height: 1fr; }
+    ApproveScreen #facts { height: 5; }
+    ApproveScreen #end { height: 2; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "y",
+            "answer(True)",
+            "approve the call",
+            show=False,
+            id="answer.yes",
+            tooltip="The call is made.",
+        ),
+        Binding(
+            "n",
+            "answer(False)",
+            "refuse the call",
+            show=False,
+            id="answer.no",
+            tooltip="The call is denied, and the candidate told so.",
+        ),
+        bind("escape", "dismiss(None)", "answer later"),
+        bind("q", "dismiss(None)", "answer later"),
+    ]
+
+    clock: Callable[[], float] = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now: tuple[RunView, ApprovalView] | None = None
+        self._last = 0.0
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            yield LineBox(id="facts")
+            yield TextView(id="arguments")
+            yield LineBox(id="end")
+
+    def on_mount(self) -> None:
+        self.query_one(TextView).focus()
+
+    def on_screen_resume(self) -> None:
+        self.runs_changed()
+
+    def runs_changed(self) -> None:
+        """Show the oldest call that waits; stay on the one shown while it does."""
+        waiting = self.shell.live.approvals
+        shown = _key(self._now)
+        same = [each for each in waiting if _key(each) == shown]
+        if not waiting:
+            self.dismiss(None)
+            return
+        self._now = same[0] if same else waiting[0]
+        self.headed(
+            f"a call asks for approval, 1 of {len(waiting):,}"
+            if len(waiting) > 1
+            else "a call asks for approval"
+        )
+        if not same:
+            self._show(*self._now)
+
+    def _show(self, view: RunView, approval: ApprovalView) -> None:
+        facts: list[Line] = [
+            [],
+            [Span(" tool       ", "dim"), Span(visible_line(approval.tool), "strong")],
+            [
+                Span(" candidate  ", "dim"),
+                Span(middle(visible_line(view.candidate_id), 60)),
+                Span(f"  run {view.number}", "dim"),
+            ],
+            [
+                Span(" attempt    ", "dim"),
+                Span(middle(visible_line(approval.trace_id), 48)),
+                Span(f" event {approval.seq}"),
+            ],
+            [],
+        ]
+        self.query_one("#facts", LineBox).show(facts)
+        text = approval.arguments or "{}"
+        self.query_one(TextView).show([Block(text)], [Span("arguments", "strong")])
+        self._last = self.clock()
+        self._say("")
+
+    def _say(self, text: str) -> None:
+        self.query_one("#end", LineBox).show(
+            [[Span(f" {text}", "fail")], hint_line(HINTS, self.query_one("#end").size.width or 70)]
+        )
+
+    def action_answer(self, granted: bool) -> None:
+        """Grant or refuse the call shown, once it has stood there long enough to be seen."""
+        now, before = self.clock(), self._last
+        self._last = now
+        if self._now is None:
+            return
+        if now - before < HELD:
+            self._say("this call has only just come up: look, then answer")
+            return
+        try:
+            self.shell.live.answer(*self._now, granted)
+        except DeskError as error:
+            self._say(visible_line(error.text))
+
+
+def _key(call: tuple[RunView, ApprovalView] | None) -> tuple[int, int] | None:
+    return (call[0].number, call[1].number) if call else None

@@ -1,0 +1,1 @@
+"""The scorecard: home of the workstation."""

@@ -1,0 +1,148 @@
+"""What the scorecard asks of the desk in one go, and the answer. Runs off the painting thread."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviewer.desk.scorecards.views import Group, GroupBy, SideCell
+from reviewer.desk.views import Scorecard, SuiteInfo
+
+if TYPE_CHECKING:
+    from reviewer.desk.protocol import DeskProtocol
+
+
+class Looking(NamedTuple):
+    """How rows are picked and ordered. `of` is the candidate whose attempts are meant, where that
+    is not the one on screen."""
+
+    by: str = "worst"
+    descending: bool = False
+    only_failing: bool = False
+    text: str = ""
+    group: GroupBy = "none"
+    of: str = ""
+
+
+class Question(NamedTuple):
+    """A place, and how to look at it. No candidate: whichever the desk opens with. `sides` are
+    candidates whose totals are wanted."""
+
+    suite_id: str
+    candidate_id: str
+    looking: Looking
+    sides: tuple[str, ...] = ()
+
+
+class Rows(NamedTuple):
+    """Row keys in order; in groups, each behind the key of its head: -1 the first, -2 the next.
+    `partial`: these are the first of them, and more are on their way."""
+
+    keys: list[int]
+    groups: tuple[Group, ...] = ()
+    totals: tuple[SideCell, ...] = ()
+    partial: bool = False
+
+
+class Reading(NamedTuple):
+    """One reading of the store: no card when there is nothing to show yet, no rows where those that
+    came early still hold. `clock` is what the desk's clock showed before it."""
+
+    card: Scorecard | None
+    rows: Rows | None
+    candidates: tuple[str, ...]
+    suites: list[SuiteInfo]
+    clock: int | None = None
+
+
+class Early(NamedTuple):
+    """Where the screen opens, and its first rows, before the figures above them are read."""
+
+    suite_id: str
+    candidate_id: str
+    rows: Rows
+    clock: int | None
+
+
+FIRST = 256
+"""Rows that are asked for before all: as many as any screen shows, and a page to go on."""
+
+
+def read(desk: "DeskProtocol", question: Question, known: int | None = None) -> Reading:
+    """Ask. Where the clock still shows `known`, rows are not asked for again. Raises DeskError."""
+    opened = _opened(desk, question)
+    if opened is None:
+        return Reading(None, Rows([]), (), desk.suites())
+    question = question._replace(suite_id=opened[0], candidate_id=opened[1])
+    clock = read_clock(desk, question)
+    rows = None if known is not None and clock == known else read_rows(desk, question)
+    card = desk.scorecard(*opened)
+    # Their names alone: what is recommended of each is another reading of all its traces.
+    candidates = tuple(name for suite, name in desk.releases() if suite == opened[0])
+    return Reading(card, rows, candidates, [], clock)
+
+
+def read_early(desk: "DeskProtocol", question: Question) -> Early | None:
+    """The first rows. None when there is nothing to show yet; raises DeskError."""
+    opened = _opened(desk, question)
+    if opened is None:
+        return None
+    question = question._replace(suite_id=opened[0], candidate_id=opened[1])
+    clock = read_clock(desk, question)
+    return Early(*opened, read_first_rows(desk, question), clock)
+
+
+def _opened(desk: "DeskProtocol", question: Question) -> tuple[str, str] | None:
+    place = (question.suite_id, question.candidate_id)
+    return place if question.candidate_id else desk.opening()
+
+
+def read_clock(desk: "DeskProtocol", question: Question) -> int:
+    """A number that rises when something may have changed of what is shown. Raises DeskError."""
+    shown = dict.fromkeys((question.candidate_id, question.looking.of, *question.sides))
+    return max(desk.clock(question.suite_id, each) for each in shown if each)
+
+
+def read_first_rows(desk: "DeskProtocol", question: Question) -> Rows:
+    """As `read_rows`, the first of them where they stand in no groups. Raises DeskError."""
+    how = question.looking
+    if how.group != "none" or question.sides:
+        return read_rows(desk, question)
+    place = (question.suite_id, how.of or question.candidate_id)
+    keys = desk.order(*place, how.by, how.descending, how.only_failing, how.text, FIRST)
+    return Rows(keys, partial=len(keys) == FIRST)
+
+
+def read_rows(desk: "DeskProtocol", question: Question) -> Rows:
+    """The rows alone: an order or a filter need not wait for the figures above them. Raises
+    DeskError."""
+    how = question.looking
+    place = (question.suite_id, how.of or question.candidate_id)
+    totals: Sequence[SideCell] = ()
+    if question.sides:
+        totals = desk.side_totals(question.suite_id, question.sides)
+    if how.group == "none":
+        keys = desk.order(*place, how.by, how.descending, how.only_failing, how.text)
+        return Rows(keys, (), tuple(totals))
+    groups = desk.groups(*place, how.group, how.by, how.descending, how.only_failing, how.text)
+    return Rows(laid_out(groups, frozenset()), tuple(groups), tuple(totals))
+
+
+def warm(desk: "DeskProtocol", question: Question, gates: Sequence[str]) -> None:
+    """Have the desk work out the first rows of every order that one key gives, so that they are at
+    hand when that key comes. Raises DeskError."""
+    from reviewer.tui.screens.scorecard.sheet import SORTS  # whoever only asks draws nothing
+
+    desk.maybe_red(question.suite_id, (question.candidate_id,))
+    for by in (*SORTS.values(), *gates):
+        for descending in (False, True):
+            how = question.looking._replace(by=by, descending=descending)
+            read_first_rows(desk, question._replace(looking=how))
+
+
+def laid_out(groups: Sequence[Group], folded: frozenset[str]) -> list[int]:
+    """Heads with their rows behind them; a folded group shows its head alone."""
+    keys: list[int] = []
+    for number, group in enumerate(groups, 1):
+        keys.append(-number)
+        if group.label not in folded:
+            keys.extend(group.keys)
+    return keys

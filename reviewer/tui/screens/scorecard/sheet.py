@@ -1,0 +1,232 @@
+"""The scorecard's grid: which columns at which width, and a cell as glyph, word and color."""
+
+from collections.abc import Sequence
+
+from reviewer.desk.scorecards.views import Group
+from reviewer.desk.views import ALWAYS, Cell, EpisodeRow, Rate, Scorecard
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.scorecard.groups import head_name
+from reviewer.tui.settings.theme import RED, STATES, cell_style
+from reviewer.tui.views.run_marks import Overlay
+from reviewer.tui.widgets import words
+from reviewer.tui.widgets.columns import Column
+from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+
+SHORT = {"completeness": "complete"}
+SORTS = {
+    "pass_hat": "pass",
+    "cost": "cost",
+    "attempts": "attempts",
+    "latency": "latency",
+    "episode": "episode",
+    "tags": "tags",
+}
+"""The desk's name of the order by a column that is not a gate."""
+
+
+WORST = (
+    "critical",
+    "fail",
+    "infra",
+    "quarantined",
+    "running",
+    "missing",
+    "not_measured",
+    "pass",
+)
+
+
+def strip(marks: Sequence[str], room: int) -> list[Span]:
+    """One glyph per attempt in the order made; passes are counted when there are more than fit."""
+    if len(marks) <= room:
+        return [words.mark(each) for each in marks]
+    worst, passed = min(marks, key=WORST.index), marks.count("pass")
+    text = f"{passed}/{len(marks)}"
+    if len(text) + 1 > room:
+        text = f"{passed * 100 // len(marks)}%"
+    return [words.mark(worst), Span(text, worst)]
+
+
+class ScorecardSheet:
+    """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
+
+    def __init__(
+        self,
+        width: int,
+        card: Scorecard | None,
+        overlay: Overlay | None = None,
+        folded: frozenset[str] = frozenset(),
+    ) -> None:
+        self._overlay, self._folded = overlay or Overlay(), folded
+        self._gates = card.gates if card is not None else ALWAYS
+        self.gates: Sequence[str] = self._gates if width >= 80 else ("gates",)
+        self._gap = 2 if width >= 100 else 1
+        self._spaced = width >= 100
+        self._counts = width >= 120
+        gate = 12 if width >= 200 else 10 if width >= 120 else 6 if width >= 100 else 5
+        self._strip = 12 if width >= 200 else 10 if width >= 140 else 5
+        numbers = (("pass_hat", 6 if self._spaced else 5), ("cost", 5), ("latency", 6))
+        sized = [(name, size if self._spaced else 5) for name, size in numbers]
+        taken = 2 + len(self.gates) * (gate + 1) + 1 + self._strip
+        taken += sum(size + self._gap for _, size in sized)
+        room = max(8, width - taken)
+        flags = 22 if width >= 180 else 0
+        room -= flags + 2 if flags else 0
+        tags = max(6, min(40, room - (28 if flags else 16) - 2)) if width >= 140 else 0
+        columns = [Column("episode", 2, min(48, room - (tags + 2 if tags else 0)), True)]
+        columns += [Column(name, 1, gate, True) for name in self.gates]
+        columns += [Column("attempts", 1, self._strip, True)]
+        columns += [Column(name, self._gap, size, True) for name, size in sized]
+        columns += [Column("flags", 2, flags)] if flags else []
+        columns += [Column("tags", 2, tags, True)] if tags else []
+        x = 0
+        self.columns: list[Column] = []
+        for column in columns:  # `x` held the gap before the column until here
+            x += column.x
+            self.columns.append(column._replace(x=x))
+            x += column.width
+        self._k = card.pass_hat_k if card else 0
+        self.header = _header(self.columns, self._k, self._gates, staggered=width < 140)
+        self.totals: Sequence[Line] = [self._totals(card)] if card else []
+
+    def flag(self, row: EpisodeRow | Group) -> Span:
+        flagged = isinstance(row, EpisodeRow) and row.flags
+        return Span("!", "quarantined") if flagged else Span(" ")
+
+    def cells(self, row: EpisodeRow | Group) -> list[Line]:
+        if isinstance(row, Group):
+            return self._head(row)
+        size = self.columns[0].width
+        found: list[Line] = [[Span(middle(visible_line(row.episode_id), size))]]
+        cells = row.cells if len(self.gates) > 1 else (_worst(row.cells),)
+        waits = self._overlay.cell(row)
+        found += [[self._cell(cell, waits)] for cell in cells]
+        found.append(strip(self._overlay.marks(row), self._strip))
+        figures_ = (
+            words.decimal(row.pass_hat),
+            words.cost(row.mean_cost_usd),
+            _narrow(row.latency_p50_ms),
+        )
+        for text, column in zip(figures_, self.columns[len(self.gates) + 2 :], strict=False):
+            style = "not_measured" if text == words.UNKNOWN else "text"
+            found.append([Span(pad(text, column.width, right=True), style)])
+        for column in self.columns:
+            if column.key == "flags":
+                flags = " ".join(row.flags).replace("_", "-")
+                found.append([Span(cut(flags, column.width), "quarantined")])
+            elif column.key == "tags":
+                tags = visible_line(" ".join(row.tags))
+                found.append([Span(cut(tags, column.width), "dim")])
+        return found
+
+    def _head(self, group: Group) -> list[Line]:
+        """A group's head: failing attempts per gate, passes of attempts, pass^k, mean cost."""
+        figures_ = {
+            "episode": head_name(group, self.columns[0].width, folded=group.label in self._folded),
+            "attempts": _share(group.counted_passes, group.counted, self._strip),
+            "pass_hat": words.decimal(group.pass_hat),
+            "cost": words.cost(group.mean_cost_usd),
+        }
+        by_gate = dict(zip(self._gates, group.failed, strict=True))
+        by_gate["gates"] = sum(group.failed)
+        found: list[Line] = []
+        for column in self.columns:
+            if column.key in by_gate:
+                count = by_gate[column.key]
+                indent = " " * (2 if self._spaced else 1)
+                found.append([Span(f"{indent}{count:,}", "fail" if count else "dim")])
+                continue
+            text = figures_.get(column.key, "")
+            right = column.key in ("pass_hat", "cost")
+            style = "not_measured" if text == words.UNKNOWN else "strong"
+            found.append([Span(pad(cut(text, column.width), column.width, right=right), style)])
+        return found
+
+    def _cell(self, cell: Cell, waits: str | None) -> Span:
+        mark = waits or cell.mark
+        state = STATES[mark]
+        text = f"{state.glyph}{' ' if self._spaced else ''}{state.cell}"
+        if self._counts and mark in RED:
+            text += f" {cell.failed}/{cell.attempts}"
+        return Span(text, cell_style(mark))
+
+    def _totals(self, card: Scorecard) -> list[Span]:
+        line: list[Span] = []
+        by_gate = {total.gate: total for total in card.totals}
+        figures_ = {
+            "episode": f"fail in {card.critical_n:,}",
+            "attempts": known_passes(card.hard_pass, self._strip),
+            "pass_hat": words.decimal(card.pass_hat.value),
+            "cost": words.cost(card.mean_cost_usd),
+            "latency": _narrow(card.latency_p50_ms),
+        }
+        x = 0
+        for column in self.columns:
+            line.append(Span(" " * (column.x - x)))
+            total = by_gate.get(column.key)
+            if total:
+                count = f"{total.failed:,}"
+                indent = 2 if self._spaced else 1
+                text, style = " " * indent + count, "fail" if total.failed else "dim"
+            else:
+                right = column.key in ("pass_hat", "cost", "latency")
+                text = pad(
+                    cut(figures_.get(column.key, ""), column.width), column.width, right=right
+                )
+                style = "dim"
+            line.append(Span(pad(text, column.width), style))
+            x = column.x + column.width
+        return line
+
+
+def known_passes(rate: Rate, room: int) -> str:
+    """Passes of attempts, with how many they may be: `58 to 59/72`, in a narrow column `58-59/72`,
+    `58+/72` or n/m."""
+    if not rate.unknown:
+        return _share(rate.passes, rate.n, room) if rate.n else words.passed(rate)
+    most = rate.passes + rate.unknown
+    shown = (words.passed(rate), f"{rate.passes}-{most}/{rate.n}", f"{rate.passes}+/{rate.n}")
+    return next((text for text in shown if len(text) <= room), words.UNKNOWN)
+
+
+def _share(passes: int, of: int, room: int) -> str:
+    """Passes of attempts, in percent where the counts do not fit; rounded down."""
+    text = f"{passes:,}/{of:,}"
+    return text if len(text) <= room else f"{passes * 100 // of}%"
+
+
+def _worst(cells: Sequence[Cell]) -> Cell:
+    order = ("critical", "fail", "not_measured", "quarantined", "infra", "missing", "pass")
+    return min(cells, key=lambda cell: order.index(cell.mark))
+
+
+def _narrow(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return words.UNKNOWN
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.2f}s"
+    return f"{seconds:.1f}s" if seconds < 100 else f"{seconds:,.0f}s"
+
+
+def _header(
+    columns: Sequence[Column], k: int, gates: Sequence[str], *, staggered: bool
+) -> list[Line]:
+    lines = [[" "] * 400, [" "] * 400] if staggered else [[" "] * 400]
+    titles = {"pass_hat": f"pass^{k}" if k else "pass", **SHORT}
+    placed = 0
+    for column in columns:
+        title = titles.get(column.key, column.key)
+        at, line = column.x, 0
+        if column.key in gates:
+            line = placed % 2 if staggered else 0
+            placed += 1
+        elif column.key in ("pass_hat", "cost", "latency"):
+            at = column.x + column.width - len(title)
+            line = 0 if column.key == "latency" or not staggered else 1
+        elif column.key == "attempts" and staggered:
+            at += 1
+        lines[line][at : at + len(title)] = title
+        if column.key == "latency" and staggered:
+            lines[1][at + 4 : at + 7] = "p50"
+    return [[Span("".join(line).rstrip(), "dim")] for line in lines]

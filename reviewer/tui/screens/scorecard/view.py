@@ -1,0 +1,260 @@
+"""The scorecard in lines: verdict, reasons, figures, and the drawer with a cell's attempts."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from reviewer.desk.views import (
+    Cell,
+    CellLine,
+    EpisodeRow,
+    Evidence,
+    Rate,
+    Reason,
+    Recommendation,
+    Scorecard,
+    SuiteInfo,
+)
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.settings.theme import RED, STATES, VERDICTS, cell_style
+from reviewer.tui.widgets import words
+from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
+
+LEGEND: Line = [
+    Span(" ✓pass", "pass"),
+    Span("  "),
+    Span("✗FAIL", "fail-cell"),
+    Span("  "),
+    Span("▲CRIT", "critical"),
+    Span(" critical FAIL  "),
+    Span("○n/m", "not_measured"),
+    Span(" not measured  "),
+    Span("·wait", "missing"),
+    Span(" missing  "),
+    Span("†infra", "infra"),
+]
+
+
+def suite_word(state: str) -> Span:
+    """How the suite stands against its lock."""
+    if state == "frozen":
+        return Span("✓ frozen", "pass")
+    if state == "broken":
+        return Span("✗ lock broken", "fail")
+    return Span("○ not frozen", "not_measured")
+
+
+def context(
+    suite: SuiteInfo, candidate_id: str, decided: str | None, names: Sequence[str], width: int
+) -> list[Span]:
+    """Line 2: suite, candidate (and its place among `names`), and whether anybody has decided."""
+    wide = width >= 120
+    name = middle(visible_line(suite.suite_id), 60 if wide else 20)
+    left = [Span("suite ", "dim"), Span(name), Span(" "), suite_word(suite.state)]
+    if wide:
+        left.append(Span(f"  sha256 {words.short(suite.digest)}", "dim"))
+    left += [
+        Span("   candidate ", "dim"),
+        Span("< ", "key", "screen.candidate(-1)"),
+        Span(middle(visible_line(candidate_id), 60 if wide else 18), "strong"),
+        Span(" >", "key", "screen.candidate(1)"),
+    ]
+    if wide or suite.state == "frozen":
+        position = names.index(candidate_id) + 1 if candidate_id in names else 1
+        left.append(Span(f" {position} of {max(1, len(names))}", "dim"))
+    if suite.state == "broken":
+        right = Span("read only", "not_measured")
+    elif decided:
+        right = Span(f"signed {visible_line(decided)}", "strong")
+    else:
+        right = Span("undecided", "dim")
+    return spread(left, [Span(" "), right], width)
+
+
+def where(evidence: Evidence) -> str:
+    """`attack-014 attempt 1 event 2`, the place a reason stands on."""
+    event = "" if evidence.seq is None else f" event {evidence.seq}"
+    return visible_line(f"{evidence.episode_id} attempt {evidence.attempt}{event}")
+
+
+def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
+    """The verdict in the desk's two lines; with room, a line for each of four reasons instead."""
+    if card.suite.state == "broken":
+        problem = visible_line(card.suite.problem) or "the suite does not match its lock"
+        rest = "no report can be made, exported or signed on it"
+        return [
+            [Span("✗ NO VERDICT", "fail"), Span(f"  {cut(problem, width - 14)}")],
+            [Span(" " * 14), Span(rest, "dim")],
+        ]
+    if roomy and card.reasons and not card.suite.probe:
+        return verdict_lines(card.candidate_id, card.recommendation, card.reasons, 4, width)
+    if roomy and card.suite.probe and card.suite.teaches:
+        return _probe_lines(card, width)
+    state = "not_measured" if card.suite.probe else VERDICTS[card.recommendation]
+    first, second = (visible_line(line) for line in card.banner)
+    verdict, _, reason = first.partition("  ")
+    action = "screen.numbered(1)" if card.reasons else ""
+    return [
+        [Span(verdict, state), Span("  "), Span(reason, "strong", action)],
+        [Span(second, "text", "app.go('decision')")],
+    ]
+
+
+def _probe_lines(card: Scorecard, width: int) -> list[Line]:
+    """A public benchmark's two lines of figures, and what they are worth here."""
+    first, second = (visible_line(line) for line in card.banner)
+    verdict, _, reason = first.partition("  ")
+    pad = " " * (len(verdict) + 2)
+    return [
+        [Span(verdict, "not_measured"), Span("  "), Span(reason, "strong")],
+        [Span(second, "text", "app.go('decision')")],
+        *([Span(cut(f"{pad}{visible_line(h)}", width))] for h in card.source_headlines[:1]),
+        [Span(cut(f"{pad}teaches {card.suite.teaches}", width), "dim")],
+        [Span(cut(f"{pad}cannot certify {card.suite.cannot_certify}", width), "dim")],
+    ]
+
+
+def verdict_lines(
+    candidate_id: str,
+    recommendation: Recommendation,
+    reasons: Sequence[Reason],
+    room: int,
+    width: int,
+) -> list[Line]:
+    """The verdict in a sentence, then one line for each of the first `room` reasons."""
+    state = VERDICTS[recommendation]
+    count = words.plural(len(reasons), "reason")
+    says = {
+        "promote": "nothing speaks against promoting it",
+        "block": f"may not be promoted: {count}",
+        "repair": f"may not be promoted: {count}",
+        "hold": f"cannot be decided yet: {count}",
+    }[recommendation]
+    verdict = Span(f"{STATES[state].glyph} {recommendation.upper()}", state)
+    name = middle(visible_line(candidate_id), 40)
+    lines: list[Line] = [[verdict, Span(f"  {name} {says}")]]
+    lines += [reason_line(reason, width) for reason in reasons[:room]]
+    if len(reasons) > room:
+        more = f"   +{len(reasons) - room} more: their numbers go to their evidence"
+        lines.append([Span(more, "dim")])
+    return lines
+
+
+def reason_line(reason: Reason, width: int) -> list[Span]:
+    """One reason: its number, its words, what was observed, where, and the policy. Words that are
+    long take the room that the others leave: a way out may stand at their end."""
+    action = f"screen.numbered({reason.number})"
+    text, observed = visible_line(reason.text), visible_line(reason.observed)
+    policy = visible_line(reason.policy)
+    policy = policy if policy.startswith("policy") or not policy else f"policy {policy}"
+    number = f" {reason.number} "
+    left_over = width - sum(map(cell_len, (number, observed, policy))) - 3
+    room = max(34 if width < 120 else 48, min(cell_len(text), left_over))
+    left = [
+        Span(number, "key", action),
+        Span(pad(cut(text, room), room) + " ", "text", action),
+        Span(observed, "strong", action),
+    ]
+    if width >= 120 and reason.evidence:
+        place = where(reason.evidence[0])
+        tool = reason.evidence[0].tool or reason.evidence[0].code
+        shown = f"   {place} {visible_line(tool)}"
+        if room + cell_len(shown) <= left_over:
+            left.append(Span(shown, "text", action))
+    return spread(left, [Span(f" {policy}", "dim")], width)
+
+
+def figures(card: Scorecard, width: int) -> list[Line]:
+    """Every rate with its denominator and interval, in two lines."""
+    slots, hard, hat = card.slots, card.hard_pass, card.pass_hat
+    extra = [f"{slots.valid} of {slots.planned} valid", f"{slots.infrastructure} infra"]
+    if slots.quarantined:
+        extra.append(f"{slots.quarantined} quarantined")
+    extra.append(f"{slots.missing} missing")
+    if slots.extra:
+        extra.append(f"{slots.extra} extra")
+    attempts = [Span(" attempts ", "dim"), Span(", ".join(extra))]
+    rate = [
+        Span(" hard pass ", "dim"),
+        Span(_passed(hard, width), _judged(hard.value, hard.policy)),
+        Span(_interval(hard, width)),
+    ]
+    repeat = [
+        Span(f" pass^{card.pass_hat_k} ", "dim"),
+        Span(words.possible(hat), _judged(hat.value, hat.policy)),
+        Span(_interval(hat, width)),
+        Span(f" policy {words.policy(hat.policy)}", "dim"),
+    ]
+    critical = f"{card.critical} of {card.critical_n}"
+    budget = "" if card.cpst_budget_usd is None else f" of {words.policy(card.cpst_budget_usd)}"
+    over = (
+        card.cpst_usd is not None
+        and card.cpst_budget_usd is not None
+        and card.cpst_usd > card.cpst_budget_usd
+    )
+    right = [
+        Span(" critical ", "dim"),
+        Span(critical, "fail" if card.critical else "text"),
+        Span("  CPST ", "dim"),
+        Span(words.money(card.cpst_usd), "fail" if over else "text"),
+        Span(budget, "dim"),
+    ]
+    if width >= 120:
+        right = [*right[:2], Span(f", at most {words.decimal(card.critical_upper)}"), *right[2:]]
+        latency = f"p50 {words.seconds(card.latency_p50_ms)}"
+        if width >= 140:
+            latency += f", p95 {words.seconds(card.latency_p95_ms)}"
+        rate += [Span("   total ", "dim"), Span(words.money(card.total_cost_usd))]
+        if width >= 160:
+            for who, told in card.others_spent:
+                rate += [Span(f"   {who} ", "dim"), Span(told.partition(" in ")[0])]
+        right += [Span("   latency ", "dim"), Span(latency)]
+        gap = Span("    ")
+        return [[*attempts, gap, *rate], [*repeat, gap, *right]]
+    return [spread(attempts, rate, width), spread(repeat, right, width)]
+
+
+def _passed(rate: Rate, width: int) -> str:
+    """Passes of attempts and the rate; what it can be, with room for it."""
+    if rate.value is None and width < 120:
+        return f"{words.passed(rate)} {words.UNKNOWN}"
+    return f"{words.passed(rate)} {words.possible(rate)}"
+
+
+def _interval(rate: Rate, width: int) -> str:
+    """The interval; why there is no rate only as far as it cuts nothing else short."""
+    if rate.value is None:
+        return cut(f" {words.interval(rate)}", 48) if width >= 160 else ""
+    return f" {words.interval(rate)}"
+
+
+def _judged(value: float | None, limit: float | None) -> str:
+    if value is None:
+        return "not_measured"
+    return "fail" if limit is not None and value < limit else "text"
+
+
+def drawer_title(row: EpisodeRow, gate: str, cell: Cell | None) -> tuple[list[Span], list[Span]]:
+    """The rule above the drawer: episode and gate, and in how many attempts it fails."""
+    left = [Span(middle(visible_line(row.episode_id), 40), "strong"), Span(f" · {gate}")]
+    if row.flags:
+        left.append(Span(f"  ! {', '.join(row.flags).replace('_', '-')}", "quarantined"))
+    if cell is None:
+        return left, []
+    state = STATES[cell.mark]
+    if cell.mark in RED:
+        text = f"{state.glyph} {state.word} in {cell.failed} of {cell.attempts} attempts"
+    else:
+        text = f"{state.glyph} {state.word}, {words.plural(cell.attempts, 'attempt')}"
+    return left, [Span(text, cell_style(cell.mark))]
+
+
+def drawer_line(line: CellLine) -> list[Span]:
+    """One attempt's word on the gate."""
+    event = "         " if line.seq is None else pad(f"event {line.seq}", 9)
+    detail = visible_line(line.detail)
+    code = visible_line(line.code)
+    spans = [words.mark(line.mark), Span(f" attempt {line.attempt}  "), Span(event)]
+    if code:
+        spans.append(Span(f"{code}  ", "strong"))
+    return [*spans, Span(detail or STATES[line.mark].word, "text" if detail else "dim")]

@@ -1,0 +1,1 @@
+"""The trajectory: what happened in one attempt."""

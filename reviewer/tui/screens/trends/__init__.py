@@ -1,0 +1,1 @@
+"""Trends: every figure of a suite over its candidates."""

@@ -1,0 +1,245 @@
+"""The settings of the workstation: what may be set, and reading what a person's file says.
+
+A settings file is TOML and is held to strictly: what it may not say is refused, with file, line and
+the word that was probably meant. Nothing in it can stop the workstation: an entry that is refused
+leaves its default, and whoever opens the screens is told. No report and no gate reads settings.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.tui.settings.keyboard import Keyboard, key_name, written
+from reviewer.tui.settings.verbs import MOTIONS, TAKEN, defaults, remappable
+
+THEMES: dict[str, str] = {
+    "auto": "dark; ansi where there are 16 colors or none",
+    "dark": "light text on a dark ground",
+    "light": "dark text on a light ground",
+    "colorblind-dark": "dark, and blue against orange: for any color vision",
+    "colorblind-light": "light, and blue against orange: for any color vision",
+    "contrast": "high contrast: every word 7:1 or more, on black",
+    "ansi": "the terminal's own 16 colors, ground and text",
+}
+"""Names of themes, with what each is."""
+
+
+class Option(NamedTuple):
+    """One setting: its name, default, the values it takes, and what it does."""
+
+    name: str
+    default: bool | str
+    values: tuple[bool | str, ...]
+    words: str
+
+
+OPTIONS = (
+    Option("theme", "auto", tuple(THEMES), "the colors; Ctrl+T in the workstation writes this one"),
+    Option("mouse", True, (True, False), "false: the terminal keeps its own selection"),
+    Option(
+        "glyphs",
+        "auto",
+        ("auto", "unicode", "ascii"),
+        "auto: ascii where the terminal's encoding has no other signs",
+    ),
+    Option("bell", True, (True, False), "ring once when a call waits for your approval"),
+    Option("tour", True, (True, False), "show the tour the first time the demo is opened"),
+)
+LARGEST = 1 << 20
+"""Bytes of a settings file; anything longer is something else."""
+DEFAULT = "default"
+"""Where a value comes from that nobody has set."""
+
+
+class Settings(NamedTuple):
+    """The settings in force. `origin` says of each where it comes from; `refused`, in words, what
+    the file may not say. `file` is where settings are looked for and kept."""
+
+    theme: str = "auto"
+    mouse: bool = True
+    glyphs: str = "auto"
+    bell: bool = True
+    tour: bool = True
+    keys: Mapping[str, tuple[str, ...]] = {}
+    file: Path | None = None
+    origin: Mapping[str, str] = {}
+    refused: tuple[str, ...] = ()
+
+    def keyboard(self) -> Keyboard:
+        """The keys in force."""
+        return Keyboard(self.keys)
+
+    def of(self, name: str) -> str:
+        """Where a setting comes from."""
+        return self.origin.get(name, DEFAULT)
+
+    def without_mouse(self, why: str) -> "Settings":
+        """The same, and the mouse left to the terminal."""
+        return self._replace(mouse=False, origin={**self.origin, "mouse": why})
+
+    def without_keys(self, why: str) -> "Settings":
+        """The same with the default keys, and why."""
+        told = f"{self.file}: keys: {why}; no key is moved until this is put right"
+        kept = {name: where for name, where in self.origin.items() if not name.startswith("keys.")}
+        return self._replace(keys={}, origin=kept, refused=(*self.refused, told))
+
+
+def place(named: str = "", environment: Mapping[str, str] = os.environ) -> tuple[Path, str]:
+    """Where settings are looked for, and who says so: `--settings`, REVIEWER_SETTINGS, or the
+    folder for settings of the person ($XDG_CONFIG_HOME, else ~/.config)."""
+    if named:
+        return Path(named), "--settings"
+    if environment.get("REVIEWER_SETTINGS"):
+        return Path(environment["REVIEWER_SETTINGS"]), "REVIEWER_SETTINGS"
+    return _folder(environment, "XDG_CONFIG_HOME", ".config") / "settings.toml", ""
+
+
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where it is noted that the tour was seen ($XDG_STATE_HOME, else ~/.local/state)."""
+    return _folder(environment, "XDG_STATE_HOME", ".local/state")
+
+
+def _folder(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
+    set_ = environment.get(variable, "")
+    base = Path(set_) if os.path.isabs(set_) else Path(environment.get("HOME") or "~") / otherwise
+    return base.expanduser() / "reviewer"
+
+
+def read(named: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in force. Never fails: what cannot be read is told in `refused`."""
+    file, by = place(named, environment)
+    try:
+        if file.exists() and not (file.is_file() and file.stat().st_size <= LARGEST):
+            return Settings(file=file, refused=(f"{file}: not a settings file",))
+        text = file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        missing = (f"{by} names {file}: there is no such file",) if by else ()
+        return Settings(file=file, refused=missing)
+    except UnicodeDecodeError:
+        return Settings(file=file, refused=(f"{file}: not UTF-8 text",))
+    except OSError as error:
+        return Settings(file=file, refused=(f"{file}: {error.strerror}",))
+    return read_text(text, file)
+
+
+def read_text(text: str, file: Path) -> Settings:
+    """The settings that a text says; `file` is named in what is refused."""
+    import tomllib
+
+    try:
+        said = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return Settings(file=file, refused=(f"{file}: not TOML: {error}",))
+    found: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    refused: list[str] = []
+
+    def refuse(name: str, why: str) -> None:
+        refused.append(f"{file}{_line(text, name)}: {name}: {why}")
+
+    known = {option.name: option for option in OPTIONS}
+    for name, value in said.items():
+        if name == "keys":
+            continue
+        if (option := known.get(name)) is None:
+            refuse(name, f"there is no such setting{_near(name, [*known, 'keys'])}")
+        elif type(value) is not type(option.default) or value not in option.values:
+            near = _near(value, option.values)
+            refuse(name, f"{_shown(value)} is none of {listed(option)}{near}")
+        else:
+            found[name], origin[name] = value, f"{file}{_line(text, name)}"
+    keys = dict(_keys(said.get("keys", {}), refuse))
+    origin |= {f"keys.{verb}": f"{file}{_line(text, f'keys.{verb}')}" for verb in keys}
+    return Settings(**found, keys=keys, file=file, origin=origin, refused=tuple(refused))
+
+
+def _keys(said: Any, refuse: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Verb → keys of the table `keys`, for what may be remapped."""
+    if not isinstance(said, dict):
+        refuse("keys", 'a table is wanted: [keys], then verb = "key"')
+        return
+    may = remappable()
+    for verb, value in _flat(said):
+        name = f"keys.{verb}"
+        wanted = value if isinstance(value, list) else [value]
+        if verb not in may:
+            fixed = verb in defaults()
+            why = (
+                "its keys stay as they are" if fixed else f"there is no such verb{_near(verb, may)}"
+            )
+            refuse(name, why)
+        elif not wanted or not all(isinstance(each, str) for each in wanted):
+            refuse(name, 'a key is wanted, as "x", or keys, as ["x", "ctrl+x"]')
+        else:
+            found = {each: key_name(each) for each in wanted}
+            bad = [each for each, key in found.items() if key is None]
+            held = [key for key in found.values() if key in TAKEN]
+            if bad:
+                refuse(name, f"{_shown(bad[0])} is no key: a sign, space, f1 to f24, ctrl+x, alt+x")
+            elif held:
+                refuse(name, f"{written(held[0] or '')} keeps its meaning")
+            elif (keys := tuple(key for key in found.values() if key)) != may[verb]:
+                yield verb, keys
+
+
+def _flat(said: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """`a.b = 1` as people write it without quotes: one name, not a table in a table."""
+    for name, value in said.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _line(text: str, name: str) -> str:
+    """` line 3`, where a name (`theme`, `keys.next`) is given a value; empty when no line of its
+    own says it."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        said, equals, _ = line.partition("=")
+        plain = re.sub(r"[\"'\s]", "", said)
+        if plain.startswith("["):
+            table = plain.strip("[]") + "."
+        if name in (f"{table}{plain}" if equals else "", table[:-1]):
+            return f" line {number}"
+    return ""
+
+
+def _near(name: Any, known: Any) -> str:
+    if not isinstance(name, str):
+        return ""
+    import difflib
+
+    found = difflib.get_close_matches(name, [each for each in known if isinstance(each, str)], 1)
+    return f"; {found[0]} is near" if found else ""
+
+
+def _shown(value: Any) -> str:
+    text = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else repr(value)
+    return text if text and len(text) <= 60 else f"{str(text)[:59]}…"
+
+
+def listed(option: Option) -> str:
+    """The values of a setting, as a file writes them."""
+    return ", ".join(toml(value) for value in option.values)
+
+
+def toml(value: bool | str) -> str:
+    """A value as a file writes it."""
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"'
+
+
+def moved(settings: Settings) -> list[tuple[str, str, str]]:
+    """What the keys table has moved: (verb, its keys now, its keys before), as printed."""
+    before = defaults()
+    rows = []
+    for verb, keys in settings.keys.items():
+        fixed = MOTIONS[verb].fixed if verb in MOTIONS else ()
+        rows.append((verb, _pressed((*keys, *fixed)), _pressed((*before[verb], *fixed))))
+    return rows
+
+
+def _pressed(keys: tuple[str, ...]) -> str:
+    return " ".join(written(key) for key in keys)

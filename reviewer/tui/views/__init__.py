@@ -1,0 +1,1 @@
+"""Drawing that several screens share: values to lines."""

@@ -1,0 +1,139 @@
+"""A run in lines: how far it is, what failed so far, what is left, and the call that waits."""
+
+from reviewer.desk.runs.views import ApprovalView, RunState, RunView
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.scorecard.sheet import SHORT
+from reviewer.tui.settings.keys import key_of
+from reviewer.tui.settings.theme import STATES
+from reviewer.tui.views.run_marks import AT_WORK
+from reviewer.tui.widgets.lines import Line, Span, cut, middle, spread
+from reviewer.tui.widgets.words import plural
+
+STYLES: dict[RunState, str] = {
+    "running": "running",
+    "paused": "not_measured",
+    "stopping": "quarantined",
+    "done": "pass",
+    "stopped": "not_measured",
+    "failed": "fail",
+}
+"""The state whose glyph and color a run's state borrows."""
+
+LEGEND: Line = [
+    Span(" ✓pass", "pass"),
+    Span("  "),
+    Span("✗FAIL", "fail-cell"),
+    Span("  "),
+    Span("▲CRIT", "critical"),
+    Span(" critical FAIL  "),
+    Span("○n/m", "not_measured"),
+    Span(" not measured  "),
+    Span("►run", "running"),
+    Span(" "),
+    Span("·wait", "missing"),
+    Span("  "),
+    Span("†infra", "infra"),
+]
+
+
+def state_span(view: RunView) -> Span:
+    """Glyph and word of a run's state."""
+    style = STYLES[view.state]
+    return Span(f"{STATES[style].glyph} {view.state}", style)
+
+
+def bar(done: int, planned: int, width: int) -> list[Span]:
+    """How much is done, as a bar of `width` columns; full only when all is."""
+    full = width * done // planned if planned else width
+    return [Span("█" * full, "running"), Span("░" * (width - full), "rule")]
+
+
+def clock(seconds: float) -> str:
+    """`0:09`, `12:40`, `1:02:03`."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def left(view: RunView) -> str:
+    """What is left of a run at work; how long it has taken where nothing can be said."""
+    if view.eta_seconds is None or view.state not in AT_WORK:
+        return f"{clock(view.seconds)} so far" if view.state in AT_WORK else clock(view.seconds)
+    return f"{clock(view.eta_seconds)} left"
+
+
+def counts(view: RunView) -> list[Span]:
+    """Attempts by result; what never happened is left out, except pass and FAIL."""
+    found = [Span(f"✓{view.passed:,}", "pass"), Span(" ")]
+    found.append(Span(f"✗{view.failed:,}", "fail" if view.failed else "dim"))
+    for count, style in (
+        (view.critical, "critical"),
+        (view.not_measured, "not_measured"),
+        (view.infrastructure, "infra"),
+    ):
+        if count:
+            found += [Span(" "), Span(f"{STATES[style].glyph}{count:,}", style)]
+    if view.lost:
+        found.append(Span(f" {view.lost:,} lost, run again", "dim"))
+    return found
+
+
+def gate_counts(view: RunView) -> str:
+    """`process 2, state 1`: failed traces per gate, the most first."""
+    failing = [
+        (count, name) for count, name in zip(view.gates, view.in_force, strict=True) if count
+    ]
+    failing.sort(key=lambda each: -each[0])
+    return ", ".join(f"{SHORT.get(name, name)} {count:,}" for count, name in failing)
+
+
+def run_line(view: RunView, here: bool, width: int) -> list[Span]:
+    """The run in one line, its keys at the right. `here`: its candidate is the one on screen."""
+    if view.state not in AT_WORK:
+        problem = visible_line(view.problem or ended_words(view)[0])
+        return [Span(" "), state_span(view), Span(f"  {problem}")]
+    line = [Span(" "), state_span(view), Span(" ")]
+    if not here:
+        line.append(Span(middle(visible_line(view.candidate_id), 18) + " ", "strong"))
+    if width >= 100:
+        line += [*bar(view.done, view.planned, 12 if width < 140 else 24), Span(" ")]
+    line.append(Span(f"{view.done:,}/{view.planned:,}  ", "strong"))
+    line += [*counts(view), Span(f"  {gate_counts(view)}", "fail")]
+    going = "go on" if view.state == "paused" else "pause"
+    stop = "abandon" if view.state == "stopping" else "stop"
+    right = [Span(f" {left(view)}  ", "dim")]
+    if view.state != "stopping":
+        right += _key("p", going, "screen.pause")
+    right += _key(".", stop, "screen.stop_run")
+    return spread(line, right[:-1], width)
+
+
+def _key(key: str, words: str, action: str) -> list[Span]:
+    return [Span(key, "key", action), Span(f" {words}", "dim", action), Span("  ")]
+
+
+def approval_line(approval: ApprovalView, count: int, width: int) -> list[Span]:
+    """The notice that a call waits: which, where, and the key that answers."""
+    action = "app.approve"
+    where = visible_line("/".join(approval.trace_id.split("/")[-2:]))
+    more = f", {count - 1:,} more" if count > 1 else ""
+    line = [
+        Span(" ● asks you ", "match", action),
+        Span(f" {cut(visible_line(approval.tool), 32)}", "strong", action),
+        Span(f"  {middle(where, 30)} event {approval.seq}{more}", "text", action),
+    ]
+    return spread(line, [Span(" "), *_key("a", "answer", action)[:-1]], width)
+
+
+def ended_words(view: RunView) -> tuple[str, str]:
+    """What is said when a run ends, and its style. Safe to show."""
+    name = f"run {view.number} of {visible_line(view.candidate_id)}"
+    made = f"{view.done:,} of {plural(view.planned, 'attempt')}"
+    if view.state == "failed":
+        return f"✗ {name} failed: {visible_line(view.problem)}", "fail"
+    result = f"{made}, {view.passed:,} pass, {view.failed:,} FAIL"
+    if view.infrastructure:
+        result += f", {view.infrastructure:,} infra"
+    if view.state == "stopped":
+        return f"{name} stopped: {result}; {key_of('run')} takes up the rest", "text"
+    return f"{name} done: {result}", "text"

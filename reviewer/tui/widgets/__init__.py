@@ -1,0 +1,1 @@
+"""Widgets and the lines they paint. They know no desk."""

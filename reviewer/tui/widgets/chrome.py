@@ -1,0 +1,189 @@
+"""The cheap widgets every screen is framed with: boxes of lines, and menus."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.style import Style
+from textual.binding import BindingType
+from textual.events import Click, Resize
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from reviewer.tui.settings.keys import bind, rows
+from reviewer.tui.settings.theme import styles_of
+from reviewer.tui.widgets.lines import Line, Span, action_at, fit, paint, plain, reversed_line, rule
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+
+def styles_for(app: "App[Any]") -> Mapping[str, Style]:
+    """The styles of the app's theme. Widgets keep them until `notify_style_update`."""
+    return styles_of(app.current_theme)
+
+
+class LineBox(Widget):
+    """Lines painted as they are. Only lines that changed are repainted; spans can be clicked."""
+
+    DEFAULT_CSS = "LineBox { height: auto; width: 1fr; }"
+
+    def __init__(self, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.lines: list[Line] = []
+        self._styles_by_name: Mapping[str, Style] | None = None
+
+    @property
+    def named_styles(self) -> Mapping[str, Style]:
+        """Styles by name, made once per theme."""
+        if self._styles_by_name is None:
+            self._styles_by_name = styles_for(self.app)
+        return self._styles_by_name
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Replace the lines; repaint those that differ, and lay out anew if their number did."""
+        old, self.lines = self.lines, list(lines)
+        if len(old) != len(self.lines):
+            self.refresh(layout=True)
+            return
+        changed = [
+            Region(0, y, self.size.width, 1)
+            for y, (before, after) in enumerate(zip(old, self.lines, strict=True))
+            if list(before) != list(after)
+        ]
+        if changed:
+            self.refresh(*changed)
+
+    def text(self) -> str:
+        """What stands here, without styles."""
+        return plain(self.lines)
+
+    def notify_style_update(self) -> None:
+        self._styles_by_name = None
+        super().notify_style_update()
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines)
+
+    def render_line(self, y: int) -> Strip:
+        line: Line = self.lines[y] if y < len(self.lines) else ()
+        return paint(line, self.named_styles, self.size.width)
+
+    async def on_click(self, event: Click) -> None:
+        if 0 <= event.y < len(self.lines):
+            line = fit(self.lines[event.y], self.size.width)
+            if action := action_at(line, event.x):
+                event.stop()
+                await self.screen.run_action(action)
+
+
+class Menu(LineBox, can_focus=True):
+    """Lines of which one is chosen: `›` and reverse video, keys, mouse."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *rows(),
+        bind("enter", "choose", "choose", "Take this line."),
+    ]
+
+    class Moved(Message):
+        """The cursor stands on another line."""
+
+        def __init__(self, menu: "Menu") -> None:
+            super().__init__()
+            self.menu = menu
+
+        @property
+        def control(self) -> "Menu":
+            return self.menu
+
+    class Chosen(Moved):
+        """Enter or a double click on a line."""
+
+    def __init__(
+        self, id: str | None = None, classes: str | None = None, *, ruled: bool = False
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.items: list[Line] = []
+        self.cursor = 0
+        self.title: Line = ()
+        self.note: Line = ()
+        self._ruled = int(ruled)
+        self._first = 0
+
+    def offer(self, items: Sequence[Line], cursor: int | None = None) -> None:
+        """Replace the lines. The cursor stays unless one is given."""
+        self.items = list(items)
+        self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(self.items) - 1))
+        self._draw()
+
+    def caption(self, title: Line, note: Line = ()) -> None:
+        """The words in the rule above the lines."""
+        self.title, self.note = title, note
+        self._draw()
+
+    @property
+    def room(self) -> int:
+        """How many lines are visible."""
+        return max(1, self.size.height - self._ruled) if self.size.height else len(self.items)
+
+    def _draw(self) -> None:
+        room = self.room
+        last = len(self.items) - room  # no empty line while there is one above
+        self._first = max(0, min(max(self._first, self.cursor - room + 1), self.cursor, last))
+        lines: list[Line] = []
+        if self._ruled:
+            below = len(self.items) - self._first - room
+            more = [Span(f"{', ' if self.note else ''}+{below} below", "dim")] if below > 0 else []
+            width = self.size.width or 80
+            lines.append(rule(width, self.title, [*self.note, *more], heavy=self.has_focus))
+        for index, line in enumerate(self.items[self._first : self._first + room], self._first):
+            if index != self.cursor:
+                lines.append([Span(" "), *line])
+            elif self.has_focus:
+                lines.append([Span("›", "strong"), *reversed_line(line)])
+            else:
+                lines.append([Span("›", "dim"), *line])
+        self.show(lines)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.items) + self._ruled
+
+    def on_resize(self, event: Resize) -> None:
+        self._draw()
+
+    def watch_has_focus(self, value: bool) -> None:
+        super().watch_has_focus(value)
+        self._draw()
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor, stopping at the ends."""
+        target = max(0, min(self.cursor + step, len(self.items) - 1))
+        if target != self.cursor:
+            self.cursor = target
+            self._draw()
+            self.post_message(self.Moved(self))
+
+    def action_end(self, side: int) -> None:
+        """To the first or the last line."""
+        self.action_move(side * len(self.items))
+
+    def action_page(self, share: float) -> None:
+        """A page, or a part of one."""
+        self.action_move(int(share * self.room) or (1 if share > 0 else -1))
+
+    def action_choose(self) -> None:
+        """Take the line under the cursor."""
+        if self.items:
+            self.post_message(self.Chosen(self))
+
+    async def on_click(self, event: Click) -> None:
+        row = self._first + event.y - self._ruled
+        if event.y >= self._ruled and row < len(self.items):
+            event.stop()
+            self.action_move(row - self.cursor)
+            if event.chain > 1:
+                self.action_choose()
