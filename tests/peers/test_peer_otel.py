@@ -14,7 +14,7 @@ from doors import Door
 from span_files import spent as counted
 from span_files import told
 
-from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.formats.otel.otlp import OtlpReader
 
 pytestmark = pytest.mark.nightly
 

@@ -1,25 +1,181 @@
-"""AgentBench outputs: `<agent>/<task>/runs.jsonl`, with error.jsonl and overall.json beside it.
+"""AgentBench runs: `<agent>/<task>/runs.jsonl`, with the errors and the verdicts beside it.
 
-Lines stand in the order they were completed. `completed` says nothing of correctness: the verdict
-is in overall.json alone, which a run that was cut short does not have. Calls stand in the agent's
-text and are read out of it.
+Acts stand in the history as text; `overall.json` holds the verdicts of a task, joined to runs by
+their index.
 """
 
+import re
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, clock
-from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats._agentbench_overall import Overall, overall_of
-from reviewer.importing.formats._agentbench_text import acts_in, call_in
-from reviewer.importing.formats._places import folder_names, slug
+from reviewer.importing.foreign_json import NotJson, parse, parse_text
+from reviewer.importing.formats.folders import folder_names, slug
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.split import Piece, Unreadable
+from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
+
+# Acts as text -------------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_GET = re.compile(r"\A\s*GET\s+(\S+)\s*\Z")
+_POST = re.compile(r"\A\s*(POST|PUT|PATCH|DELETE)\s+(\S+)[ \t]*(?:\n(.*))?\Z", re.DOTALL)
+_FINISH = re.compile(r"\A\s*FINISH\((.*)\)\s*\Z", re.DOTALL)
+# `Act: bash` and a code block; `Act: answer(220)`; `Action: Operation` and a sql block;
+# `Action: get_relations(Obama)`; `ACTION: go to desk 1`; `Action:\nclick[Buy now]`
+_ACT = re.compile(r"(?im)^[ \t>*]*(?:act|action)\s*:[ \t]*\**[ \t]*\n?[ \t]*(\S.*)$")
+_BLOCK = re.compile(r"```(\w*)[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_CALLED = re.compile(r"\A([A-Za-z_]\w{0,60})\s*[(\[](.*)[)\]]\s*\.?\s*\Z", re.DOTALL)
+_VERB = re.compile(r"(?m)^[ \t]*(?:(?:GET|POST|PUT|PATCH|DELETE)[ \t]+\S*/|FINISH\()")
+_FINAL = re.compile(r"(?im)^[ \t]*final answer\s*:[ \t]*(.+)$")
+MOST = 1 << 20
+
+
+class Call(NamedTuple):
+    """A tool and its arguments."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+def call_in(content: str) -> Call | None:
+    """The one act an agent's turn holds; None when there is none that is known."""
+    if len(content) > MOST:
+        return None
+    fenced = _FENCE.match(content)
+    text = fenced.group(1) if fenced else content
+    return _request(text) or _act(text)
+
+
+def acts_in(content: str) -> int:
+    """Return how many acts a turn holds that stand in lines of their own; only the first is
+    read."""
+    return len(_ACT.findall(content)) or len(_VERB.findall(content))
+
+
+def _request(text: str) -> Call | None:
+    if found := _GET.match(text):
+        return Call("GET", {"url": found.group(1)})
+    if found := _POST.match(text):
+        body = (found.group(3) or "").strip()
+        value = parse_text(body)
+        return Call(
+            found.group(1), {"url": found.group(2), "body": body if value is None else value}
+        )
+    if found := _FINISH.match(text):
+        value = parse_text(found.group(1))
+        return Call("FINISH", {"answers": found.group(1) if value is None else value})
+    return None
+
+
+def _act(text: str) -> Call | None:
+    found = _ACT.search(text)
+    if found is None:
+        final = _FINAL.search(text)
+        return Call("answer", {"answer": final.group(1).strip()}) if final else None
+    act = found.group(1).strip().strip("*`").strip()
+    rest = text[found.end() :]
+    block = _BLOCK.search(rest)
+    if called := _CALLED.match(act):
+        return Call(called.group(1), {"value": called.group(2)})
+    if block is not None and re.fullmatch(r"\w{1,60}", act):
+        return Call(act, {"code": block.group(2)})
+    if final := _FINAL.search(rest):
+        return Call(act.casefold(), {"answer": final.group(1).strip()})
+    word, _, value = act.partition(" ")
+    return Call(word[:60], {"value": value} if value else {})
+
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+_WORDS = (("Incorrect", False), ("Correct", True))
+NOT_SCORED = "overall.json has no verdict for this run: not scored"
+CUT_SHORT = "no overall.json: the run was cut short or never scored, so nothing has a verdict"
+
+
+class Judged(NamedTuple):
+    """A run's word there. `said` is whether it says so itself (`completedCorrect`)."""
+
+    status: str
+    passed: bool | None
+    said: bool
+
+
+class Overall:
+    """Verdicts by index; those of an index that stands there several times go by position."""
+
+    def __init__(self, there: bool) -> None:
+        self.missing = NOT_SCORED if there else CUT_SHORT
+        self.total: Any = None
+        self.accuracy: Any = None
+        self._found: dict[str, deque[Judged]] = defaultdict(deque)
+        self._counts: Counter[str] = Counter()
+
+    def add(self, index: Any, status: str) -> None:
+        """Note one result."""
+        passed = next((word for end, word in _WORDS if status.endswith(end)), None)
+        self._counts["results"] += 1
+        self._counts["correct"] += passed is True
+        self._found[str(index)].append(Judged(status, passed, passed is not None))
+
+    def take(self, index: int | str) -> Judged | None:
+        """The verdict of a run, each once."""
+        self._counts["runs"] += 1
+        waiting = self._found.get(str(index))
+        if not waiting:
+            return None
+        judged = waiting.popleft()
+        uncounted = judged.passed is None and judged.status != "completed"
+        return judged._replace(passed=False) if uncounted and self._rated() else judged
+
+    def _rated(self) -> bool:
+        return type(self.accuracy) in (int, float)
+
+    def close(self, notes: set[str]) -> None:
+        """What does not add up, once every run took its verdict."""
+        runs, results = self._counts["runs"], self._counts["results"]
+        left = sum(map(len, self._found.values()))
+        if results and left:
+            notes.add(f"overall.json judges {left} runs that are not in runs.jsonl")
+        if type(self.total) is int and self.total != runs:
+            notes.add(f"overall.json speaks of {self.total} runs, runs.jsonl has {runs}")
+        if results and self._rated():
+            counted = self._counts["correct"] / results
+            if abs(counted - self.accuracy) > 1e-3:
+                notes.add("overall.json states another accuracy than its results give")
+
+
+def overall_of(source: Source, path: Path) -> Overall:
+    """What stands there, read as a stream: it repeats every history. A broken one judges nothing,
+    with a note."""
+    if path not in source.companions:
+        return Overall(there=False)
+    overall = Overall(there=True)
+    try:
+        for part in source.walk(("custom", EACH), ("custom", "raw_results", EACH), path=path):
+            if part.problem:
+                source.notes.add(f"{path.name} could not be read to its end")
+                break
+            if part.path == ("total",):
+                overall.total = parse(part.raw)
+            elif part.path == ("custom", "accuracy"):
+                overall.accuracy = parse(part.raw)
+            elif part.path[:2] == ("custom", "raw_results") and len(part.path) == 3:
+                one = parse(part.raw)
+                if isinstance(one, dict) and isinstance(one.get("status"), str):
+                    overall.add(one.get("index"), one["status"])
+    except (NotJson, Unreadable, OSError):
+        source.notes.add(f"{path.name} could not be read to its end")
+    return overall
+
+
+# The reader ---------------------------------------------------------------------------------------
 
 _TERMINATIONS = {
     "completed": "completed",

@@ -1,23 +1,382 @@
 """Terminal-Bench 0.x (`tb run`): `<run>/<task>/<trial>/results.json`, and a run's own results.
 
 A trial has a verdict, the tests' results, times of its phases, what the terminal showed before,
-between and after, and a recording of it; there is no trace of the agent's steps. The run's
-`results.json` holds every trial again: it gives those that have no folder beside it.
+between and after, and a recording of it; there is no trace of the agent's steps. A recording does
+not tell who typed: the harness starts the agent through the same terminal. So its events show what
+happened there and are no account of the agent's own tool calls. The run's `results.json` holds
+every trial again: it gives those that have no folder beside it.
 """
 
+import math
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from reviewer.importing.formats._folder import files_below, shown, started_ms, trials, value_of
-from reviewer.importing.formats._places import slug, within
-from reviewer.importing.formats._tb_trial import RESULTS, attempt, is_trial, run_of
+from reviewer.importing.draft import Draft, elapsed_ms, tokens
+from reviewer.importing.foreign_json import NotJson, parse, parse_text
+from reviewer.importing.formats.folders import (
+    above,
+    clipped,
+    files_below,
+    shown,
+    slug,
+    started_ms,
+    trials,
+    value_of,
+    within,
+)
 from reviewer.importing.head import Head
-from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.opening import start_of
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable
+from reviewer.importing.units import STDIN
 from reviewer.importing.walking import EACH
+from reviewer.trace.record import SourceVerdict
+
+# Recordings (asciicast 2 and 3) -------------------------------------------------------------------
+
+TOOL = "terminal"
+RECORDING = "sessions/agent.cast"
+SHOWN = 32 * 1024
+"""Characters kept of what the screen said in one go."""
+MOST_SHOWN = 4 << 20
+"""Characters kept of a whole recording."""
+PAUSE_S = 2.0
+"""What the screen said is cut where it stood still this long: an agent that was started once works
+on behind one input."""
+
+
+class _Moment(NamedTuple):
+    """One event of a recording: seconds from its start, `i`, `o` or `m`, and the text."""
+
+    at: float
+    kind: str
+    text: str
+
+
+def recorded(draft: Draft, text: str) -> None:
+    """Tell a recording into the draft: inputs as calls of `terminal`, what follows them as their
+    results, markers as the agent's messages."""
+    head, _, rest = text.partition("\n")
+    header = parse_text(head)
+    if not isinstance(header, dict) or header.get("version") not in (2, 3):
+        draft.note("the terminal recording is in a form that is not read")
+        draft.unread(RECORDING)
+        return
+    moments = list(_moments(rest, header["version"] == 3, draft))
+    last = moments[-1].at if moments else 0.0
+    draft.source["recording"] = {"events": len(moments), "seconds": last}
+    draft.note("terminal recordings show keys and screen, not the agent's own tool calls")
+    origin = header.get("timestamp")
+    start = origin if isinstance(origin, (int, float)) and not isinstance(origin, bool) else None
+    left = MOST_SHOWN
+    for group in _groups(moments):
+        left -= min(len(group.text), SHOWN)
+        if left < 0:
+            draft.note("the recording is long: its end was left out")
+            draft.unread(RECORDING)
+            break
+        _tell(draft, group, None if start is None else start + group.at)
+    draft.settle()
+
+
+def _moments(text: str, relative: bool, draft: Draft) -> Iterator[_Moment]:
+    clock = 0.0
+    for number, line in enumerate(text.split("\n"), 2):
+        if not line.strip() or line.startswith("#"):
+            continue
+        value = parse_text(line)
+        if not _is_moment(value):
+            draft.note("lines of the recording that cannot be read were left out")
+            draft.unread(f"{RECORDING}:{number}")
+            continue
+        clock = clock + value[0] if relative else value[0]
+        yield _Moment(clock, value[1], value[2])
+
+
+def _is_moment(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3 or isinstance(value[0], bool):
+        return False
+    at, kind, text = value
+    timed = isinstance(at, (int, float)) and math.isfinite(at) and at >= 0
+    return timed and isinstance(kind, str) and isinstance(text, str)
+
+
+def _groups(moments: list[_Moment]) -> Iterator[_Moment]:
+    """Runs of one kind as one moment each, at the time of their first."""
+    held: list[str] = []
+    first = last = _Moment(0.0, "", "")
+    for one in moments:
+        if one.kind not in ("i", "o", "m"):
+            continue
+        paused = one.kind == "o" and one.at - last.at > PAUSE_S
+        if held and (one.kind != first.kind or one.kind == "m" or paused):
+            yield first._replace(text="".join(held))
+            held = []
+        first = one if not held else first
+        held.append(one.text)
+        last = one
+    if held:
+        yield first._replace(text="".join(held))
+
+
+def _tell(draft: Draft, group: _Moment, at: float | None) -> None:
+    text = clipped(group.text, SHOWN)
+    if text != group.text:
+        draft.note("long stretches of the terminal's text were cut in their middle")
+    if group.kind == "i":
+        draft.settle()
+        draft.call(TOOL, {"keystrokes": text}, actor=TOOL, at=at)
+    elif group.kind == "m":
+        draft.message("agent", text, at=at)
+    else:
+        draft.result(text, tool=TOOL, loose=not draft.waiting, actor=TOOL, at=at)
+
+
+# Trials -------------------------------------------------------------------------------------------
+
+RESULTS = "results.json"
+CORE = "terminal-bench-core"
+FINE = frozenset({"unset", "none"})
+"""Failure modes that say that nothing failed; `unset` is what a normal trial has."""
+ENDS = {
+    "agent_timeout": "timeout",
+    "context_length_exceeded": "context_window_exceeded",
+    "output_length_exceeded": "output_length_exceeded",
+    # The agent had ended by itself: the tests or their reading failed.
+    "test_timeout": "completed",
+    "parse_error": "completed",
+}
+HARMLESS = frozenset(
+    # what each test said, told as results of the verifier
+    ("parser_results",)
+)
+PANE = 64 * 1024
+SETTINGS = 4 << 20
+_NUMBER = re.compile(r"\.(\d{1,6})-of-(\d{1,6})(?:\.|$)")
+_STAMP = re.compile(r"[-_]*\d{4}-?\d\d-?\d\d[-_T]+\d\d-?\d\d-?\d\d$")
+_MUTE = re.compile(r"(run[-_ ]?\d*|runs|results?|\d*|tmp.*)", re.IGNORECASE)
+
+
+class Run(NamedTuple):
+    """What the files around a trial say of its run; empty where they do not."""
+
+    agent: str
+    version: str
+    model: str
+    dataset: str
+    dataset_version: str
+    harness: str
+    folder: str
+
+    @property
+    def candidate(self) -> str:
+        """Agent, version and model; the folder's name stands in for what is not known."""
+        known = [part for part in (self.agent, self.version, self.model) if part]
+        if self.agent and self.model:
+            return " ".join(known)
+        if self.agent and self.agent.lower() not in self.folder.lower():
+            return f"{' '.join(known)} {self.folder}"
+        return self.folder
+
+    @property
+    def suite(self) -> str:
+        """The core data set is the benchmark itself."""
+        name = "" if self.dataset in ("", CORE, "terminal-bench") else slug(self.dataset)
+        return f"terminal-bench-{name}" if name else "terminal-bench"
+
+
+def is_trial(value: Any) -> bool:
+    """Whether a value, shown as far as it may be, is a trial's results."""
+    return (
+        isinstance(value, dict)
+        and {"trial_name", "task_id", "is_resolved"} <= set(value)
+        and isinstance(value["task_id"], str)
+    )
+
+
+def run_of(path: Path) -> Run:
+    """The run a results file belongs to, by its `run_metadata.json` and `tb.lock`."""
+    metadata: dict[str, Any] = {}
+    lock: dict[str, Any] = {}
+    folders = list(above(path, 6))
+    place = folders[min(2 if _NUMBER.search(folders[0].name) else 0, len(folders) - 1)]
+    for folder in folders[:4]:
+        metadata, lock = _small(folder / "run_metadata.json"), _small(folder / "tb.lock")
+        if metadata or lock:
+            place = folder
+            break
+    agent, data = _object(lock, "agent"), _object(lock, "dataset")
+    kwargs = {**_object(agent, "extra_kwargs"), **_object(metadata, "agent_kwargs")}
+    local = str(metadata.get("dataset_path") or data.get("local_path") or "")
+    local_name = local.rstrip("/").rpartition("/")[2]
+    named = () if path.name == STDIN else (place, *place.parents)
+    names = (_STAMP.sub("", folder.name) for folder in named)
+    return Run(
+        _text(metadata.get("agent_name") or agent.get("name")),
+        _text(kwargs.get("version")),
+        _text(metadata.get("model_name") or agent.get("model_name")),
+        _text(metadata.get("dataset_name") or data.get("name"))
+        or ("" if local_name == "tasks" else local_name),
+        _text(metadata.get("dataset_version") or data.get("version")),
+        _text(_object(lock, "harness").get("version")),
+        next((name for name in names if not _MUTE.fullmatch(name)), "unnamed"),
+    )
+
+
+def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
+    """A trial as an attempt; `folder` is its own, None when there is none. Raises Rejected."""
+    trial = source.value(raw)
+    if not is_trial(trial):
+        raise Rejected("type:record")
+    resolved, mode = trial["is_resolved"], trial.get("failure_mode") or "unset"
+    if not isinstance(resolved, bool) and resolved is not None:
+        raise Rejected("type:is_resolved")
+    draft = Draft("terminal-bench")
+    run = run_of(source.path)
+    if not run.agent or not run.model:
+        draft.note("the run names no agent or no model: the folder's name is in the candidate's")
+    request = _text(trial.get("instruction"))
+    if request:
+        draft.message("user", request)
+    _terminal(draft, source, folder)
+    tell_rest(trial, draft, "", HARMLESS)
+    if mode not in FINE:
+        draft.error(mode)
+    if resolved is None:
+        draft.note("is_resolved is null: not scored (the run's own totals count it as unresolved)")
+    if resolved and mode not in FINE:
+        draft.note("resolved although a failure was recorded: both are kept")
+    _tests(draft, trial.get("parser_results"), resolved)
+    if folder:
+        _pane(draft, source, folder, "post-test")
+    _facts(draft, trial, run)
+    latency = elapsed_ms(trial.get("agent_started_at"), trial.get("agent_ended_at"))
+    if latency is None:
+        draft.note("the agent's times are not stated: no latency")
+    return draft.foreign(
+        episode_id=trial["task_id"],
+        candidate_id=source.candidate or run.candidate,
+        attempt=_attempt(trial),
+        latency_ms=latency,
+        termination=_termination(mode, resolved),
+        started_at=draft.at(trial.get("trial_started_at")),
+        usage=_usage(trial, draft),
+        verdict=SourceVerdict(
+            passed=resolved,
+            exception=None if mode in FINE else str(mode)[:200],
+            detail={"failure_mode": mode},
+        ),
+        title=trial["task_id"],
+        user_request=request,
+        suite=run.suite,
+    )
+
+
+def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
+    if folder is None:
+        draft.note("the trial's folder is not there: its steps are not known")
+        draft.absent(RECORDING)
+        return
+    _pane(draft, source, folder, "pre-agent")
+    text = source.text(folder / RECORDING)
+    if text is None:
+        draft.note("no terminal recording stands with the trial: its steps are not known")
+        draft.absent(RECORDING)
+    else:
+        recorded(draft, text)
+    _pane(draft, source, folder, "post-agent")
+
+
+def _pane(draft: Draft, source: Source, folder: Path, name: str) -> None:
+    """What the terminal showed at a point, as a snapshot."""
+    text = source.text(folder / "panes" / f"{name}.txt")
+    if text is not None:
+        draft.state({"terminal": name, "text": clipped(text, PANE)})
+
+
+def _all_passed(results: dict[str, Any]) -> bool:
+    return all(said == "passed" for said in results.values())
+
+
+def _tests(draft: Draft, results: Any, resolved: bool | None) -> None:
+    """One result for each test; they answer no call of the agent."""
+    if results is None:
+        draft.note("the tests' results are not stated")
+        return
+    if not isinstance(results, dict):
+        raise Rejected("type:parser_results")
+    if resolved is not None and results and resolved is not _all_passed(results):
+        draft.note("the tests' results say otherwise than is_resolved: both are kept")
+    for name, said in results.items():
+        status = {"passed": "ok", "failed": "error"}.get(str(said))
+        draft.result(
+            {"test": name, "result": said},
+            tool="test",
+            status=status,  # type: ignore[arg-type]
+            loose=True,
+            actor="verifier",
+        )
+
+
+def _facts(draft: Draft, trial: dict[str, Any], run: Run) -> None:
+    facts = {
+        "trial": trial.get("trial_name"),
+        "id": trial.get("id") or trial.get("uuid"),
+        "failure_mode": trial.get("failure_mode"),
+        "recording_path": trial.get("recording_path"),
+        "dataset": " ".join(part for part in (run.dataset, run.dataset_version) if part) or None,
+        "harness": run.harness or None,
+        "run": run.folder,
+    }
+    draft.source.update({name: value for name, value in facts.items() if value is not None})
+
+
+def _attempt(trial: dict[str, Any]) -> int | None:
+    """`i` of `i-of-n`; of a single attempt None, since other runs of it are numbered alike."""
+    found = _NUMBER.search(str(trial["trial_name"]))
+    number, total = (int(part) for part in found.groups()) if found else (0, 0)
+    return number if total > 1 and 0 < number <= total else None
+
+
+def _termination(mode: Any, resolved: bool | None) -> str | None:
+    if mode in FINE:
+        return None if resolved is None else "completed"
+    return ENDS.get(str(mode), "error")
+
+
+def _usage(trial: dict[str, Any], draft: Draft) -> dict[str, Any] | None:
+    given = [trial.get(f"total_{kind}_tokens") for kind in ("input", "output")]
+    if 0 in given and not any(given):
+        draft.note("token counts of 0 mean that they were not measured")
+        return None
+    return tokens(input_tokens=given[0], output_tokens=given[1])
+
+
+def _small(file: Path) -> dict[str, Any]:
+    """A small settings file; empty when it is not there or cannot be read."""
+    try:
+        raw = start_of(file, SETTINGS + 1) if file.is_file() else b""
+        value = parse(raw) if 0 < len(raw) <= SETTINGS else None
+    except (OSError, Unreadable, NotJson, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    found = holder.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# The reader ---------------------------------------------------------------------------------------
 
 UNEQUAL = "the run's results and a trial's own results disagree: the trial's own are taken"
 
@@ -47,7 +406,7 @@ class TerminalBenchReader:
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         if _is_run(shown(source.path)):
-            yield from _run(source)
+            yield from _of_run(source)
             return
         folder = _own_folder(source.path)
         yield from trials(source, lambda raw: attempt(source, raw, folder))
@@ -75,7 +434,7 @@ def _is_run(value: Any) -> bool:
     return is_trial(results[0]) if results else totals
 
 
-def _run(source: Source) -> Iterator[Foreign | Broken]:
+def _of_run(source: Source) -> Iterator[Foreign | Broken]:
     """The trials of a run that stand only in its own results; notes on totals that differ."""
     counted = {True: 0, False: 0}
     totals: dict[str, Any] = {}

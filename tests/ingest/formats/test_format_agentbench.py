@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.importing.formats._agentbench_text import call_in
-from reviewer.importing.formats.agentbench import AgentBenchReader
+from reviewer.importing.formats.agentbench import AgentBenchReader, call_in
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.importing.formats.atif import AtifReader
+from reviewer.importing.formats.harbor.atif import AtifReader
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
-from reviewer.importing.formats._python_text import NotLiteral, literal, members, parts
 from reviewer.importing.formats.gaia import GaiaReader
+from reviewer.importing.formats.smolagents import NotLiteral, literal, members, parts
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable

@@ -23,7 +23,7 @@ from inspect_logs import (
 )
 
 from reviewer.importing.archive import Archive
-from reviewer.importing.formats.inspect_ai import documents
+from reviewer.importing.formats.inspect_ai import log as files
 from reviewer.importing.head import Head
 from reviewer.importing.split import Unreadable
 
@@ -174,7 +174,7 @@ def test_a_header_is_compared_with_its_samples(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["v0.3.41.json", "tool_errors.json"])
 def test_a_document_too_large_to_hold_is_walked(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     at_once = read(LOGS / name)
-    monkeypatch.setattr(documents, "AT_ONCE", 1000)
+    monkeypatch.setattr(files, "AT_ONCE", 1000)
     assert read(LOGS / name) == at_once
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.formats.langchain import LangChainReader
+from reviewer.importing.formats.chat.langchain import LangChainReader
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 

@@ -25,7 +25,7 @@ from span_files import (
     used,
 )
 
-from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.formats.otel.otlp import OtlpReader
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source

@@ -8,8 +8,8 @@ import pytest
 from doors import Door
 from span_files import agent, called, chat, read, request, returned, said, span, told, tool, used
 
-from reviewer.importing.formats._spans import reader as room
-from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.formats.otel import reader
+from reviewer.importing.formats.otel.otlp import OtlpReader
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
@@ -211,7 +211,7 @@ def test_parents_in_a_circle_are_read(tmp_path: Path) -> None:
 def test_an_episode_too_large_to_hold_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "MOST_ITEMS", 3)
+    monkeypatch.setattr(reader, "MOST_ITEMS", 3)
     many = [tool(n, "look", f"c{n}", "x", trace=7) for n in range(2, 7)]
     first, second = READER.traces(Source(written(tmp_path, *run(1, at=9), *many)))
     assert isinstance(first, Broken)

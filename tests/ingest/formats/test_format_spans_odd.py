@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd, places
 from span_files import DATA, agent, called, chat, request, returned, tool
 
-from reviewer.importing.formats.jaeger import JaegerReader
-from reviewer.importing.formats.langfuse import LangfuseReader
-from reviewer.importing.formats.openinference import OpenInferenceReader
-from reviewer.importing.formats.otlp import OtlpReader
-from reviewer.importing.formats.tempo import TempoReader
+from reviewer.importing.formats.otel.jaeger import JaegerReader
+from reviewer.importing.formats.otel.langfuse import LangfuseReader
+from reviewer.importing.formats.otel.openinference import OpenInferenceReader
+from reviewer.importing.formats.otel.otlp import OtlpReader, TempoReader
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source

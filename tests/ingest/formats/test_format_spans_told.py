@@ -22,7 +22,7 @@ from span_files import (
     used,
 )
 
-from reviewer.importing.formats.otlp import OtlpReader
+from reviewer.importing.formats.otel.otlp import OtlpReader
 
 READER = OtlpReader()
 

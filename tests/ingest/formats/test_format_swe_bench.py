@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
-from reviewer.importing.formats.swe_bench import SweBenchReader
+from reviewer.importing.formats.swe.swe_bench import SweBenchReader
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source

@@ -8,8 +8,7 @@ import pytest
 from doors import Door
 from span_files import DATA, agent, chat, request, said, spent, told, used
 
-from reviewer.importing.formats.otlp import OtlpReader
-from reviewer.importing.formats.tempo import TempoReader
+from reviewer.importing.formats.otel.otlp import OtlpReader, TempoReader
 from reviewer.importing.head import Head
 
 READER = TempoReader()

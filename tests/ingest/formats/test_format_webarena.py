@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.formats._webarena_page import parsed
-from reviewer.importing.formats.webarena import WebArenaReader
+from reviewer.importing.formats.webarena.page import parsed
+from reviewer.importing.formats.webarena.reader import WebArenaReader
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable

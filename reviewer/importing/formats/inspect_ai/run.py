@@ -1,16 +1,305 @@
-"""What a log says of its run as a whole, and how that agrees with the samples in it."""
+"""What a log says of its run as a whole: its header, its scores, whose tokens it counts.
 
+The evaluated model's tokens are the candidate's, a grader's are not. The figures of the header are
+compared with the samples.
+"""
+
+import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from reviewer.importing.draft import amount, whole
-from reviewer.importing.formats.inspect_ai.parts import mapping, plain, sequence, text
-from reviewer.importing.formats.inspect_ai.spending import Sums
-from reviewer.importing.formats.inspect_ai.verdicts import Decided, edited, orders, scores_of
+from reviewer.importing.draft import added, amount, tokens, whole
+from reviewer.importing.formats.inspect_ai.log import mapping, plain, sequence, text
+from reviewer.trace.record import SourceVerdict
+
+# Tokens and costs ---------------------------------------------------------------------------------
+
+NAMES = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "total_tokens": "total_tokens",
+    "input_tokens_cache_read": "cached_tokens",
+    "input_tokens_cache_write": "cache_write_tokens",
+    "reasoning_tokens": "reasoning_tokens",
+}
+"""Inspect's name of a count -> ours."""
+OTHERS = "tokens of other models (graders, simulated users) are not the candidate's: kept apart"
+SHARED = "the evaluated model also graded or played the user: those tokens were taken off"
+UNEVEN = "token counts of the sample and of its model calls contradict each other"
+UNPRICED = "only some model calls have a price: the cost is not known"
+
+
+class Spend(NamedTuple):
+    """One model call: whose it was, and what it used. `agent` covers sub-agents too; `whose` is
+    `grader`, `simulated_user` or empty."""
+
+    model: str
+    agent: bool
+    usage: dict[str, Any]
+    whose: str = ""
+
+
+class Spent(NamedTuple):
+    """A sample's bill. `usage` (our names) and `cost_usd` are the candidate's, None when not
+    known; `others` is by model, in the source's own names; `beside` is what graders and simulated
+    users used and cost, by whom, in ours."""
+
+    usage: dict[str, int] | None
+    cost_usd: float | None
+    others: dict[str, Any]
+    notes: tuple[str, ...]
+    beside: dict[str, Any]
+
+
+def counts(usage: Any) -> dict[str, int] | None:
+    """Token counts under our names, those that are known."""
+    named = mapping(usage)
+    return tokens(**{ours: named.get(theirs) for theirs, ours in NAMES.items()})
+
+
+def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Spent:
+    """What a sample spent: `declared` is its usage by model, over everything that was called."""
+    ours = [call for call in calls if call.agent and call.model == model]
+    if model not in declared:
+        ours = ours or [call for call in calls if call.agent]
+    mine = {model} if model in declared else {call.model for call in ours}
+    others = {name: usage for name, usage in declared.items() if name not in mine}
+    notes = [OTHERS] if others else []
+    total, cost = _sums([call.usage for call in ours])
+    if model in declared:
+        shared = [call.usage for call in calls if call.model == model and not call.agent]
+        notes += [SHARED] if shared else []
+        total, cost, fits = _less(declared[model], shared)
+        if not fits:
+            notes.append(UNEVEN)
+            total, cost = _sums([call.usage for call in ours])
+    priced = [amount(call.usage.get("total_cost")) is not None for call in ours if call.usage]
+    if any(priced) and not all(priced):
+        cost = None
+        notes.append(UNPRICED)
+    return Spent(total, cost, others, tuple(notes), _beside(calls))
+
+
+def _beside(calls: list[Spend]) -> dict[str, Any]:
+    """Lines of their own for those who are not the candidate."""
+    found: dict[str, Any] = {}
+    for whose in ("grader", "simulated_user"):
+        theirs = [call.usage for call in calls if call.whose == whose]
+        if theirs:
+            used, cost = _sums(theirs)
+            told = {"model_calls": len(theirs), "usage": used, "cost_usd": cost}
+            found[whose] = {name: value for name, value in told.items() if value is not None}
+    return found
+
+
+def _sums(usages: list[dict[str, Any]]) -> tuple[dict[str, int] | None, float | None]:
+    total: Counter[str] = Counter()
+    for usage in usages:
+        total.update(counts(usage) or {})
+    cost = added([amount(usage.get("total_cost")) for usage in usages if usage])
+    return dict(total) or None, cost
+
+
+def _less(
+    declared: Any, shared: list[dict[str, Any]]
+) -> tuple[dict[str, int] | None, float | None, bool]:
+    """The declared usage of a model without that of some calls, and whether it covers them."""
+    named = mapping(declared)
+    total, cost = counts(named), amount(named.get("total_cost"))
+    if not shared:
+        return total, cost, True
+    used, price = _sums(shared)
+    rest = Counter(total or {})
+    rest.subtract(used or {})
+    left = None if price is None or cost is None else max(cost - price, 0.0)
+    fits = all(count >= 0 for count in rest.values())
+    return {name: rest[name] for name in total or {}} or None, left, fits
+
+
+class Sums:
+    """Tokens by model over samples, to be compared with what a header declares."""
+
+    def __init__(self) -> None:
+        self._totals: Counter[str] = Counter()
+
+    def take(self, declared: dict[str, Any]) -> None:
+        for model, usage in declared.items():
+            self._totals[model] += whole(mapping(usage).get("total_tokens")) or 0
+
+    def differ(self, declared: Any) -> bool:
+        """Whether a header's totals are others than these."""
+        theirs = {
+            model: whole(mapping(usage).get("total_tokens"))
+            for model, usage in mapping(declared).items()
+        }
+        mine = {model: self._totals[model] for model in theirs}
+        return bool(theirs) and any(self._totals.values()) and mine != theirs
+
+
+# Scores -------------------------------------------------------------------------------------------
+
+_WORDS = {"C": 1.0, "I": 0.0, "N": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+SHOWN = 1000
+EDITED = "a person edited the scores of this attempt after the run: the edited ones stand"
+UNCLEAR = "the deciding score says neither pass nor fail (another number than 0 or 1, text, a list)"
+PARTIAL = "partial credit counts as not passed"
+UNSCORED = "the deciding scorer gave this attempt no value"
+
+
+class Deciding(NamedTuple):
+    """The score that decides: its scorer, the part of it when a scorer gives several values,
+    whether the header computes an accuracy of it, and what says that it decides."""
+
+    scorer: str
+    part: str
+    accuracy: bool
+    why: str
+
+
+class Decided(NamedTuple):
+    """`reward` is the deciding value as a number; `note` says why nothing was decided."""
+
+    passed: bool | None
+    reward: float | None
+    by: Deciding | None
+    note: str
+
+
+def orders(header: dict[str, Any]) -> list[Deciding]:
+    """Scores in the order in which they decide: the header's headline, its results, its
+    scorers."""
+    results = mapping(header.get("results"))
+    scores = [mapping(one) for one in sequence(results.get("scores"))] or [
+        mapping(results.get("scorer"))  # before several scorers were possible
+    ]
+    head = mapping(results.get("headline"))
+    found = [
+        _deciding(one, "the header's headline")
+        for one in scores
+        if head and all(head.get(name) == one.get(mine) for name, mine in _HEAD if head.get(name))
+    ]
+    found += [_deciding(one, "first in the header's results") for one in scores]
+    for one in map(mapping, sequence(mapping(header.get("eval")).get("scorers"))):
+        name = text(one.get("name"))
+        metrics = [text(mapping(metric).get("name")) for metric in sequence(one.get("metrics"))]
+        accuracy = any(metric.endswith("accuracy") for metric in metrics)
+        found.append(Deciding(name, name, accuracy, "first of the header's scorers"))
+    return [one for one in found if one.scorer]
+
+
+_HEAD = (("scorer", "scorer"), ("score", "name"))
+
+
+def _deciding(score: dict[str, Any], why: str) -> Deciding:
+    name = text(score.get("name"))
+    return Deciding(
+        text(score.get("scorer")) or name, name, "accuracy" in mapping(score.get("metrics")), why
+    )
+
+
+def scores_of(sample: dict[str, Any]) -> dict[str, Any]:
+    """The scores of a sample by name, in the file's order."""
+    scores = mapping(sample.get("scores"))
+    old = mapping(sample.get("score"))
+    return scores or ({"score": old} if old else {})
+
+
+def decide(scores: dict[str, Any], order: list[Deciding]) -> Decided:
+    """Pass or fail by the first score of `order` that the sample has, else by its own first. A
+    pass is full credit."""
+    if not scores:
+        return Decided(None, None, None, "")
+    first = next(iter(scores))
+    by = next((one for one in order if one.scorer in scores), None)
+    by = by or Deciding(first, first, False, "first of the sample's scores")
+    value = mapping(scores[by.scorer]).get("value")
+    if isinstance(value, dict):
+        value = value.get(by.part)
+    if value is None:
+        return Decided(None, None, by, UNSCORED)
+    reward = number_of(value)
+    if reward in (0.0, 1.0):
+        return Decided(reward == 1.0, reward, by, "")
+    if value == "P" or (by.accuracy and reward is not None and 0 < reward < 1):
+        return Decided(False, reward, by, PARTIAL)
+    return Decided(None, reward, by, UNCLEAR)
+
+
+def number_of(value: Any) -> float | None:
+    """A score as a number, as Inspect's own metrics read it; None for lists, objects and words
+    that mean none."""
+    if isinstance(value, (bool, int, float)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, str):
+        found = _WORDS.get(value, _WORDS.get(value.lower() if len(value) > 1 else value))
+        return found if found is not None else _parsed(value)
+    return None
+
+
+def _parsed(value: str) -> float | None:
+    try:
+        number = float(value[:64])
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def verdict(
+    sample: dict[str, Any], decided: Decided, exception: str | None, spent: Spent
+) -> SourceVerdict:
+    """The source's word with every score behind it (texts cut), and what graders,
+    simulated users and models that are not the candidate's used."""
+    detail: dict[str, Any] = {}
+    if decided.by is not None:
+        by = decided.by
+        detail["decided_by"] = by.scorer if by.part == by.scorer else f"{by.scorer}/{by.part}"
+    if scores := scores_of(sample):
+        detail["scores"] = {name[:200]: _shown(mapping(one)) for name, one in scores.items()}
+    if invalid := _who(mapping(sample.get("invalidation"))):
+        detail["invalidation"] = invalid
+    if spent.others:
+        detail["other_models"] = spent.others
+    detail.update(spent.beside)
+    return SourceVerdict(
+        passed=decided.passed, reward=decided.reward, exception=exception, detail=detail
+    )
+
+
+def edited(scores: dict[str, Any]) -> bool:
+    """Whether a person changed or added one of them."""
+    return any(
+        mapping(edit).get("provenance")
+        for score in scores.values()
+        for edit in sequence(mapping(score).get("history"))
+    )
+
+
+def _shown(score: dict[str, Any]) -> dict[str, Any]:
+    """One score: value, answer, explanation, reason and every edit with who made it and why."""
+    shown = {"value": score.get("value")}
+    for name in ("answer", "explanation", "reason"):
+        if isinstance(score.get(name), str):
+            shown[name] = score[name][:SHOWN]
+    history = [_shown_edit(mapping(edit)) for edit in sequence(score.get("history"))]
+    return {**shown, "history": history} if history else shown
+
+
+def _shown_edit(edit: dict[str, Any]) -> dict[str, Any]:
+    who = _who(mapping(edit.get("provenance")))
+    return {"value": edit.get("value"), **({"provenance": who} if who else {})}
+
+
+def _who(said: dict[str, Any]) -> dict[str, str]:
+    """Who did it, when and why."""
+    names = ("author", "timestamp", "reason")
+    return {name: said[name][:SHOWN] for name in names if isinstance(said.get(name), str)}
+
+
+# The run ------------------------------------------------------------------------------------------
 
 SETTINGS = (
     *("temperature", "top_p", "top_k", "max_tokens"),

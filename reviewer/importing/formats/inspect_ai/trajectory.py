@@ -2,19 +2,229 @@
 
 The list is not sorted by time: an approval stands before its tool event, which is stamped
 earlier; a call that hands over to a sub-agent stands before what that agent does. So a result is
-told when the span of its tool ends.
+told when the span of its tool ends. Since 0.3.9x events carry the id of their span; earlier logs
+have `step` begin and end marks.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from reviewer.importing.draft import Draft, elapsed_ms, measured
-from reviewer.importing.formats.inspect_ai.parts import Parts, Texts, mapping, sequence, text
-from reviewer.importing.formats.inspect_ai.spans import Scope, Spans
+from reviewer.importing.draft import IDENTIFIER, Draft, elapsed_ms, measured
+from reviewer.importing.formats.inspect_ai.conversation import History, Talk
+from reviewer.importing.formats.inspect_ai.log import Parts, Texts, mapping, sequence, text
+from reviewer.importing.formats.inspect_ai.run import Spend, counts
 from reviewer.importing.formats.inspect_ai.stores import LOST, TOO_MUCH, NoPatch, Stores
-from reviewer.importing.formats.inspect_ai.talk import Talk
-from reviewer.importing.formats.inspect_ai.turns import PENDING, Turns, speaks
+from reviewer.trace.record import USER_ACTORS
+
+# Where an event stands: under which agent, in which tool, in the scoring --------------------------
+
+_SCORING = frozenset({"scorer", "scorers"})
+_TOOLS = frozenset({"tool", "handoff", "subtask"})
+_RESERVED = USER_ACTORS | {"agent", "system"}
+MOST_SPANS = 100_000
+
+
+class Scope(NamedTuple):
+    """`actor` is who speaks here: `agent` for the agent evaluated, else a sub-agent's name (or
+    that of a tool which asks a model). `nested` says that an agent or a tool is around it."""
+
+    actor: str = "agent"
+    nested: bool = False
+    scoring: bool = False
+    tool: str = ""
+
+    def inner(self, kind: str, name: Any) -> "Scope":
+        """The scope of a span of that type and name inside this one."""
+        if kind in _SCORING:
+            return self._replace(scoring=True)
+        if kind == "agent":
+            return Scope(actor_of(name) if self.nested else self.actor, True, self.scoring)
+        if kind in _TOOLS:
+            return Scope(actor_of(name), True, self.scoring, text(name))
+        return self
+
+
+def actor_of(name: Any) -> str:
+    """A sub-agent's name as an actor: never one that would count as the user or the agent."""
+    own = text(name)[: IDENTIFIER - 10] or "unnamed"
+    return f"sub-agent {own}" if own.strip().casefold() in _RESERVED else own
+
+
+class Spans:
+    """The spans and steps open or over by now."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[str, Scope] = {}
+        self._steps: list[Scope] = []
+        self._outer: list[Scope] = []
+        self._tools: dict[str, str] = {}
+
+    def begin_span(self, event: dict[str, Any]) -> None:
+        own, parent = event.get("id"), event.get("parent_id")
+        if not isinstance(own, str) or len(self._scopes) >= MOST_SPANS:
+            return
+        kind, name = text(event.get("type")), event.get("name")
+        around = self._scopes.get(parent) if isinstance(parent, str) else None
+        self._scopes[own] = (around or self._top()).inner(kind, name)
+        if kind == "tool" and isinstance(name, str):
+            self._tools[name] = own
+
+    def step(self, event: dict[str, Any]) -> None:
+        """A step's end closes the innermost one that is open, whatever it is called."""
+        if event.get("action") == "begin":
+            self.enter(text(event.get("type")), event.get("name"))
+        else:
+            self.leave()
+
+    def enter(self, kind: str, name: Any) -> None:
+        if len(self._steps) < MOST_SPANS:
+            self._outer.append(self._top())
+            self._steps.append(self._top().inner(kind, name))
+
+    def leave(self) -> None:
+        if self._steps:
+            self._steps.pop()
+            self._outer.pop()
+
+    def scope(self, event: dict[str, Any]) -> Scope:
+        """The scope an event stands in."""
+        found = self._scopes.get(event["span_id"]) if _has_span(event) else None
+        return found or self._top()
+
+    def caller(self, event: dict[str, Any]) -> Scope:
+        """The scope of who called a tool: a step may stand around the tool event itself."""
+        if not _has_span(event) and self._steps and self._top().tool == event.get("function"):
+            return self._outer[-1]
+        return self.scope(event)
+
+    def claim_tool(self, name: Any) -> str:
+        """The span that was just begun for a call of this tool, empty when there is none."""
+        return self._tools.pop(name, "") if isinstance(name, str) else ""
+
+    def _top(self) -> Scope:
+        return self._steps[-1] if self._steps else Scope()
+
+
+def _has_span(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("span_id"), str)
+
+
+# Model calls as turns of a conversation -----------------------------------------------------------
+
+CACHED = "answers came out of a cache: they cost nothing in this attempt and took no time"
+PENDING = "a call was still running when the file was written"
+_GRADER = re.compile(r"grad|judg|scor|monitor", re.IGNORECASE)
+_USER = re.compile(r"user|customer|simulat", re.IGNORECASE)
+
+
+class Turns:
+    """Tells model events; `spends` is what each of them used."""
+
+    def __init__(self, draft: Draft, talk: Talk, parts: Parts, texts: Texts) -> None:
+        self.spends: list[Spend] = []
+        self._draft = draft
+        self._talk = talk
+        self._texts = texts
+        self._history = History(parts.pool, texts)
+
+    def model(self, event: dict[str, Any], scope: Scope) -> None:
+        """A model call. A grader's is no part of the trajectory; a model role that plays the user
+        is not the agent; another role (a critic) is a sub-agent of that name."""
+        role, output = text(event.get("role")), mapping(event.get("output"))
+        usage, cached = mapping(output.get("usage")), event.get("cache") == "read"
+        grader = scope.scoring or bool(_GRADER.search(role))
+        user = not grader and bool(_USER.search(role))
+        if usage and not cached:
+            whose = "grader" if grader else "simulated_user" if user else ""
+            self.spends.append(Spend(text(event.get("model")), not whose, usage, whose))
+        if grader:
+            return
+        if not role:
+            for message in self._history.news(event):
+                self._talk.heard(message, inside=scope.actor != "agent")
+        actor = "simulated_user" if user else actor_of(role) if role else scope.actor
+        if event.get("pending"):
+            self._draft.note(PENDING)
+        if event.get("error"):
+            self._draft.error(text(event["error"]), actor=actor, at=event.get("timestamp"))
+        for choice in sequence(output.get("choices"))[:1]:
+            message = mapping(mapping(choice).get("message"))
+            if event.get("error") and not (message.get("content") or message.get("tool_calls")):
+                continue  # what stands for the answer that never came
+            more = {} if cached else _figures(event, output, usage)
+            self._said(actor, message, user, more, event)
+        if cached:
+            self._draft.note(CACHED)
+
+    def returned(self, event: dict[str, Any]) -> None:
+        """A tool event: its result will stand in the conversation under this id."""
+        self._history.own(event.get("message_id"))
+
+    def conversation(self, messages: list[Any]) -> None:
+        """A sample without model events: its conversation is all there is."""
+        for message in map(mapping, messages):
+            if message.get("role") == "assistant":
+                self._talk.said("agent", message)
+            elif message.get("role") == "tool":
+                content = self._texts.whole(message.get("content"))
+                call_id = message.get("tool_call_id")
+                self._talk.result(self._talk.taken(call_id), call_id, message, content)
+            else:
+                self._talk.heard(message)
+
+    def rest(self, messages: list[Any]) -> None:
+        """What only the conversation at the end tells: the user's last words, results of tools
+        that ran outside of Inspect."""
+        heard = [one for one in messages if mapping(one).get("role") in ("user", "tool")]
+        for message in self._history.rest(heard):
+            self._talk.heard(message)
+
+    def _said(
+        self,
+        actor: str,
+        message: dict[str, Any],
+        user: bool,
+        more: dict[str, Any],
+        event: dict[str, Any],
+    ) -> None:
+        self._talk.said(actor, message, at=event.get("timestamp"), **more)
+        self._history.own(message.get("id"))
+        self._history.spoken = True
+        if user:
+            self._history.count("user", self._texts.whole(message.get("content")))
+
+
+def speaks(events: list[Any]) -> bool:
+    """Whether the agent's model calls are among the events of a sample."""
+    spans = Spans()
+    for event in map(mapping, events):
+        if event.get("event") == "span_begin":
+            spans.begin_span(event)
+        elif event.get("event") == "step":
+            spans.step(event)
+        elif event.get("event") == "model":
+            if not spans.scope(event).scoring:
+                return True
+        elif speaks(sequence(event.get("events"))):
+            return True
+    return False
+
+
+def _figures(
+    event: dict[str, Any], output: dict[str, Any], usage: dict[str, Any]
+) -> dict[str, Any]:
+    seconds = measured(output.get("time"))
+    elapsed = elapsed_ms(event.get("timestamp"), event.get("completed"))
+    return {
+        "latency_ms": elapsed if seconds is None else seconds * 1000,
+        "tokens": counts(usage),
+        "cost_usd": usage.get("total_cost"),
+    }
+
+
+# The trajectory -----------------------------------------------------------------------------------
 
 CHANGED = "an approver changed a call before it ran: the call is shown as it ran"
 BRANCHED = "the trajectory branches: steps that were replayed may stand there twice"
@@ -143,7 +353,7 @@ class Trajectory:
         if call is None and not told:
             call = self._talk.call(scope.actor, given)
         decision = text(event.get("decision"))
-        said: dict[str, Any] = {"decision": decision, **_named(event, "approver", "explanation")}
+        said: dict[str, Any] = {"decision": decision, **_texts_in(event, "approver", "explanation")}
         if decision == "modify":
             self.draft.note(CHANGED)
             changed = mapping(self._texts.whole(event.get("modified")))
@@ -171,7 +381,7 @@ class Trajectory:
         decided = text(event.get("decision")) or text(event.get("action"))
         call_id = mapping(event.get("call")).get("id") or event.get("step_id")
         if decided:
-            said = {"review": decided, **_named(event, "reviewer", "factory", "explanation")}
+            said = {"review": decided, **_texts_in(event, "reviewer", "factory", "explanation")}
             self.draft.approval(said, call_id, at=event.get("timestamp"))
 
     def _input(self, event: dict[str, Any], scope: Scope) -> None:
@@ -210,7 +420,7 @@ class Trajectory:
         self.draft.error(said, at=event.get("timestamp"))
 
 
-def _named(event: dict[str, Any], *names: str) -> dict[str, str]:
+def _texts_in(event: dict[str, Any], *names: str) -> dict[str, str]:
     return {name: event[name] for name in names if isinstance(event.get(name), str)}
 
 

@@ -1,0 +1,1 @@
+"""Lists of chat messages, and the traces of the SDKs that send them."""

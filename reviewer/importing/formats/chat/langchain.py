@@ -1,0 +1,266 @@
+"""LangChain messages, and the trajectories of its agentevals.
+
+LangChain writes `messages_to_dict` and `dumps` of message objects, which are never loaded as
+objects. A thread is a list of messages; files hold one thread, several, or objects with `messages`.
+agentevals writes messages beside a reference, and LangGraph's node-name trajectories: calls and
+results there often have no ids, so they pair in order. A graph trajectory names nodes only:
+`__interrupt__` marks where a person was asked, and the answer is not in the file.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing import unsupported
+from reviewer.importing.account import Account
+from reviewer.importing.draft import Draft, summed
+from reviewer.importing.formats.chat.envelopes import are_messages
+from reviewer.importing.formats.stated import episode_of, stated
+from reviewer.importing.head import Head
+from reviewer.importing.messages import Teller, tokens_of
+from reviewer.importing.messages.chunks import whole_messages
+from reviewer.importing.messages.turns import plain
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+
+# LangChain ----------------------------------------------------------------------------------------
+
+_TYPES = frozenset({"human", "ai", "tool", "system", "function", "chat", "remove"})
+_NOTE = "LangChain messages have no time, cost or verdict: episodes are named by file and place"
+
+
+class LangChainReader:
+    name = "langchain"
+    version = "2"
+    probe = True
+
+    def sniff(self, head: Head) -> bool:
+        if unsupported.tool(head):
+            return False  # messages of a tool that keeps more than messages
+        value, first = head.value, head.first
+        return is_thread(value) or is_thread(first) or is_thread(_inside(first))
+
+    def suite_id(self, path: Path) -> str:
+        return "langchain"
+
+    def candidate_id(self, path: Path) -> str:
+        return path.stem
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        return ()
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        source.notes.add(_NOTE)
+        loose: list[Any] = []
+        number = 0
+        for _, value in source.records():
+            if isinstance(value, Broken):
+                number += 1
+                yield value
+            elif _is_message(value):
+                loose.append(value)
+            else:
+                number += 1
+                thread = value if isinstance(value, list) else _inside(value)
+                yield _thread(source, number, thread, value)
+        if loose:
+            yield _thread(source, number + 1, loose, None)
+
+
+def _inside(value: Any) -> Any:
+    """The messages of an object that holds a thread (a state, a run)."""
+    if not isinstance(value, dict):
+        return None
+    return value.get("messages") or (value.get("values") or {}).get("messages")
+
+
+def is_thread(value: Any) -> bool:
+    """Whether this is a list of LangChain messages."""
+    return isinstance(value, list) and bool(value) and _is_message(value[0])
+
+
+def _is_message(value: Any) -> bool:
+    """Return whether this is a message in LangChain's own dress, not in that of a chat API."""
+    if not isinstance(value, dict) or "role" in value or "source" in value or "message" in value:
+        return False
+    found = plain(value, Account())
+    return found is not None and found[0] in _TYPES
+
+
+def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | Broken:
+    def make() -> Foreign:
+        if not isinstance(thread, list):
+            raise Rejected("missing:messages")
+        draft = Draft("langchain")
+        teller = Teller(draft)
+        models, counts = say_thread(teller, thread)
+        teller.finish()
+        own = record if isinstance(record, dict) else {}
+        teller.account.read(own, ("messages", "values"))
+        teller.account.tell(thread if record is None else record, draft)
+        said = stated(own, draft)
+        return draft.foreign(
+            episode_id=episode_of(source, number, own, draft),
+            candidate_id=source.candidate or (models[-1] if models else source.home),
+            attempt=said.attempt,
+            final_message=draft.last_words(),
+            cost_usd=said.cost_usd,
+            latency_ms=said.latency_ms,
+            started_at=said.started_at,
+            usage=counts or None,
+            verdict=said.verdict,
+        )
+
+    return source.attempt(make, f"thread {number}")
+
+
+def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, Any]]:
+    """Take messages; answers the models that spoke and the tokens they counted."""
+    models: list[str] = []
+    counted: list[dict[str, int] | None] = []
+    teller.account.every(thread)
+    for message in whole_messages(thread, teller.account):
+        counts = None
+        if isinstance(message, dict):
+            held = message.get("kwargs", message.get("data", message))
+            held = held if isinstance(held, dict) else message
+            about, usage = held.get("response_metadata"), held.get("usage_metadata")
+            if isinstance(about, dict) and about.get("model_name"):
+                models.append(str(about["model_name"]))
+            counts = tokens_of(usage) if usage else None
+            if counts is not None or not _REPLIES.isdisjoint(_kinds(message, held)):
+                counted.append(counts)
+        teller.say(message, tokens=counts)
+    return models, summed(counted) or {}
+
+
+_REPLIES = frozenset(("ai", "AIMessage", "AIMessageChunk", "assistant"))
+
+
+def _kinds(message: dict[str, Any], held: dict[str, Any]) -> set[str]:
+    """Return what a message calls itself, in whichever of the forms it is written."""
+    path = message.get("id")
+    last = path[-1] if isinstance(path, list) and path else None
+    named = (message.get("type"), message.get("role"), held.get("type"), held.get("role"), last)
+    return {one for one in named if isinstance(one, str)}
+
+
+# agentevals ---------------------------------------------------------------------------------------
+
+_START, _STOP = "__start__", "__interrupt__"
+
+
+class AgentEvalsReader:
+    name = "agentevals"
+    version = "1"
+    probe = True
+
+    def sniff(self, head: Head) -> bool:
+        return _is_messages(head.first) or _is_graph(head.first)
+
+    def suite_id(self, path: Path) -> str:
+        return "agentevals"
+
+    def candidate_id(self, path: Path) -> str:
+        return path.stem
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        return ()
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        for number, (name, value) in enumerate(source.records(), 1):
+            if isinstance(value, Broken):
+                yield value
+            else:
+                yield source.attempt(partial(_trace, source, number, value), name)
+
+
+def _is_messages(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and "reference_outputs" in value
+        and _speaks(_listed(value.get("outputs")))
+    )
+
+
+def _speaks(messages: Any) -> bool:
+    return are_messages(messages) or is_thread(messages)
+
+
+def _say(draft: Draft, messages: Any) -> Teller:
+    teller = Teller(draft)
+    if is_thread(messages):
+        say_thread(teller, messages)
+    else:
+        teller.say_all(messages)
+    teller.finish()
+    return teller
+
+
+def _listed(value: Any) -> Any:
+    return value.get("messages") if isinstance(value, dict) else value
+
+
+def _is_graph(value: Any) -> bool:
+    outputs = value.get("outputs") if isinstance(value, dict) else None
+    return isinstance(outputs, dict) and isinstance(outputs.get("steps"), list)
+
+
+def _trace(source: Source, number: int, value: Any) -> Foreign:
+    draft = Draft("agentevals")
+    draft.note("agentevals records have no time, cost or verdict")
+    if _is_graph(value):
+        _graph(draft, value)
+        final = _last_result(value["outputs"].get("results"))
+    elif _is_messages(value):
+        account = _say(draft, _listed(value["outputs"])).account
+        account.whole(value["reference_outputs"])  # what is expected, done by nobody
+        account.read(value, ("outputs", "reference_outputs"))
+        account.tell(value, draft)
+        reference = Draft("agentevals")
+        _say(reference, _listed(value["reference_outputs"]))
+        draft.source["reference_tools"] = [
+            event["tool"] for event in reference.events if event["kind"] == "tool_call"
+        ]
+        final = draft.last_words()
+    else:
+        raise Rejected("missing:outputs")
+    own = value.get("id")
+    named = own or value.get("test") or value.get("name")
+    return draft.foreign(
+        episode_id=own if isinstance(own, str) and own else f"{source.place}-{number}",
+        candidate_id=source.candidate or source.home,
+        final_message=final,
+        title=str(named or ""),
+    )
+
+
+def _graph(draft: Draft, value: dict[str, Any]) -> None:
+    draft.note("graph trajectories name nodes only: no arguments, no words")
+    for given in value.get("inputs") or []:
+        start = given.get(_START) if isinstance(given, dict) else None
+        messages = start.get("messages") if isinstance(start, dict) else None
+        if isinstance(messages, list):
+            _say(draft, messages)
+    steps = value["outputs"]["steps"]
+    for place, nodes in enumerate(steps):
+        for node in nodes if isinstance(nodes, list) else []:
+            if node == _STOP:
+                resumed = place + 1 < len(steps)
+                decision = "resumed" if resumed else "pending"
+                draft.approval({"decision": decision}, status=None if resumed else "pending")
+                draft.note("a person was asked at an interrupt; the answer is not in the file")
+            elif node != _START:
+                draft.message("agent", {"node": node})
+
+
+def _last_result(results: Any) -> str | None:
+    last = results[-1] if isinstance(results, list) and results else None
+    messages = last.get("messages") if isinstance(last, dict) else None
+    words = [
+        message.get("content")
+        for message in (messages if isinstance(messages, list) else [])
+        if isinstance(message, dict) and message.get("role") in ("assistant", "ai")
+    ]
+    return words[-1] if words and isinstance(words[-1], str) else None

@@ -1,0 +1,284 @@
+"""ATIF trajectories (Harbor's Agent Trajectory Interchange Format, 1.0 to 1.8).
+
+A trajectory names neither its task nor a verdict: the task comes from the Harbor trial around it,
+else from the file's name. Parts that continue each other and sub-agents' trajectories that lie
+beside it are one attempt with it. Several trajectories may stand in one file, as lines or as an
+array; each is an attempt then.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from reviewer.importing.draft import Draft
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.folders import folder_names, slug, within
+from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, mapping, objects
+from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
+from reviewer.importing.formats.swe.instances import suite_of as swe_suite
+from reviewer.importing.head import Head
+from reviewer.importing.opening import start_of
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.rest import tell_rest
+from reviewer.importing.source import Source
+from reviewer.importing.split import MAX_RECORD, Piece, Unreadable
+
+# Files that belong to one trajectory --------------------------------------------------------------
+
+MOST_FILES = 1000
+"""Files one trajectory may draw in."""
+_HOLDERS = (
+    "steps", "observation", "results", "subagent_trajectory_ref", "subagent_trajectories",
+)  # fmt: skip
+
+
+class Family:
+    """The files around one trajectory file. References are followed only beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: dict[Path, dict[str, Any] | None] = {}
+
+    def files(self) -> tuple[Path, ...]:
+        """Every file that the trajectory refers to, directly or not, without itself."""
+        found: dict[Path, None] = {}
+        waiting = [self.path]
+        while waiting and len(found) < MOST_FILES:
+            document = self.document(waiting.pop())
+            for ref in _refs(document) if document else ():
+                file = self._meant(ref)
+                if file is not None and file not in found:
+                    found[file] = None
+                    waiting.append(file)
+        return tuple(found)
+
+    def next_part(self, document: dict[str, Any]) -> dict[str, Any] | None:
+        """The document that continues this one; None when it is not there, or of another run."""
+        ref = document.get("continued_trajectory_ref")
+        file = self._meant(ref) if isinstance(ref, str) else None
+        found = self.document(file) if file else None
+        runs = {_run(one) for one in (document, found or {})} - {None}
+        return found if len(runs) < 2 else None
+
+    def sub_agent(self, ref: dict[str, Any]) -> dict[str, Any] | None:
+        """The document a sub-agent's reference names by its path."""
+        name = ref.get("trajectory_path")
+        file = self._meant(name) if isinstance(name, str) else None
+        found = self.document(file) if file else None
+        ids = {one.get("trajectory_id") for one in (ref, found or {})} - {None}
+        return found if len(ids) < 2 else None
+
+    def document(self, file: Path) -> dict[str, Any] | None:
+        """A trajectory as it stands in a file of its own; None for anything else."""
+        if file not in self._known:
+            self._known[file] = _loaded(file)
+        return self._known[file]
+
+    def _meant(self, ref: str) -> Path | None:
+        """The file a reference means. Trajectories are written with references to their plain
+        names (`trajectory.cont-1.json`) and later renamed alike (`x.trajectory.cont-1.json`)."""
+        name = PurePosixPath(ref.replace("\\", "/")).name
+        prefix, word, _ = self.path.name.partition("trajectory")
+        wanted = [prefix + name] if prefix and word else []
+        for one in (*wanted, ref, name):
+            if within(self.path.parent, one) is not None:
+                file = self.path.parent / one
+                return None if file == self.path else file
+        return None
+
+
+def _loaded(file: Path) -> dict[str, Any] | None:
+    try:
+        raw = start_of(file, MAX_RECORD + 1)
+        value = parse(raw) if len(raw) <= MAX_RECORD else None
+    except (OSError, Unreadable, NotJson, RecursionError):
+        return None
+    fits = isinstance(value, dict) and isinstance(value.get("steps"), list)
+    return value if fits else None
+
+
+def _refs(document: dict[str, Any]) -> Iterator[str]:
+    """Every path a document refers to, whatever its shape."""
+    waiting: list[Any] = [
+        document.get(name)
+        for name in ("steps", "subagent_trajectories", "continued_trajectory_ref")
+    ]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            waiting.extend(one for one in value if isinstance(one, (dict, list)))
+        elif isinstance(value, dict):
+            waiting.extend(v for n in _HOLDERS if isinstance(v := value.get(n), (dict, list)))
+            waiting.append(value.get("trajectory_path"))
+
+
+def _run(document: dict[str, Any]) -> str | None:
+    """The run a part belongs to; newer writers mark parts in the session id."""
+    session = document.get("session_id")
+    return session.partition("-cont-")[0] if isinstance(session, str) else None
+
+
+# The reader ---------------------------------------------------------------------------------------
+
+SOURCES = frozenset({"system", "user", "agent"})
+KNOWN = frozenset(f"ATIF-v1.{minor}" for minor in range(9))
+IDS = ("instance_id", "task_id", "task_name", "episode_id", "sample_id")
+_TAIL = re.compile(r"(^|[._-])(trajectory([._-]atif)?|atif)$", re.IGNORECASE)
+_PLAIN = frozenset({"", "agent", "logs", "trajectories"})
+
+
+HARMLESS: frozenset[str] = frozenset()
+
+
+class AtifReader:
+    name = "atif"
+    version = "1"
+    probe = True
+
+    def sniff(self, head: Head) -> bool:
+        return is_atif(head.first)
+
+    def suite_id(self, path: Path) -> str:
+        return _suite(around(path))
+
+    def candidate_id(self, path: Path) -> str:
+        return slug(path.stem)
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys((*Family(path).files(), *_logs(path))))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        family = Family(source.path)
+        for piece in source.pieces():
+            name = f"trajectory {piece.number}"
+            if piece.problem:
+                yield Broken((piece.problem,), name)
+            else:
+                yield source.attempt(partial(_attempt, source, family, piece), name)
+
+
+def is_atif(value: Any) -> bool:
+    """Whether a value, shown as far as it may be, is a trajectory."""
+    if not isinstance(value, dict):
+        return False
+    if str(value.get("schema_version")).startswith("ATIF-v"):
+        return True
+    steps = value.get("steps")
+    first = steps[0] if isinstance(steps, list) and steps else None
+    return (
+        isinstance(first, dict)
+        and "step_id" in first
+        and "message" in first
+        and str(first.get("source")) in SOURCES
+    )
+
+
+def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
+    document = source.value(piece.raw)
+    if not isinstance(document, dict):
+        raise Rejected("type:record")
+    draft = Draft("atif", answers=False)
+    agent = agent_of(document)
+    teller = Teller(draft, family.sub_agent)
+    for part in parts_of(document, family, draft):
+        teller.part(part)
+    describe(draft, document)
+    teller.close()
+    tell_rest(document, draft, "", HARMLESS)
+    totals = teller.usage.settled(draft)
+    trial = around(source.path)
+    episode = _episode(source.path, document, piece.number, trial, draft)
+    suite = swe_suite(episode, "") if "instance_id" in mapping(document, "extra") else ""
+    if not agent.model:
+        draft.note("the trajectory names no model")
+    return draft.foreign(
+        episode_id=episode,
+        candidate_id=source.candidate or agent.candidate or slug(source.home),
+        final_message=teller.final,
+        cost_usd=totals.cost_usd,
+        latency_ms=teller.elapsed_ms(),
+        started_at=teller.started_at,
+        usage=totals.usage(),
+        title=episode,
+        user_request=teller.request,
+        suite=suite or _suite(trial),
+    )
+
+
+def parts_of(document: dict[str, Any], family: Family, draft: Draft) -> Iterator[dict[str, Any]]:
+    """A trajectory and what continues it, in order, with notes of what is missing."""
+    extra = mapping(mapping(document, "agent"), "extra")
+    if extra.get("parent_session_id"):
+        draft.note("a sub-agent's trajectory: that of the agent it worked for is another file")
+    session = document.get("session_id")
+    if extra.get("continuation_index") or "-cont-" in str(session):
+        draft.note("this trajectory continues another: what came before is not in it")
+    seen: list[dict[str, Any]] = []
+    part: dict[str, Any] | None = document
+    while part is not None and not any(part is one for one in seen) and len(seen) < MOST_FILES:
+        seen.append(part)
+        yield part
+        follows = family.next_part(part) if part.get("continued_trajectory_ref") else None
+        if follows is None and part.get("continued_trajectory_ref"):
+            draft.note("the trajectory goes on in a file that is not there")
+        part = follows
+    if len(seen) > 1:
+        draft.source["parts"] = len(seen)
+
+
+def describe(draft: Draft, document: dict[str, Any]) -> None:
+    """Facts of a document that fit no event, kept with the trace."""
+    version = document.get("schema_version")
+    if version not in KNOWN:
+        draft.note("a version of ATIF that is not known here: read as 1.8")
+    agent = mapping(document, "agent")
+    tools = [mapping(one, "function").get("name") for one in objects(agent, "tool_definitions")]
+    facts = {
+        "schema_version": version,
+        "session_id": document.get("session_id"),
+        "trajectory_id": document.get("trajectory_id"),
+        "agent": {name: agent.get(name) for name in ("name", "version", "model_name", "extra")},
+        "tools": [name for name in tools if isinstance(name, str)] or None,
+        "remarks": document.get("notes"),
+        "extra": document.get("extra"),
+    }
+    draft.source.update({name: value for name, value in facts.items() if value is not None})
+
+
+def _logs(path: Path) -> tuple[Path, ...]:
+    """What the agent of a Harbor trial that has no result (yet) wrote beside its trajectory: the
+    same run once more."""
+    folder = path.parent
+    if folder.name != "agent" or not (folder.parent / "config.json").is_file():
+        return ()
+    found = (file for file in sorted(folder.iterdir()) if "trajectory" not in file.name)
+    return tuple(file for file in found if file.is_file())
+
+
+def _suite(trial: dict[str, Any] | None) -> str:
+    return suite_of(trial) if trial else "atif"
+
+
+def _episode(
+    path: Path,
+    document: dict[str, Any],
+    number: int,
+    trial: dict[str, Any] | None,
+    draft: Draft,
+) -> str:
+    extra = mapping(document, "extra")
+    for name in IDS:
+        if isinstance(extra.get(name), (str, int)) and str(extra[name]).strip():
+            return str(extra[name])
+    if trial is not None:
+        draft.note("its Harbor trial has the verdict: import the trial's folder")
+        return episode_of(trial)
+    draft.note("the trajectory names no task: the episode is called after its file")
+    stem = _TAIL.sub("", path.name.removesuffix(".gz").rpartition(".")[0])
+    folders = folder_names(path, 8)
+    stem = stem or next((name for name in folders if name not in _PLAIN), "trajectory")
+    return stem if number == 1 else f"{stem}-{number}"

@@ -1,0 +1,231 @@
+"""What a Harbor trial's own words mean: its task, suite and candidate, its end and its reward."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.importing.draft import Draft, amount
+from reviewer.importing.formats.folders import above, slug
+from reviewer.importing.formats.swe.instances import is_instance
+from reviewer.importing.formats.swe.instances import suite_of as swe_suite
+from reviewer.importing.head import Head
+from reviewer.importing.split import Unreadable
+from reviewer.trace.record import SourceVerdict
+
+RESULTS = ("result.json", "trial-result.json")
+TOLERANCE = 1e-6  # graders write more digits into the result than into reward.txt
+_SANDBOX = (
+    "EnvironmentStartTimeoutError", "SandboxBuildFailedError", "AgentSetupTimeoutError",
+    "HealthcheckError", "SandboxLikelyOutOfMemoryError", "MemoryLimitExceededError",
+    "SSHAccessError", "GKEExecStreamClosedError", "GKEPodNotFoundError", "RuntimeRequestError",
+    "AddTestsDirError", "DownloadVerifierDirError",
+)  # fmt: skip
+_PROVIDER = (
+    "ApiError", "ApiRateLimitError", "ApiInternalServerError", "ApiOverloadedError",
+    "ApiConnectionClosedError", "ApiResponseStalledError", "UnknownApiError",
+    "NetworkConnectionError", "ApiConnectionError", "ApiUsageLimitError", "RateLimitError",
+    "InternalServerError", "ServiceUnavailableError", "APIConnectionError", "APIError", "Timeout",
+    "BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError",
+    "APIResponseValidationError", "BudgetExceededError", "AgentAuthenticationError",
+    "ModelNotFoundError", "ApiProviderResourceNotFoundError", "AuthenticationError",
+    "PermissionDeniedError", "NotFoundError",
+)  # fmt: skip
+_HARNESS = (
+    "ServiceOperationsUnsupportedError", "VercelScopeError", "DspyImportError",
+    "MissingExtraError", "RegradeError", "VerifierTimeoutError", "RewardFileNotFoundError",
+    "RewardFileEmptyError", "VerifierOutputParseError", "CancelledError",
+)  # fmt: skip
+ENDS = {
+    **dict.fromkeys((*_SANDBOX, *_PROVIDER, *_HARNESS), "infrastructure_error"),
+    "AgentTimeoutError": "timeout",
+    "ContextWindowExceededError": "context_window_exceeded",
+    "ContextLengthExceededError": "context_window_exceeded",
+    "OutputTokenExceededError": "output_length_exceeded",
+    "OutputLengthExceededError": "output_length_exceeded",
+    "AgentSafetyRefusalError": "refused",
+    "ContentPolicyViolationError": "refused",
+}
+"""How Harbor's own policy classes exceptions: what the sandbox, the provider or the harness ended
+counts for neither pass nor fail; any other name (a crash of the agent) is `error`."""
+VALID = frozenset(name for name, end in ENDS.items() if end != "infrastructure_error")
+"""Exceptions that leave a reward valid in Harbor's own counting: the agent used up its budget, or
+refused."""
+
+
+def is_trial(value: Any) -> bool:
+    """Whether a value, shown as far as it may be, is a trial's result."""
+    if not isinstance(value, dict) or "is_resolved" in value or "task_name" not in value:
+        return False
+    signs = {"trial_uri", "task_checksum", "agent_info", "agent_result", "verifier_result"}
+    signs |= {"exception_info", "step_results", "config"}
+    return "trial_name" in value and bool(signs & set(value))
+
+
+def is_job(value: Any) -> bool:
+    """Whether a value is a job's summary."""
+    return isinstance(value, dict) and "n_total_trials" in value and "stats" in value
+
+
+def around(path: Path) -> dict[str, Any] | None:
+    """The trial that a file lies in: its result, or its settings when it left no result."""
+    for folder in above(path, 4):
+        for name in (*RESULTS, "config.json"):
+            file = folder / name
+            if file == path or not file.is_file():
+                continue
+            try:
+                value = Head(file).value
+            except (Unreadable, OSError):
+                continue
+            if is_trial(value):
+                return dict(value)
+            task = value.get("task") if isinstance(value, dict) else None
+            if name == "config.json" and isinstance(task, dict) and "trial_name" in value:
+                return {"task_id": task, "source": task.get("source"), "config": value}
+    return None
+
+
+def task_name(task_id: Any) -> str:
+    """The name in a task's id: a package's `org/name`, else the last part of its path."""
+    if not isinstance(task_id, dict):
+        return task_id if isinstance(task_id, str) else ""
+    name, org, path = (task_id.get(key) for key in ("name", "org", "path"))
+    if isinstance(name, str) and name:
+        return f"{org}/{name}" if isinstance(org, str) and org else name
+    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2] if isinstance(path, str) else ""
+
+
+def episode_of(trial: dict[str, Any]) -> str:
+    """The task. A trial's own name is that of its task cut to 32 characters, so it is no id."""
+    return _swe_instance(trial) or _task(trial)
+
+
+def suite_of(trial: dict[str, Any]) -> str:
+    """The data set, called as its repository is when that says more (a version)."""
+    source, task_id = trial.get("source"), trial.get("task_id")
+    source = source if isinstance(source, str) else ""
+    if instance := _swe_instance(trial):
+        return swe_suite(instance, "")
+    url = task_id.get("git_url") if isinstance(task_id, dict) else None
+    url = url.rstrip("/").removesuffix(".git") if isinstance(url, str) else ""
+    repository = url.rpartition("/")[2]
+    fuller = source and repository.lower().startswith(source.lower())
+    return slug(repository if fuller else source) if source else "harbor"
+
+
+def _task(trial: dict[str, Any]) -> str:
+    name = trial.get("task_name")
+    return name if isinstance(name, str) and name else task_name(trial.get("task_id"))
+
+
+def _swe_instance(trial: dict[str, Any]) -> str:
+    """The instance id of a task of the SWE benchmarks, whose attempts meet in one suite whoever
+    ran them; empty for any other task."""
+    task, source = _task(trial), trial.get("source")
+    organization, _, name = task.rpartition("/")
+    swe = "swe" in f"{source} {organization}".lower()
+    return name if swe and is_instance(name) else ""
+
+
+def candidate_of(trial: dict[str, Any]) -> str:
+    """Agent, its version, the configured model, and the effort it was set to."""
+    info = _object(trial, "agent_info")
+    settings = _object(_object(trial, "config"), "agent")
+    served = _object(info, "model_info")
+    whole = "/".join(str(served[key]) for key in ("provider", "name") if served.get(key))
+    name, version = info.get("name") or settings.get("name"), info.get("version")
+    version = str(version).strip().partition("\n")[0] if version else ""
+    effort = _object(settings, "kwargs").get("reasoning_effort")
+    parts = (
+        str(name or ""),
+        "" if version.lower() == "unknown" else version,
+        str(settings.get("model_name") or whole),
+        f"effort={effort}" if isinstance(effort, (str, int)) else "",
+    )
+    return " ".join(part for part in parts if part)
+
+
+class Ended(NamedTuple):
+    """How a trial ended: the word for it, the exception's name if there was one."""
+
+    termination: str | None
+    exception: str | None
+
+
+def ended(trial: dict[str, Any]) -> Ended:
+    """How the trial ended. An exception of a step is the trial's."""
+    for holder in (trial, *steps_of(trial)):
+        name = _object(holder, "exception_info").get("exception_type")
+        if isinstance(name, str) and name:
+            return Ended(ENDS.get(name, "error"), name[:200])
+    return Ended("completed" if trial.get("finished_at") else None, None)
+
+
+def steps_of(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """Results of a trial's steps, empty for a trial of one step."""
+    found = trial.get("step_results")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def rewards_of(holder: dict[str, Any]) -> dict[str, float] | None:
+    """Rewards by name, None when the verifier gave none."""
+    found = _object(holder, "verifier_result").get("rewards")
+    if not isinstance(found, dict):
+        return None
+    known = {str(name): _reward(value) for name, value in found.items()}
+    return {name: value for name, value in known.items() if value is not None} or None
+
+
+def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
+    """Reward, exception and pass or fail side by side. Harbor has rewards and no threshold: 1
+    passes, 0 fails, what lies between is left to the reviewer."""
+    rewards, end = rewards_of(trial), ended(trial)
+    passed, reward = judged(rewards)
+    if rewards is None:
+        draft.note("the trial has no verdict of a verifier: not scored")
+    elif passed is None:
+        draft.note("the reward is neither 0 nor 1, or several differ: neither pass nor fail")
+    if end.exception is not None and rewards is not None and end.exception not in VALID:
+        draft.note("Harbor's own policy takes no reward of a trial that ended with this exception")
+    detail: dict[str, Any] = {"rewards": rewards} if rewards else {}
+    if end.exception is not None:
+        detail["reward_valid"] = rewards is not None and end.exception in VALID
+    return SourceVerdict(passed=passed, reward=reward, exception=end.exception, detail=detail)
+
+
+def judged(rewards: dict[str, float] | None) -> tuple[bool | None, float | None]:
+    """(passed, reward) of named rewards: `reward` or the only one, else all of them alike."""
+    if not rewards:
+        return None, None
+    only = next(iter(rewards.values())) if len(rewards) == 1 else None
+    reward = rewards.get("reward", only)
+    values = list(rewards.values()) if reward is None else [reward]
+    for wanted in (True, False):
+        if all(abs(value - wanted) <= TOLERANCE for value in values):
+            return wanted, reward
+    return None, reward
+
+
+def _reward(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if -1e9 < value < 1e9 else None
+
+
+def _object(holder: Any, name: str) -> dict[str, Any]:
+    found = holder.get(name) if isinstance(holder, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where usage stands: the trial's own, else that of each step that has one."""
+    own = _object(trial, "agent_result")
+    if own:
+        return [own]
+    return [context for step in steps_of(trial) if (context := _object(step, "agent_result"))]
+
+
+def used(trial: dict[str, Any], name: str) -> float | None:
+    """The sum of one figure over a trial's contexts; zero is "not measured"."""
+    values = [amount(one.get(name)) for one in contexts(trial)]
+    known = [value for value in values if value is not None]
+    return sum(known) or None if known else None

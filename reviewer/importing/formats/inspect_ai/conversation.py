@@ -1,0 +1,230 @@
+"""Messages of Inspect as events: texts, calls, results, and which of them were already told.
+
+Each model call carries the whole conversation so far; what stands in it again is no new event.
+Messages are known by what they say and not by their ids: agents rebuild them with new ones.
+"""
+
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from reviewer.importing.draft import Draft, Status, words
+from reviewer.importing.formats.inspect_ai.log import Texts, mapping, ranges, sequence, text
+
+Key = tuple[str, Any]
+_ROLES = ("system", "user", "tool", "assistant")
+
+
+class History:
+    """The messages of one sample told by now."""
+
+    def __init__(self, pool: list[Any], texts: Texts) -> None:
+        self.spoken = False
+        """Whether the agent has said something of its own."""
+        self._texts = texts
+        self._pool = pool
+        self._places = [n for n, one in enumerate(pool) if mapping(one).get("role") in _ROLES]
+        self._keys: dict[int, Key | None] = {}
+        self._told: Counter[Key] = Counter()
+        self._own: set[str] = set()
+
+    def own(self, message_id: Any) -> None:
+        """The id of a message that an event of its own tells. It may come back in another role:
+        a handoff turns what a sub-agent did into words of the user."""
+        if isinstance(message_id, str) and message_id:
+            self._own.add(message_id)
+
+    def count(self, role: str, content: Any) -> None:
+        """Something told that will come back in this role with another id."""
+        self._told[role, _hashable(content)] += 1
+
+    def news(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """What a model call was given beyond all that was told: system, user and tool messages,
+        and assistant messages that stand there before the agent ever spoke."""
+        found = [(self._pool[n], self._keyed(n)) for n in self._referred(event.get("input_refs"))]
+        found += [(one, self._key(one)) for one in sequence(event.get("input"))]
+        yield from self._unheard(found)
+
+    def rest(self, messages: Iterable[Any]) -> Iterator[dict[str, Any]]:
+        """As `news`, of the conversation as it was at the end."""
+        yield from self._unheard([(one, self._key(one)) for one in messages])
+
+    def _unheard(self, found: list[tuple[Any, Key | None]]) -> Iterator[dict[str, Any]]:
+        here: Counter[Key] = Counter()
+        spoken = self.spoken
+        for message, key in found:
+            if key is None or (key[0] == "assistant" and spoken):
+                continue
+            here[key] += 1
+            if here[key] <= self._told[key]:
+                continue
+            self._told[key] += 1
+            if text(message.get("id")) not in self._own:
+                yield message
+
+    def _referred(self, refs: Any) -> Iterator[int]:
+        for start, end in ranges(refs, len(self._pool)):
+            place = bisect_left(self._places, start)
+            while place < len(self._places) and self._places[place] < end:
+                yield self._places[place]
+                place += 1
+
+    def _keyed(self, place: int) -> Key | None:
+        if place not in self._keys:
+            self._keys[place] = self._key(self._pool[place])
+        return self._keys[place]
+
+    def _key(self, message: Any) -> Key | None:
+        named = mapping(message)
+        role = text(named.get("role"))
+        if role == "tool":
+            return role, _hashable(named.get("tool_call_id"))
+        if role in _ROLES:
+            return role, _hashable(self._texts.whole(named.get("content")))
+        return None
+
+
+def _hashable(value: Any) -> Any:
+    return value if isinstance(value, (str, int, type(None))) else msgspec.json.encode(value)
+
+
+_UNSAID = frozenset({"reasoning", "data"})
+"""Content parts that are no visible words: private reasoning, payloads of a provider."""
+PREFILLED = "assistant messages that stood in the input were not said in this attempt: as context"
+TRUNCATED = "outputs of tools were cut off by the harness"
+
+
+def status_of(error: Any, failed: bool = False) -> Status:
+    """How a call ended, by the type of its tool error."""
+    kind = mapping(error).get("type")
+    if kind == "timeout":
+        return "timeout"
+    if kind == "approval":
+        return "denied"
+    return "error" if error or failed else "ok"
+
+
+def observed(result: Any, error: Any) -> Any:
+    """What a call returned; with an error, its type and message beside what there is."""
+    seen = words(_shown(result)) if isinstance(result, (list, dict)) else result
+    if not isinstance(error, dict):
+        return seen
+    said = {"type": text(error.get("type")), "message": text(error.get("message"))}
+    return {"error": said, "result": seen} if seen not in (None, "") else {"error": said}
+
+
+def _shown(result: Any) -> Any:
+    """One media part as a list of it, so that an image is `[image]` and not a megabyte."""
+    is_part = isinstance(result, dict) and isinstance(result.get("type"), str)
+    return [result] if is_part and set(result) & _MEDIA else result
+
+
+_MEDIA = frozenset({"text", "image", "audio", "video", "document"})
+
+
+class Talk:
+    """Writes messages into a draft, and knows which calls still wait for their result."""
+
+    def __init__(self, draft: Draft, texts: Texts) -> None:
+        self.draft = draft
+        self.texts = texts
+        self._open: dict[str, deque[dict[str, Any]]] = {}
+        self._denied: set[int] = set()
+        self.called: set[str] = set()
+
+    def said(self, actor: str, message: dict[str, Any], **more: Any) -> None:
+        """An assistant's turn: what the provider's own tools did, the text, then the calls.
+        `more` (time, tokens, cost) goes to the text, or to the first call of a turn without."""
+        content = self.texts.whole(message.get("content"))
+        for part in sequence(content):
+            if mapping(part).get("type") == "tool_use":
+                self._served(actor, part)
+        spoken = (
+            words([p for p in content if _audible(p)])
+            if isinstance(content, list)
+            else words(content)
+        )
+        calls = [mapping(one) for one in sequence(message.get("tool_calls"))]
+        if spoken or not calls:
+            self.draft.message(actor, spoken, **more)
+            more = {}
+        for call in calls:
+            more.pop("latency_ms", None)  # the model's, not the tool's
+            self.call(actor, call, **more)
+            more = {}
+
+    def heard(self, message: dict[str, Any], inside: bool = False) -> None:
+        """A message the agent was given. Inside a sub-agent, what has the user's role comes from
+        the program; so does an assistant's turn that stood in the input."""
+        role, content = message.get("role"), self.texts.whole(message.get("content"))
+        if role == "tool":
+            if (call := self.taken(message.get("tool_call_id"))) is not None:
+                self.result(call, message.get("tool_call_id"), message, content)
+            return
+        if role == "assistant":
+            self.draft.note(PREFILLED)
+        summary = mapping(message.get("metadata")).get("summary")
+        user = role == "user" and not inside and not summary
+        self.draft.message("user" if user else "system", words(content))
+
+    def call(self, actor: str, call: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """A tool call as the model made it."""
+        event = self.draft.call(
+            call.get("function"),
+            self.texts.whole(call.get("arguments")),
+            call.get("id"),
+            actor,
+            **more,
+        )
+        own = text(call.get("id"))
+        self.called.add(own)
+        self._open.setdefault(own, deque()).append(event)
+        return event
+
+    def waiting(self, call_id: Any) -> dict[str, Any] | None:
+        """The oldest call of that id that nothing has answered yet."""
+        waiting = self._open.get(text(call_id))
+        return waiting[0] if waiting else None
+
+    def taken(self, call_id: Any) -> dict[str, Any] | None:
+        """As `waiting`; whoever takes the call tells its result."""
+        waiting = self._open.get(text(call_id))
+        return waiting.popleft() if waiting else None
+
+    def deny(self, call: dict[str, Any]) -> None:
+        """An approver refused the call."""
+        call["status"] = "denied"
+        self._denied.add(id(call))
+
+    def result(
+        self,
+        call: dict[str, Any] | None,
+        call_id: Any,
+        answer: dict[str, Any],
+        value: Any,
+        failed: bool = False,
+        **more: Any,
+    ) -> None:
+        """What a call returned: `answer` has its `function` and `error`."""
+        error = answer.get("error")
+        refused = call is not None and id(call) in self._denied
+        status = "denied" if refused else status_of(error, failed)
+        if answer.get("truncated"):
+            self.draft.note(TRUNCATED)
+        self.draft.result(observed(value, error), call_id, answer.get("function"), status, **more)
+
+    def _served(self, actor: str, part: dict[str, Any]) -> None:
+        """A tool the model's provider ran inside the turn: the call and its result in one."""
+        self.call(actor, {**part, "function": part.get("name")})
+        error = part.get("error")
+        failed = {"type": "provider", "message": text(error)} if error else None
+        answer = {"function": part.get("name"), "error": failed}
+        result = self.texts.whole(part.get("result"))
+        self.result(self.taken(part.get("id")), part.get("id"), answer, result)
+
+
+def _audible(part: Any) -> bool:
+    return str(mapping(part).get("type")) not in _UNSAID | {"tool_use"}

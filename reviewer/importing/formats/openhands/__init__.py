@@ -1,0 +1,1 @@
+"""OpenHands: evaluation outputs, resolver outputs and bare event streams."""

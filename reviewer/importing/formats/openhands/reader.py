@@ -1,0 +1,243 @@
+"""OpenHands: evaluation `output.jsonl`, the resolver's `output.jsonl`, and bare event streams.
+
+Events of the first generation hold `action` or `observation`; those of the agent SDK hold `kind`.
+Costs on events are cumulative; a cost of 0 beside counted tokens is no price. Clocks name no zone.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing.draft import Draft, clock, elapsed_ms, whole
+from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.openhands import sdk_events as _openhands_new
+from reviewer.importing.formats.openhands.story import Ledger, Story
+from reviewer.importing.formats.swe.instances import (
+    EXCEPTION_CHARS,
+    end_state,
+    joined,
+    suite_of,
+    verdict_of,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.joined import Joined
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.rest import enter
+from reviewer.importing.source import Source
+from reviewer.trace.record import SourceVerdict
+
+_ENDS = (
+    (r"maximum iteration|max(imum)? ?steps|max_iterations", "max_steps"),
+    (r"budget|maximum cost", "cost_limit"),
+    (r"stuck", "stuck_in_loop"),
+    (r"context ?window|context length", "context_window_exceeded"),
+    (r"\AMaximum retries|AgentRuntime\w*Error|RuntimeDisconnect|ServiceUnavailable|"
+     r"InternalServerError|RateLimit|APIConnection|AuthenticationError", "infrastructure_error"),
+    (r"\ATimeout after|timed? ?out", "timeout"),
+)  # fmt: skip
+"""What an error text says of why a run ended; the first that fits."""
+SEEN = 2000
+GUESS = "success is what the resolver's own model guessed: no test was run"
+NO_ZONE = "times name no zone"
+
+
+class OpenHandsReader:
+    name = "openhands"
+    version = "1"
+    probe = True
+
+    def sniff(self, head: Head) -> bool:
+        first = head.first
+        if not isinstance(first, dict):
+            return False
+        if _is_event(first):
+            return isinstance(head.value, list) or _openhands_new.is_event(first)
+        if isinstance(first.get("issue"), dict):
+            return bool({"issue_type", "history"} & set(first))
+        if {"instance_id", "test_result"} <= set(first):
+            return bool({"metadata", "history", "instruction", "metrics"} & set(first))
+        return False
+
+    def suite_id(self, path: Path) -> str:
+        return "openhands"
+
+    def candidate_id(self, path: Path) -> str:
+        (folder,) = folder_names(path, 1)
+        return f"openhands {folder}" if folder else "openhands"
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        return ()
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        first = Head(source.path).first
+        if isinstance(first, dict) and _is_event(first):
+            yield source.attempt(lambda: self._stream(source))
+            return
+        for piece in source.pieces():
+            if piece.problem:
+                yield Broken((piece.problem,))
+                continue
+            raw = piece.raw
+            yield source.attempt(lambda raw=raw: self._record(source, source.value(raw)))  # type: ignore[misc]
+
+    def _stream(self, source: Source) -> Foreign:
+        """A bare stream of events: one attempt, named by its file."""
+        events = []
+        for piece in source.pieces():
+            if piece.problem:
+                raise Rejected(piece.problem)
+            events.append(source.value(piece.raw))
+        return self._attempt(source, {"history": events}, source.place, "events")
+
+    def _record(self, source: Source, record: Any) -> Foreign:
+        if not isinstance(record, dict):
+            raise Rejected("type:record")
+        issue = record.get("issue")
+        if isinstance(issue, dict):
+            named = f"{issue.get('owner')}/{issue.get('repo')}#{issue.get('number')}"
+            return self._attempt(source, record, named, "resolver")
+        return self._attempt(source, record, record.get("instance_id"), "evaluation")
+
+    def _attempt(
+        self, source: Source, record: dict[str, Any], episode_id: Any, shape: str
+    ) -> Foreign:
+        draft = Draft("openhands")
+        draft.source["shape"] = shape
+        instance_id = str(episode_id or "")
+        metadata = _object(record, "metadata")
+        _start(draft, record)
+        ledger = Ledger(draft, record.get("metrics"))
+        story = _told(draft, ledger, record)
+        enter(record, story.account)
+        story.account.tell(record, draft)
+        error = record.get("error")
+        if isinstance(error, str) and error:
+            draft.error(error)
+        patch = record.get("git_patch") or _object(record, "test_result").get("git_patch")
+        model = _model(metadata) or (sorted(story.models) or [""])[0]
+        candidate = source.candidate or self._candidate(source.path, metadata, story, model, draft)
+        _facts(draft, record, metadata, story)
+        found = joined(source, draft, instance_id, model, patch, candidate)
+        return draft.foreign(
+            episode_id=instance_id,
+            candidate_id=candidate,
+            attempt=whole(record.get("attempt")) or None,
+            final_state=end_state("patch", patch),
+            final_message=story.final or draft.last_words(),
+            cost_usd=ledger.total(),
+            latency_ms=elapsed_ms(story.first, story.last),
+            started_at=draft.at(story.first),
+            termination=_termination(error, story),
+            usage=ledger.tokens(story.calls),
+            verdict=_verdict(draft, record, found, error),
+            title=str(_object(record, "issue").get("title") or ""),
+            user_request=str(record.get("instruction") or story.task),
+            suite=suite_of(instance_id, self.suite_id(source.path)),
+        )
+
+    def _candidate(
+        self, path: Path, metadata: dict[str, Any], story: Story, model: str, draft: Draft
+    ) -> str:
+        if not model:
+            draft.note("the file names no model: the candidate is taken from its folder")
+            return self.candidate_id(path)
+        if not metadata:
+            draft.note("the file names no configured model: the one that answered was taken")
+        commit = str(metadata.get("git_commit") or "")[:8]
+        version = story.version or metadata.get("openhands_sdk_version") or commit
+        version = version[:16] if isinstance(version, str) else ""
+        agent = metadata.get("agent_class")
+        scaffold = agent if isinstance(agent, str) and agent != "CodeActAgent" else ""
+        return " ".join(part for part in ("openhands", version, scaffold, model) if part)
+
+
+def _is_event(value: dict[str, Any]) -> bool:
+    if _openhands_new.is_event(value):
+        return True
+    kind = value.get("action", value.get("observation"))
+    inner = {"args", "extras", "cause", "is_confirmed"} & set(value)
+    return isinstance(kind, str) and "source" in value and "timestamp" in value and bool(inner)
+
+
+def _object(record: dict[str, Any], name: str) -> dict[str, Any]:
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _model(metadata: dict[str, Any]) -> str:
+    for name in ("llm_config", "llm"):
+        model = _object(metadata, name).get("model")
+        if isinstance(model, str) and model:
+            return model
+    return ""
+
+
+def _start(draft: Draft, record: dict[str, Any]) -> None:
+    instance = _object(record, "instance")
+    state = {name: instance.get(name) for name in ("repo", "base_commit", "version")}
+    state["base_commit"] = state["base_commit"] or record.get("base_commit")
+    if known := {name: value for name, value in state.items() if value}:
+        draft.state(known)
+
+
+def _told(draft: Draft, ledger: Ledger, record: dict[str, Any]) -> Story:
+    """The events of an attempt; old files hold them in pairs of action and observation."""
+    history = record.get("history")
+    story = Story(draft, ledger)
+    if not isinstance(history, list):
+        draft.note("the record holds no history")
+        if history is not None or not record.get("error"):
+            draft.unread("history")
+        return story
+    for entry in history:
+        for event in entry if isinstance(entry, list) else (entry,):
+            if not isinstance(event, dict):
+                draft.note("parts of the history are no events: left out")
+                draft.unread("history.event")
+            elif _openhands_new.is_event(event):
+                _openhands_new.take(story, event)
+            else:
+                story.take(event)
+    story.end()
+    return story
+
+
+def _facts(draft: Draft, record: dict[str, Any], metadata: dict[str, Any], story: Story) -> None:
+    """What has no place of its own in a trace."""
+    named = ("agent_class", "max_iterations", "git_commit", "dataset", "start_time")
+    facts = {name: metadata.get(name) for name in named}
+    facts |= {"served_models": sorted(story.models) or None, "llm_calls": story.calls or None}
+    facts["llm_ms"] = story.ledger.latency_ms
+    if record.get("result_explanation"):
+        facts["result_explanation"] = str(record["result_explanation"])[:SEEN]
+    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    if "unstated" in draft.clocks or clock(story.first)[1] == "unstated":
+        draft.note(NO_ZONE)
+
+
+def _termination(error: Any, story: Story) -> str | None:
+    if isinstance(error, str) and error:
+        for pattern, end in _ENDS:
+            if re.search(pattern, error[:SEEN], re.IGNORECASE):
+                return end
+        return "error"
+    return story.ended
+
+
+def _verdict(
+    draft: Draft, record: dict[str, Any], found: Joined | None, error: Any
+) -> SourceVerdict | None:
+    """The record's own report of tests, else a joined one; the resolver's guess is called one."""
+    exception = error[:EXCEPTION_CHARS] if isinstance(error, str) and error else None
+    for report in (_object(record, "report"), _object(_object(record, "test_result"), "report")):
+        resolved = report.get("resolved")
+        if isinstance(resolved, bool):
+            flags = {name: value for name, value in report.items() if isinstance(value, bool)}
+            return SourceVerdict(passed=resolved, exception=exception, detail=flags)
+    success = record.get("success")
+    if isinstance(record.get("issue"), dict) and isinstance(success, bool):
+        draft.note(GUESS)
+    if found is None and GUESS in draft.notes:
+        return SourceVerdict(passed=success, exception=exception, detail={"by": "a model's guess"})
+    return verdict_of(found, exception)

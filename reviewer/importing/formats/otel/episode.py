@@ -1,0 +1,365 @@
+"""One episode's spans, told as a native record: what to call it, what of it nobody told.
+
+Every attribute and event of every span is gone through, whatever the span is for: a call in a
+second choice, under another role, in metadata, in a span of a kind nobody knows. What repeats a
+call that was told is a copy: instrumentations write each several times.
+"""
+
+import re
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.draft import Draft
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel.index import names_of
+from reviewer.importing.formats.otel.messages import numbered
+from reviewer.importing.formats.otel.outcome import (
+    Ending,
+    cost,
+    ending_of,
+    last_output,
+    latency_ms,
+    others,
+    scores_of,
+    text_of,
+    usage,
+)
+from reviewer.importing.formats.otel.span import (
+    TOLD_BY_TOOLS,
+    Attributes,
+    Span,
+    conversation_of,
+    run_of,
+)
+from reviewer.importing.formats.otel.telling import (
+    Prepared,
+    Telling,
+    prepared,
+    read_texts,
+    request,
+    tell,
+)
+from reviewer.importing.formats.otel.tree import (
+    Cast,
+    Tree,
+    agent_name,
+    made_for_one_run,
+    model_of,
+    served_by,
+    unknown_kind,
+)
+from reviewer.importing.reader import Foreign
+from reviewer.importing.rest import tell_rest
+from reviewer.suite.model import RedactionRules
+from reviewer.trace.record import SourceVerdict
+from reviewer.trace.strictjson import Repeated
+
+# Candidate and suite ------------------------------------------------------------------------------
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LIKE = re.compile(r"[-_. ]")
+
+
+@lru_cache(maxsize=256)
+def safe(text: str) -> str:
+    """`text` as part of a file name; empty when nothing of it can stay. One that holds what looks
+    like a person's is dropped: in its new spelling no rule would know it again."""
+    if redactor_of(RedactionRules()).masked(text) != text:
+        return ""
+    return _UNSAFE.sub("-", text)[:80].strip("-.").lower()
+
+
+def service_of(span: Span) -> str:
+    """The service a span comes from; empty for the name SDKs give when none was set."""
+    name = span.resource.get("service.name")
+    return name if isinstance(name, str) and not name.startswith("unknown_service") else ""
+
+
+def main_service(tree: Tree) -> str:
+    """The service of the first model call, else of the first span that has one."""
+    calls = [call.span for call in tree.calls]
+    return next((name for span in (*calls, *tree.spans) if (name := service_of(span))), "")
+
+
+def candidate_of(tree: Tree) -> str:
+    """Service and version, agent, model: as far as the spans say; empty when they say nothing."""
+    spans = [*(call.span for call in tree.calls), *tree.spans]
+    service = next((span for span in spans if service_of(span)), None)
+    owners = (tree.owner(call.span) for call in tree.calls)
+    agent = _first(agent_name(one) for one in (*filter(None, owners), *tree.tops()))
+    calls = [one for call in tree.calls for one in (call.span, *call.around)]
+    model = _first(model_of(span) for span in (*calls, *tree.tops())).rpartition("/models/")[2]
+    if service is not None:
+        version = _fact(service, "service.version") or _fact(service, "langfuse.release")
+        return _joined(service_of(service), version, agent, model)
+    traced = _fact(tree.all[0], "langfuse.trace.name")
+    named = agent or ("" if made_for_one_run(traced) else traced)
+    return _joined(named, _fact(tree.all[0], "langfuse.release"), model)
+
+
+def _fact(span: Span, name: str) -> str:
+    value = span.resource.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _first(names: Iterable[str]) -> str:
+    return next(filter(None, names), "")
+
+
+def _joined(*words: str) -> str:
+    """Words in a row, without those that say the same again in other spelling."""
+    found: dict[str, str] = {}
+    for word in words:
+        if word:
+            found.setdefault(_LIKE.sub("", word).casefold(), word)
+    return " ".join(found.values())[:300]
+
+
+# What could be an act and was not told ------------------------------------------------------------
+
+HARMLESS = frozenset(
+    (
+        # the definitions of the tools that are offered, not calls of them
+        *("gen_ai.tool.definitions", "llm.tools", "ai.prompt.tools", "llm.request.functions"),
+        *("model_request_parameters", "tools", "functions", "input_tools", "function_declarations"),
+        *("logfire.json_schema",),
+        # how the model was asked: settings of the request
+        *("llm.invocation_parameters", "tool_choice", "toolChoice", "ai.prompt.toolChoice"),
+        # what stands around a call of the network, and what broke
+        *("http.request.header", "http.response.header", "exception.stacktrace", "stacktrace"),
+    )
+)
+"""Attributes and members that hold no act, each for the reason above it."""
+
+_NAMED = re.compile(
+    r"(?:^|[._])tool(?:_call|Call)?[._]?(?:name|call[._]id|arguments|args|input|parameters)\Z",
+    re.IGNORECASE,
+)
+_FLAT = re.compile(r"\.\d{1,9}(?:\.|\Z)")
+_STEPS = 12
+_DEEP = 4
+_MOST = 1 << 20
+
+
+def account_for(tree: Tree, draft: Draft) -> None:
+    """Enter into the draft what the agent's spans hold and nobody told."""
+    for span in tree.own:
+        place = f"spans[{span.name[:60] or span.id}]"
+        if (declared := unknown_kind(span)) and not tree.kind(span):
+            draft.unread(f"{place}.{declared}")
+        elif not tree.kind(span) and _acts(span):
+            draft.unread(f"{place}.attributes")
+        read = TOLD_BY_TOOLS if tree.kind(span) == "tool" else ()
+        tell_rest(opened(span.attributes, read), draft, place, HARMLESS)
+        for event in span.events:
+            where = f"{place}.{event.name[:60]}"
+            tell_rest(opened(event.attributes), draft, where, HARMLESS)
+
+
+def _acts(span: Span) -> bool:
+    """Return whether a span of no kind names a tool or what it is given."""
+    return any(_NAMED.search(name) for name in span.attributes)
+
+
+def opened(attributes: Attributes, read: Container[str] = ()) -> dict[str, Any]:
+    """Attributes as an object, less those that were `read`: what is flattened with numbers
+    (`prefix.0.role`) is nested, and texts that hold JSON are opened."""
+    root: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if name in HARMLESS or name in read:
+            continue
+        steps = _steps(name)
+        if steps is None:
+            root[name if name not in root else name + "."] = _value(value)
+            continue
+        node = root
+        for step in steps[:-1]:
+            inner = node.setdefault(step, {})
+            if not isinstance(inner, dict):
+                inner = node[step + "."] = {}
+            node = inner
+        node[steps[-1] if steps[-1] not in node else steps[-1] + "."] = _value(value)
+    return {
+        name: _unwrapped(numbered(value)) if isinstance(value, (dict, list)) else value
+        for name, value in root.items()
+    }
+
+
+_known: dict[str, list[str] | None] = {}
+_MEMO = 4096
+_LONGEST = 200
+
+
+def _steps(name: str) -> list[str] | None:
+    """The steps of a flattened name, None for one that is not."""
+    try:
+        return _known[name]
+    except KeyError:
+        steps = name.split(".", _STEPS) if _FLAT.search(name) else None
+        if len(_known) < _MEMO and len(name) <= _LONGEST:
+            _known[name] = steps
+        return steps
+
+
+def _value(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str) and value[:1] in ("{", "[", '"') and len(value) <= _MOST:
+        parsed = parse_text(value) if depth < _DEEP else None
+        if isinstance(parsed, (dict, list, str)) and parsed != value:
+            return _value(parsed, depth + 1)
+    return value
+
+
+def _unwrapped(value: Any) -> Any:
+    """Without OpenInference's wrappers: `{"tool_call": {...}}`, `{"message": {...}}`."""
+    if isinstance(value, list):
+        return [_unwrapped(one) for one in value]
+    if not isinstance(value, dict) or isinstance(value, Repeated):
+        return value
+    if len(value) == 1:
+        ((name, inner),) = value.items()
+        if name in ("tool_call", "message", "message_content") and isinstance(inner, dict):
+            return _unwrapped(inner)
+    return {name: _unwrapped(one) for name, one in value.items()}
+
+
+# The record ---------------------------------------------------------------------------------------
+
+FAILED_AROUND = "spans outside the agent's work ended in an error: that says nothing of the episode"
+ORPHANS = "some spans name a parent that the file does not have"
+TWICE = "spans that stand in the file twice were counted once"
+OF_OTHERS = "spans of evaluators and simulated users were left out: they are not the agent's work"
+JOINED = "traces that name one conversation, or one episode, were taken as one episode"
+NO_CONTENT = "the spans hold no messages: what was said was not recorded"
+ONE_INSTANT = "all its spans start at the same time: their order is that of the file"
+ROUNDED = "times are numbers beyond 2^53 in the file: their last digits may be rounded"
+NO_CANDIDATE = (
+    "the spans name no service, agent or model: the candidate is taken from the file name"
+)
+MOST_LISTED = 20
+MOST_NAMES = 64
+EXACT = 1 << 53
+
+
+class Heading(NamedTuple):
+    """What a record is called: `candidate` is what the user said, else empty, and `otherwise` what
+    to take when the spans name none; attempts of the file count from `first_attempt`. `called` says
+    of which suite, candidate and episode a stored attempt of such names is."""
+
+    format: str
+    candidate: str
+    otherwise: str
+    suite: str
+    first_attempt: int
+    called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
+
+
+def native(tree: Tree, heading: Heading) -> Foreign:
+    """The record of one attempt. Raises Rejected."""
+    draft = Draft(heading.format)
+    calls = read_texts(tree, [prepared(call) for call in tree.calls])
+    cast, ending = Cast(tree), ending_of(tree)
+    tell(tree, cast, calls, Telling(draft))
+    account_for(tree, draft)
+    candidate = heading.candidate or candidate_of(tree)
+    if not candidate:
+        draft.note(NO_CANDIDATE)
+    _note(tree, draft)
+    _describe(tree, draft, ending)
+    run = next((one for span in tree.all if (one := run_of(span)) is not None), None)
+    attempt = None
+    if run is not None and run.attempt is not None:
+        attempt = run.attempt + 1 - heading.first_attempt
+    asked = request(draft)
+    # Spans come late and traces are exported again: the trace it began with is what it is.
+    draft.identity = f"trace:{tree.all[0].trace}" if tree.all[0].trace else ""
+    draft.names = tuple(dict.fromkeys(names_of(tree.all)))[:MOST_NAMES]
+    episode = run.episode if run is not None else _conversation(tree) or tree.all[0].trace
+    suite, there = heading.suite, heading.called(draft.names)
+    if there is not None:
+        suite, candidate, episode = there
+    return draft.foreign(
+        episode_id=episode,
+        candidate_id=candidate or heading.otherwise,
+        attempt=attempt,
+        final_message=_final_message(tree, cast, calls, ending),
+        cost_usd=cost(tree, draft),
+        latency_ms=latency_ms(tree, draft),
+        termination=ending.termination,
+        started_at=draft.at(tree.spans[0].stamp),
+        usage=usage(tree, draft),
+        verdict=_said_of(tree),
+        title=(asked or next((span.name for span in tree.tops()), "")).strip(),
+        user_request=asked,
+        suite=suite,
+    )
+
+
+def _said_of(tree: Tree) -> SourceVerdict | None:
+    """Return what scores and graders beside the agent said and used."""
+    scores, used = scores_of(tree), others(tree)
+    if not used:
+        return scores
+    return SourceVerdict(detail={**(scores.detail if scores else {}), **used})
+
+
+def _final_message(tree: Tree, cast: Cast, calls: Sequence[Prepared], ending: Ending) -> str | None:
+    """The last answer of an agent that works for no other: what its last model call said, else
+    what its span says it gave back."""
+    if ending.waiting:
+        return None
+    own = [one for one in calls if not cast.actor(one.call.span)[1]]
+    if own and not any(p.kind == "call" for m in own[-1].answer for p in m.parts):
+        found = text_of(own[-1].answer)
+        if found is not None:
+            return found
+    tops = sorted(tree.tops(), key=lambda span: span.end or 0, reverse=True)
+    return next((found for span in tops if (found := last_output(span)) is not None), None)
+
+
+def _conversation(tree: Tree) -> str:
+    spans = (*tree.spans, *tree.all)
+    return next((found for span in spans if (found := conversation_of(span))), "")
+
+
+def _note(tree: Tree, draft: Draft) -> None:
+    """What was missing or doubtful."""
+    around = [span for span in tree.all if not tree.kind(span)]
+    starts = {span.start for span in tree.spans}
+    told = (e["message"] for e in draft.events if e["kind"] == "message")
+    for doubt, text in (
+        (any(span.error for span in around), FAILED_AROUND),
+        (tree.orphans(), ORPHANS),
+        (tree.twice, TWICE),
+        (tree.of_others, OF_OTHERS),
+        (len({span.trace for span in tree.spans}) > 1, JOINED),
+        (not any(told), NO_CONTENT),
+        (len(tree.spans) > 1 and len(starts) == 1, ONE_INSTANT),
+        (any(type(span.stamp) is int and span.stamp > EXACT for span in tree.spans), ROUNDED),
+    ):
+        if doubt:
+            draft.note(text)
+
+
+def _describe(tree: Tree, draft: Draft, ending: Ending) -> None:
+    """Facts that have no member of their own in a record."""
+    models = [one for call in tree.calls for one in (call.span, *call.around)]
+    listed = {
+        "traces": (span.trace for span in tree.all),
+        "conversations": (conversation_of(span) for span in tree.all),
+        "scopes": (span.scope for span in tree.spans),
+        "models": (model_of(span) for span in models),
+        "served_by": (served_by(span) for span in models),
+    }
+    for name, found in listed.items():
+        if values := list(dict.fromkeys(filter(None, found)))[:MOST_LISTED]:
+            draft.source[name] = values
+    draft.source.update(others(tree))
+    draft.source["spans"] = {
+        "in_file": len(tree.all),
+        "told": len(tree.spans),
+        "orphans": tree.orphans(),
+    }
+    if ending.word:
+        draft.source["finish_reason"] = ending.word

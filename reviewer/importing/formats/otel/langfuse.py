@@ -1,0 +1,141 @@
+"""Traces as Langfuse exports them: a trace with its observations, by itself, in an array, or one a
+line. Input, output and metadata are often JSON inside a text, even twice.
+
+Langfuse prices what it sees, so here spans have a cost. `latency` is seconds in some exports and
+milliseconds in others: it is never read, times are.
+"""
+
+from typing import Any
+
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel.episode import safe
+from reviewer.importing.formats.otel.otlp import scope_name, text
+from reviewer.importing.formats.otel.outcome import ROOT
+from reviewer.importing.formats.otel.reader import SpanReader
+from reviewer.importing.formats.otel.span import Attributes, Span, of_unknown_unit
+from reviewer.importing.formats.otel.tree import Tree
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Rejected
+from reviewer.importing.walking import Path, Pattern
+
+_OWN = ("projectId", "htmlPath", "sessionId", "scores")
+
+
+class LangfuseReader(SpanReader):
+    name = "langfuse"
+
+    def sniff(self, head: Head) -> bool:
+        value = head.first
+        if not isinstance(value, dict) or not isinstance(value.get("observations"), list):
+            return False
+        if isinstance(value.get("trace"), dict) or any(name in value for name in _OWN):
+            return True
+        first = next(iter(value["observations"]), None)
+        return isinstance(first, dict) and "type" in first and "traceId" in first
+
+    def roots(self, first: Any) -> tuple[Pattern, ...]:
+        return ((),)
+
+    def holders(self, path: Path) -> tuple[Path, ...] | None:
+        return ()
+
+    def suite_id(self, path: Any) -> str:
+        return "langfuse"
+
+    def suite_of(self, tree: Tree) -> str:
+        facts = tree.all[0].resource
+        name = safe(text(facts.get("langfuse.project")) or text(facts.get("langfuse.trace.name")))
+        return f"langfuse-{name}" if name else "langfuse"
+
+    def spans(self, value: Any) -> list[Span]:
+        trace, own, observations = _parts(value)
+        facts = _facts(trace, value)
+        return [_span(one, own, facts) for one in observations]
+
+
+def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
+    """A trace, its id, its observations: itself where it has none. Raises Rejected."""
+    if not isinstance(value, dict):
+        raise Rejected("type:trace")
+    inner = value.get("trace")
+    trace = inner if isinstance(inner, dict) else value
+    own = text(trace.get("id"))
+    if not own:
+        raise Rejected("missing:trace.id")
+    observations = value.get("observations")
+    if not isinstance(observations, list):
+        raise Rejected("missing:observations")
+    found = [one for one in observations if isinstance(one, dict)]
+    return trace, own, found or [{**trace, "type": "SPAN", "startTime": trace.get("timestamp")}]
+
+
+def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
+    """What is said of the trace as a whole; every span carries it."""
+    scores = trace.get("scores") or value.get("scores")
+    found = {
+        ROOT: trace.get("id"),
+        "langfuse.session.id": trace.get("sessionId"),
+        "langfuse.project": trace.get("projectId"),
+        "langfuse.release": trace.get("release") or trace.get("version"),
+        "langfuse.trace.name": trace.get("name"),
+        "langfuse.trace.metadata": _opened(trace.get("metadata")),
+        "langfuse.trace.scores": scores,
+        "langfuse.trace.input": trace.get("input"),
+        "langfuse.trace.output": trace.get("output"),
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _opened(value: Any) -> Any:
+    """A value out of the JSON text, or the JSON text of a JSON text, it may be written as."""
+    for _ in range(3):
+        if not isinstance(value, str):
+            break
+        parsed = parse_text(value)
+        if parsed is None:
+            break
+        value = parsed
+    return value
+
+
+def _span(value: dict[str, Any], trace: str, facts: Attributes) -> Span:
+    metadata = _opened(value.get("metadata"))
+    metadata = metadata if isinstance(metadata, dict) else {}
+    given, about = metadata.get("attributes"), metadata.get("resourceAttributes")
+    attributes: Attributes = {**given} if isinstance(given, dict) else {}
+    attributes.update({f"metadata.{name}": one for name, one in metadata.items()
+                       if name not in ("attributes", "resourceAttributes", "scope")})  # fmt: skip
+    attributes.update(_observed(value))
+    stamp = value.get("startTime")
+    start = of_unknown_unit(stamp)
+    return Span(
+        trace=trace,
+        id=text(value.get("id")),
+        parent=text(value.get("parentObservationId")),
+        name=text(value.get("name")),
+        start=start,
+        end=of_unknown_unit(value.get("endTime")),
+        stamp=stamp if start is not None else None,
+        error=value.get("level") == "ERROR",
+        said=text(value.get("statusMessage")),
+        attributes=attributes,
+        resource={**about, **facts} if isinstance(about, dict) else facts,
+        scope=scope_name(metadata.get("scope")),
+    )
+
+
+def _observed(value: dict[str, Any]) -> Attributes:
+    """An observation's own members, under the names Langfuse's SDK gives them in attributes."""
+    details = value.get("costDetails")
+    priced = details.get("total") if isinstance(details, dict) else None
+    found = {
+        "langfuse.observation.type": value.get("type"),
+        "langfuse.observation.input": _opened(value.get("input")),
+        "langfuse.observation.output": _opened(value.get("output")),
+        "langfuse.observation.model.name": value.get("model"),
+        "langfuse.observation.usage_details": value.get("usageDetails") or value.get("usage"),
+        "langfuse.observation.total_cost": (
+            value.get("totalCost") or value.get("calculatedTotalCost") or priced
+        ),
+    }
+    return {name: one for name, one in found.items() if one is not None}

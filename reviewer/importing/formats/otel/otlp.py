@@ -1,0 +1,220 @@
+"""OpenTelemetry's own JSON (OTLP), a file or one export request a line; and the same as Grafana
+Tempo hands it out, under other names.
+
+OTLP is written by SDKs and collectors (ids in hex), by protobuf's JSON mapping (ids in base64,
+enums by name, defaults left out), and by back ends that hand it out again (Jaeger's second API).
+Tempo's times are often JSON numbers, whose last digits were rounded on the way.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from reviewer.importing.formats.otel.reader import SpanReader
+from reviewer.importing.formats.otel.span import Attributes, Happening, Span, hex_id, nanos
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Rejected
+from reviewer.importing.walking import EACH, Path, Pattern
+
+SCOPES = ("scopeSpans", "instrumentationLibrarySpans", "scope_spans")
+_SCOPE = ("scope", "instrumentationLibrary")
+
+
+def below(*root: str) -> tuple[Pattern, ...]:
+    """Where spans stand below a list of resources."""
+    return tuple((*root, EACH, scopes, EACH, "spans", EACH) for scopes in SCOPES)
+
+
+class OtlpReader(SpanReader):
+    name = "otlp"
+
+    def sniff(self, head: Head) -> bool:
+        values = [head.first, *head.lines(5)]
+        return any(_is_request(value) for value in values)
+
+    def roots(self, first: Any) -> tuple[Pattern, ...]:
+        return (
+            *below("resourceSpans"),
+            *below("resource_spans"),
+            *below("result", "resourceSpans"),
+        )
+
+    def holds(self, path: Path) -> Path | None:
+        return path[:-1] if path[-1:] and path[-1] in ("resource", *_SCOPE) else None
+
+    def holders(self, path: Path) -> tuple[Path, ...] | None:
+        if len(path) < 6 or path[-2] != "spans":
+            return None
+        return path[:-4], path[:-2]
+
+    def spans(self, value: Any) -> list[Span]:
+        return [span_of(value)]
+
+    def holder(self, value: Any) -> Any:
+        above = value if isinstance(value, dict) else {}
+        return _Above(attributes(above.get("attributes")), scope_name(above))
+
+    def under(self, span: Span, held: Sequence[Any]) -> Span:
+        resource, scope = held
+        return span._replace(
+            resource=resource.attributes if resource else {}, scope=scope.name if scope else ""
+        )
+
+
+class _Above(NamedTuple):
+    """A resource or a scope."""
+
+    attributes: Attributes
+    name: str
+
+
+def _is_request(value: Any) -> bool:
+    if isinstance(value, dict) and isinstance(value.get("result"), dict):
+        value = value["result"]
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), list) for name in ("resourceSpans", "resource_spans")
+    )
+
+
+def trace_of(value: Any) -> str:
+    """The id of the trace a span belongs to. Raises Rejected."""
+    if not isinstance(value, dict):
+        raise Rejected("type:span")
+    trace = hex_id(_of(value, "traceId"))
+    if not trace:
+        raise Rejected("missing:traceId")
+    return trace
+
+
+def span_of(value: Any) -> Span:
+    """One span, without its resource and its scope. Raises Rejected."""
+    trace = trace_of(value)
+    status = value.get("status")
+    code = status.get("code") if isinstance(status, dict) else None
+    said = status.get("message") if isinstance(status, dict) else None
+    stamp = _of(value, "startTimeUnixNano")
+    start = nanos(stamp)
+    return Span(
+        trace=trace,
+        id=hex_id(_of(value, "spanId")),
+        parent=hex_id(_of(value, "parentSpanId")),
+        name=text(value.get("name")),
+        start=start,
+        end=nanos(_of(value, "endTimeUnixNano")),
+        stamp=stamp if start else None,
+        error=code in (2, "2", "STATUS_CODE_ERROR"),
+        said=text(said),
+        attributes=attributes(value.get("attributes")),
+        events=_events(value.get("events")),
+        resource={},
+    )
+
+
+def _of(value: dict[str, Any], name: str) -> Any:
+    """A member by its JSON name, or by its name in the protocol's definition."""
+    found = value.get(name)
+    if found is None:
+        found = value.get(_snake(name))
+    return found
+
+
+@cache
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def scope_name(scope: Any) -> str:
+    """Name and version of what recorded a span."""
+    if not isinstance(scope, dict):
+        return ""
+    return f"{text(scope.get('name'))} {text(scope.get('version'))}".strip()
+
+
+def _events(values: Any) -> tuple[Happening, ...]:
+    if not isinstance(values, list):
+        return ()
+    return tuple(
+        Happening(text(one.get("name")), attributes(one.get("attributes")))
+        for one in values
+        if isinstance(one, dict)
+    )
+
+
+def attributes(values: Any) -> Attributes:
+    """Key and typed value pairs as a mapping; a mapping stays. What has another shape is passed
+    over."""
+    if isinstance(values, dict):
+        return {name: value for name, value in values.items() if isinstance(name, str)}
+    found: Attributes = {}
+    for one in values if isinstance(values, list) else ():
+        if type(one) is dict and type(name := one.get("key")) is str:
+            value = one.get("value")
+            found[name] = _plain(value) if type(value) is dict else value
+    return found
+
+
+def _plain(value: dict[str, Any]) -> Any:
+    """A typed value as plain JSON."""
+    for name, inner in value.items():
+        if name == "stringValue":  # most are
+            return inner
+        if (read := _TYPES.get(name)) is not None:
+            return read(inner)
+    return None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _whole(value: Any) -> Any:
+    digits = isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 20
+    return int(value) if digits else value
+
+
+def _array(value: Any) -> Any:
+    values = value.get("values") if isinstance(value, dict) else None
+    found = values if isinstance(values, list) else []
+    return [_plain(one) if isinstance(one, dict) else one for one in found]
+
+
+def _members(value: Any) -> Any:
+    return attributes(value.get("values")) if isinstance(value, dict) else {}
+
+
+_READ = {
+    "stringValue": _same,
+    "boolValue": _same,
+    "doubleValue": _same,
+    "bytesValue": _same,
+    "intValue": _whole,
+    "arrayValue": _array,
+    "kvlistValue": _members,
+}
+_TYPES = {spelled: read for name, read in _READ.items() for spelled in (name, _snake(name))}
+
+
+class TempoReader(OtlpReader):
+    name = "tempo"
+
+    def sniff(self, head: Head) -> bool:
+        value = head.first
+        if not isinstance(value, dict):
+            return False
+        inner = value.get("trace")
+        if isinstance(inner, dict) and isinstance(inner.get("resourceSpans"), list):
+            return True
+        return _has_batches(value) or _has_batches(inner)
+
+    def roots(self, first: Any) -> tuple[Pattern, ...]:
+        return (*below("batches"), *below("trace", "resourceSpans"), *below("trace", "batches"))
+
+
+def _has_batches(value: Any) -> bool:
+    batches = value.get("batches") if isinstance(value, dict) else None
+    first = batches[0] if isinstance(batches, list) and batches else None
+    return isinstance(first, dict) and any(name in first for name in ("resource", *SCOPES))

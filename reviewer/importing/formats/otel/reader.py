@@ -1,0 +1,343 @@
+"""Reading any file of spans: a first pass notes where they stand and which belong together, a
+second reads the spans of one episode at a time.
+"""
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
+from itertools import islice
+from math import inf
+from pathlib import Path as FilePath
+from typing import Any, BinaryIO, TypeVar
+
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.otel.episode import OF_OTHERS, Heading, main_service, native, safe
+from reviewer.importing.formats.otel.index import (
+    Found,
+    Group,
+    Index,
+    Item,
+    attempts_in,
+    names_of,
+    told_apart,
+    values,
+)
+from reviewer.importing.formats.otel.span import Span
+from reviewer.importing.formats.otel.tree import Tree
+from reviewer.importing.head import Head
+from reviewer.importing.opening import opened
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+from reviewer.importing.split import Unreadable
+from reviewer.importing.walking import Path, Pattern
+
+NEAR_START = 500
+MOST_KEPT = 4096
+_kept: dict[tuple[str, str, int, int], tuple[float, frozenset[str]]] = {}
+MOST_ITEMS = 100_000
+MOST_BYTES = 256 << 20
+"""What one episode may hold: its spans are read together."""
+CUT_OFF = "the file is cut off: episodes at its end may lack spans"
+FROM_ZERO = "the file counts attempts from 0: they are numbered from 1"
+REPEATS = "one episode id names several runs that begin alike: each is taken as an attempt"
+TOGETHER = "parts of its traces stand in other files: they were read together"
+NO_HOLDERS = (-1, -1)
+FILE_BITS = 48
+FILE_BYTES = (1 << FILE_BITS) - 1
+"""A place in one of several files: its number stands above these bits."""
+_SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
+
+class SpanReader(ABC):
+    """A format of spans. A subclass says where they stand and what one looks like."""
+
+    name = ""
+    version = "1"
+    probe = True
+
+    @abstractmethod
+    def roots(self, first: Any) -> tuple[Pattern, ...]:
+        """Where spans stand in a document of a file whose first value is `first`, as far as it
+        stands in the file's start."""
+
+    def holds(self, path: Path) -> Path | None:
+        """The key of what stands above spans (a resource, a scope), when it is at `path`."""
+        return None
+
+    def holders(self, path: Path) -> tuple[Path, ...] | None:
+        """The keys (at most two) of what stands above the span at `path`; None when what stands
+        there is no span."""
+        return ()
+
+    @abstractmethod
+    def sniff(self, head: Head) -> bool: ...
+
+    @abstractmethod
+    def spans(self, value: Any) -> list[Span]:
+        """The spans of one value, without what stands above it. Raises Rejected."""
+
+    def holder(self, value: Any) -> Any:
+        """What stands above spans, as `under` wants it: many stand below one."""
+        return value
+
+    def under(self, span: Span, held: Sequence[Any]) -> Span:
+        """A span with what stands above it. `held` are its holders, None where there is none."""
+        return span
+
+    def companions(self, path: FilePath) -> tuple[FilePath, ...]:
+        return ()
+
+    def suite_id(self, path: FilePath) -> str:
+        return "otel"
+
+    def candidate_id(self, path: FilePath) -> str:
+        return path.stem
+
+    def ran_at(self, path: FilePath) -> float:
+        """When the first of the spans near the file's start began, in milliseconds since 1970;
+        infinity when unknown."""
+        return self._near(path)[0]
+
+    def names_near(self, path: FilePath) -> frozenset[str]:
+        """The traces and conversations of spans near the file's start."""
+        return self._near(path)[1]
+
+    def _near(self, path: FilePath) -> tuple[float, frozenset[str]]:
+        """Both, read once: a folder's files are asked for one, then for the other."""
+        try:
+            state = path.stat()
+            key = self.name, str(path), state.st_size, state.st_mtime_ns
+            if key not in _kept:
+                if len(_kept) >= MOST_KEPT:
+                    _kept.clear()
+                with opened(path) as handle:
+                    _kept[key] = self._start_of(path, handle)
+            return _kept[key]
+        except (Unreadable, OSError):
+            return inf, frozenset()
+
+    def _start_of(self, path: FilePath, handle: BinaryIO) -> tuple[float, frozenset[str]]:
+        first, names = inf, set[str]()
+        for found in islice(values(handle, self.roots(Head(path).first)), NEAR_START):
+            if found.problem or self.holds(found.path) is not None:
+                continue
+            if self.holders(found.path) is None:
+                continue
+            spans = guarded(partial(self._spans, found.raw), "")
+            if isinstance(spans, Broken):
+                continue
+            names.update(names_of(spans))
+            starts = (span.start for span in spans if span.start is not None)
+            first = min(first, min(starts, default=inf) / 1e6)
+        return first, frozenset(names)
+
+    def _spans(self, raw: bytes) -> Sequence[Span]:
+        return self.spans(parse(raw))
+
+    def suite_of(self, tree: Tree) -> str:
+        """The probe suite of an episode: by the service that ran it."""
+        service = safe(main_service(tree))
+        return f"otel-{service}" if service else "otel"
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        """Every episode, by the start of its first span; before them what could not be read."""
+        with source.open() as handle:
+            yield from _Files(self, source, handle).traces()
+
+
+class _Files:
+    """One file, open, with others that hold parts of its traces. A place is the number of a file
+    and an offset in it."""
+
+    def __init__(self, reader: SpanReader, source: Source, handle: BinaryIO) -> None:
+        self._reader, self._source = reader, source
+        self._files: list[tuple[FilePath, BinaryIO]] = [(source.path, handle)]
+        self._clear()
+
+    def _clear(self) -> None:
+        self._index = Index()
+        self._mine = range(0)
+        self._holder_at, self._holder_size = array("q"), array("q")
+        self._cached: dict[int, Any] = {}
+
+    def traces(self) -> Iterator[Foreign | Broken]:
+        problem: Unreadable | None = None
+        broken = 0
+        try:
+            for lost in self._note_places(0, *self._files[0]):
+                broken += 1
+                yield lost
+        except Unreadable as error:
+            problem = error  # told when what could be read has been
+        with ExitStack() as stack:
+            self._gather(stack)
+            told = yield from self._told_all()
+        if problem is not None:
+            raise problem
+        if not told and not broken:
+            raise Unreadable(
+                f"none of its spans ({self._index.spans:,}) describes a model call, a tool or an "
+                "agent"
+            )
+
+    def _gather(self, stack: ExitStack) -> None:
+        """Read the places of spans in every file that holds parts of the same traces."""
+        others = self._source.gather(self._index.names())
+        if not others:
+            return
+        own = self._files[0]
+        files = [own]
+        for path in others:
+            with suppress(Unreadable, OSError):
+                files.append((path, stack.enter_context(opened(path))))
+        self._files = sorted(files, key=lambda one: str(one[0].resolve()))
+        self._clear()
+        for number, (path, handle) in enumerate(self._files):
+            first = self._index.items
+            with suppress(Unreadable):
+                for _ in self._note_places(number, path, handle):
+                    pass
+            if handle is own[1]:
+                self._mine = range(first, self._index.items)
+        self._source.notes.add(TOGETHER)
+
+    def _told_all(self) -> Generator[Foreign | Broken, None, int]:
+        index, notes = self._index, self._source.notes
+        if index.from_zero:
+            notes.add(FROM_ZERO)
+        if left_out := index.spans - index.described:
+            notes.add(
+                f"{left_out:,} of {index.spans:,} spans describe no model call, tool or agent of "
+                "the episodes: they were left out"
+            )
+        told = 0
+        for group in self._index.groups():
+            if self._mine and not any(number in self._mine for number in group.items):
+                continue
+            for one in self._episodes(group):
+                told += 1
+                yield one
+        return told
+
+    def _note_places(self, file: int, path: FilePath, handle: BinaryIO) -> Iterator[Broken]:
+        document, numbers = -1, dict[Path, int]()
+        roots = self._reader.roots(Head(path).first)
+        base = file << FILE_BITS
+        for found in values(handle, roots):
+            if path == self._source.path:
+                self._source.reached = found.at + len(found.raw)
+            found = found._replace(at=found.at + base)
+            if found.document != document:
+                document, numbers = found.document, {}
+            if found.problem:
+                if "truncated" in found.problem:
+                    self._source.notes.add(CUT_OFF)
+                yield Broken((found.problem,), found.name)
+            elif (key := self._reader.holds(found.path)) is not None:
+                number = self._holder(key, numbers)
+                self._holder_at[number], self._holder_size[number] = found.at, len(found.raw)
+            elif (keys := self._reader.holders(found.path)) is not None:
+                held = (*(self._holder(key, numbers) for key in keys), *NO_HOLDERS)
+                broken = self._note(found, held[:2])
+                if broken is not None:
+                    yield broken
+
+    def _holder(self, key: Path, numbers: dict[Path, int]) -> int:
+        """The number of a holder; its place may come to be known only behind its spans."""
+        number = numbers.setdefault(key, len(self._holder_at))
+        if number == len(self._holder_at):
+            self._holder_at.append(0)
+            self._holder_size.append(0)
+        return number
+
+    def _note(self, found: Found, held: tuple[int, ...]) -> Broken | None:
+        def spans() -> Sequence[Span]:
+            return self._reader.spans(self._source.value(found.raw))
+
+        result = guarded(spans, found.name)
+        if isinstance(result, Broken):
+            return result
+        if result:
+            self._index.add(Item(found.at, len(found.raw), (held[0], held[1])), result)
+        return None
+
+    def _load(self, number: int) -> Sequence[Span]:
+        """The spans of an item, with what stands above them."""
+        item = self._index.item(number)
+        held = [self._held(holder) for holder in item.holders]
+        spans = self._reader.spans(self._value(item.at, item.size))
+        return [self._reader.under(span, held) for span in spans]
+
+    def _held(self, number: int) -> Any:
+        if number < 0 or not self._holder_size[number]:
+            return None
+        if number not in self._cached:
+            if len(self._cached) >= 64:
+                self._cached.clear()
+            place = self._holder_at[number], self._holder_size[number]
+            try:
+                self._cached[number] = self._reader.holder(self._value(*place))
+            except Rejected:
+                self._cached[number] = None
+        return self._cached[number]
+
+    def _value(self, at: int, size: int) -> Any:
+        handle = self._files[at >> FILE_BITS][1]
+        handle.seek(at & FILE_BYTES)
+        return self._source.value(handle.read(size))
+
+    def _episodes(self, group: Group) -> Iterator[Foreign | Broken]:
+        items = [self._index.item(number) for number in group.items]
+        for part in told_apart(group, self._load):
+            if len(part) > MOST_ITEMS or sum(item.size for item in items) > MOST_BYTES:
+                most = f"over {MOST_ITEMS:,} spans or {MOST_BYTES >> 20} MiB in one episode"
+                yield Broken((f"too_large: {most}",))
+                continue
+            spans = [span for number in part for span in self._load(number)]
+            attempts = attempts_in(spans)
+            if len(attempts) > 1:
+                self._source.notes.add(REPEATS)
+            for attempt in attempts:
+                tree = Tree(attempt)
+                if tree.spans:
+                    yield self._told(tree)
+                else:
+                    self._source.notes.add(OF_OTHERS)
+
+    def _told(self, tree: Tree) -> Foreign | Broken:
+        source = self._source
+
+        def make() -> Foreign:
+            otherwise = source.home
+            suite = self._reader.suite_of(tree)
+            first = 0 if self._index.from_zero else 1
+            return native(
+                tree,
+                Heading(
+                    self._reader.name, source.candidate, otherwise, suite, first, source.called
+                ),
+            )
+
+        found = source.attempt(make, f"trace {tree.all[0].trace}")
+        if source.read_with and isinstance(found, Foreign):
+            found = found._replace(read_with=frozenset(source.read_with))
+        return found
+
+
+T = TypeVar("T")
+
+
+def guarded(make: Callable[[], Sequence[T]], name: str) -> Sequence[T] | Broken:
+    """What `make` gives, or why it could not."""
+    try:
+        return make()
+    except Rejected as error:
+        return Broken(error.codes, name)
+    except NotJson as error:
+        return Broken((f"json:{error}",), name)
+    except RecursionError:
+        return Broken(("json:nested too deep",), name)
+    except _SHAPE as error:
+        return Broken((f"shape:{type(error).__name__}",), name)

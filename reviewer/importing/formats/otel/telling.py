@@ -1,0 +1,430 @@
+"""The operations of an episode, told in the order they happened.
+
+Every model call repeats the history before it: each message is told once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.importing.draft import Draft, Status
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel.messages import Message, Part, Role, history, inputs, outputs
+from reviewer.importing.formats.otel.outcome import (
+    approvals_wanted,
+    cost_of_call,
+    last_output,
+    usage_of_call,
+)
+from reviewer.importing.formats.otel.span import MOST, Span, ToolUse, plain
+from reviewer.importing.formats.otel.tree import AGENT, Call, Cast, Tree, actor_name
+from reviewer.importing.messages.astext import answers, written
+
+# Messages into a draft ----------------------------------------------------------------------------
+
+HISTORY_ONLY = "calls that stand only in the message history have no times of their own"
+UNNAMED = "unnamed-"
+DENIED = "a call that waited for approval was answered without being run: taken as denied"
+
+
+class Open:
+    """A call without a result. `begun` is whether a tool span has been found to describe it."""
+
+    def __init__(self, own: str, name: str, event: dict[str, Any]) -> None:
+        self.own, self.name, self.event = own, name, event
+        self.begun = False
+
+
+class Telling:
+    """One draft and what of the conversation stands in it by now."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.waiting: set[str] = set()
+        """Ids of calls that the source says wait for a person's approval."""
+        self._told: Counter[object] = Counter()
+        self._results = 0
+        self._open: list[Open] = []
+        self._begun: Counter[str] = Counter()
+        self._made = 0
+
+    def hear(self, given: list[Message], actor: str, user: str = "user") -> None:
+        """Tell what is new in a whole history: of its messages like ones told before, as many as
+        were told are old. `actor` is whose the agent's lines are, `user` whose the user's."""
+        seen: Counter[object] = Counter()
+        results = 0
+        for message in given:
+            for part in message.parts:
+                if part.kind == "result":
+                    results += 1
+                    self._hear_result(part, seen, results)
+                    continue
+                key = _key(part, message.role)
+                seen[key] += 1
+                if seen[key] <= self._told[key]:
+                    continue
+                if part.kind == "line" and (call := self._fitting("", part.name, None)) is not None:
+                    self._told[key] += 1
+                    self._answer(call, part)
+                    continue
+                self._tell(part, message.role, actor, user)
+                if part.kind == "call":
+                    self.draft.note(HISTORY_ONLY)
+
+    def say(self, answer: list[Message], actor: str, **more: Any) -> dict[str, Any]:
+        """Tell what a model answered; `more` (time, tokens …) goes to the first event."""
+        first: dict[str, Any] | None = None
+        for message in answer:
+            for part in message.parts:
+                if part.kind == "result":
+                    self._hear_result(part, Counter(), self._results + 1)
+                    continue
+                event = self._tell(part, "agent", actor, "user", **more)
+                if event is not None:
+                    first = first or event
+                    more = {name: value for name, value in more.items() if name == "at"}
+        return first or self.draft.message(actor, "", **more)
+
+    def begin(self, part: Part, actor: str, at: Any) -> Open | None:
+        """Tell the call a tool span describes, unless a message has told it. None when another
+        span describes that very call, or its result is known."""
+        own = part.id
+        if any(call.own == own and call.begun for call in self._open):
+            return None
+        call = self._fitting(own, part.name, part.value, fresh=True)
+        if own:
+            self._begun[own] += 1
+            if call is None and self._begun[own] <= self._told["call", own]:
+                return None
+        if call is None:
+            self._tell(part, "agent", actor, "user", at=at)
+            call = self._open[-1]
+        call.begun = True
+        return call
+
+    def end(self, call: Open, result: Part, status: Status, **more: Any) -> None:
+        """Tell what a tool span says came back, unless a message has told it."""
+        if call in self._open:
+            self._answer(call, result, status, **more)
+
+    def close(self, arguments: Any) -> None:
+        """An open call with these arguments was no tool but the answer itself: it is done."""
+        for call in self._open:
+            if call.event["arguments"] == arguments:
+                call.event["status"] = "ok"
+                self._open.remove(call)
+                return
+
+    def _tell(
+        self, part: Part, role: str, actor: str, user: str, **more: Any
+    ) -> dict[str, Any] | None:
+        self._told[_key(part, role)] += 1
+        if part.kind == "call":
+            return self._call(part, actor, **more)
+        if not part.value.strip():
+            return None
+        if part.kind == "reasoning":
+            return self.draft.message(actor, {"reasoning": part.value}, **more)
+        if part.kind == "line":
+            return self.draft.message(actor_name(part.name), part.value, **more)
+        who = {"user": user, "agent": actor, "": user}.get(role, "system")
+        return self.draft.message(who, part.value, **more)
+
+    def _call(self, part: Part, actor: str, **more: Any) -> dict[str, Any]:
+        own = part.id
+        if not own:
+            self._made += 1
+            own = f"{UNNAMED}{self._made}"
+        event = self.draft.call(part.name, part.value, own, actor, **more)
+        self._open.append(Open(own, part.name, event))
+        return event
+
+    def _hear_result(self, part: Part, seen: Counter[object], number: int) -> None:
+        if part.id:
+            key = "result", part.id
+            seen[key] += 1
+            if seen[key] <= self._told[key]:
+                return
+        elif number <= self._results:
+            return
+        call = self._fitting(part.id, part.name, None)
+        if call is None:
+            self._count(part)
+            self.draft.result(part.value, part.id, part.name, "error" if part.failed else None)
+            return
+        self._answer(call, part)
+
+    def _fitting(self, own: str, name: str, made: Any, fresh: bool = False) -> Open | None:
+        """Which open call is meant: that of the id; without one (or when calls have none) the
+        oldest of that tool, one with those arguments before others. `fresh` calls have not
+        begun."""
+        calls = [call for call in self._open if not (fresh and call.begun)]
+        for call in calls:
+            if own and call.own == own:
+                return call
+        loose = [
+            call
+            for call in calls
+            if (not own or call.own.startswith(UNNAMED)) and (not name or call.name == name)
+        ]
+        wanted = _arguments(made)
+        exact = (call for call in loose if call.event["arguments"] == wanted)
+        return next(exact, loose[0] if loose else None)
+
+    def _answer(self, call: Open, part: Part, status: Status | None = None, **more: Any) -> None:
+        self._open.remove(call)
+        self._count(part._replace(id=call.own))
+        if status is None and part.failed:
+            status = "error"
+        if status is None and call.own in self.waiting:
+            status = "denied"
+            self.draft.note(DENIED)
+        self.draft.result(part.value, call.own, call.name, status, **more)
+
+    def _count(self, part: Part) -> None:
+        self._results += 1
+        if part.id:
+            self._told["result", part.id] += 1
+
+
+def _key(part: Part, role: str) -> object:
+    if part.kind != "call":
+        return part.kind, part.name or role or "user", part.value.strip()
+    if part.id:
+        return "call", part.id
+    try:
+        return "call", part.name, msgspec.json.encode(_arguments(part.value), order="sorted")
+    except (TypeError, ValueError, RecursionError):
+        return "call", part.name
+
+
+def _arguments(value: Any) -> Any:
+    """Arguments as the draft keeps them."""
+    parsed = parse_text(value) if isinstance(value, str) else value
+    return parsed if isinstance(parsed, dict) else {"unparsed": value} if value else {}
+
+
+# Operations ---------------------------------------------------------------------------------------
+
+
+class Prepared(NamedTuple):
+    """A model call with what it was given and what it answered."""
+
+    call: Call
+    given: list[Message]
+    answer: list[Message]
+
+
+def prepared(call: Call) -> Prepared:
+    """A call with its messages, from whichever of its spans has them in full."""
+    spans = (call.span, *call.around)
+    given = [found for span in spans if (found := inputs(span))]
+    answers = [found for span in spans if (found := outputs(span))]
+    # Some instrumentations write a whole conversation as one text; the span around may know it.
+    full = next((one for one in given if len(one) > 1), given[0] if given else [])
+    called = (one for one in answers if any(p.kind == "call" for m in one for p in m.parts))
+    return Prepared(call, full, next(called, answers[0] if answers else []))
+
+
+Act = tuple[int, int, Callable[[], None]]
+"""When, which of those at the same time, and what then is to be told."""
+
+
+def tell(tree: Tree, cast: Cast, calls: Sequence[Prepared], telling: Telling) -> None:
+    """Tell everything in the order it began. The result of a tool that had an agent at work stands
+    behind that work, and what an agent's span alone knows where the agent ends."""
+    known = any(one.given or one.answer for one in calls)
+    place = {id(span): number for number, span in enumerate(tree.spans)}
+    tops = tree.tops()
+    acts: list[Act] = []
+    for one in calls:
+        when = one.call.span.start or 0, place[id(one.call.span)]
+        acts.append((*when, partial(_tell_call, one, cast, telling)))
+    tools = tree.tools()
+    working = (*(span for span, _ in tools), *(one.call.span for one in calls))
+    at_work = {id(above) for span in working for above in tree.above(span)}
+    for span, use in tools:
+        tool = _Tool(span, use, cast.actor(span)[0], telling)
+        begun = span.start or 0
+        ended = max(begun, span.end or 0) if id(span) in at_work else begun
+        acts += [(begun, place[id(span)], tool.begin), (ended, place[id(span)], tool.end)]
+    for span in tree.spans:
+        if tree.kind(span) in ("agent", "chain"):
+            alone = not known and any(span is top for top in tops)
+            when = span.end or MOST, len(place) + place[id(span)]
+            acts.append((*when, partial(_tell_end, span, telling, known=known, alone=alone)))
+    if not known:
+        for span in tops:
+            telling.hear(_asked(span), AGENT)
+    for _, _, act in sorted(acts, key=lambda one: one[:2]):
+        act()
+    if tops and not request(telling.draft):
+        _ask_first(tops[0], telling)
+
+
+def _tell_call(one: Prepared, cast: Cast, telling: Telling) -> None:
+    span = one.call.span
+    actor, called = cast.actor(span)
+    telling.hear(one.given, actor, "system" if called else "user")
+    if span.error:
+        text = _failure(span) or "the model call failed"
+        telling.draft.error(text, at=span.stamp, latency_ms=span.lasted_ms)
+    if one.answer or not span.error:
+        telling.say(
+            one.answer,
+            actor,
+            at=span.stamp,
+            latency_ms=span.lasted_ms,
+            cost_usd=cost_of_call(one.call),
+            tokens=usage_of_call(one.call),
+        )
+
+
+class _Tool:
+    """A tool span: its call when it begins, the result when it ends."""
+
+    def __init__(self, span: Span, use: ToolUse, actor: str, telling: Telling) -> None:
+        self._span, self._use, self._actor, self._telling = span, use, actor, telling
+        self._call: Open | None = None
+
+    def begin(self) -> None:
+        use = self._use
+        part = Part("call", use.arguments, use.id, use.name)
+        self._call = self._telling.begin(part, self._actor, self._span.stamp)
+
+    def end(self) -> None:
+        span, result = self._span, self._use.result
+        status: Status = "ok"
+        if span.error or self._use.failed:
+            timed_out = "timeout" in _error_type(span).casefold()
+            status = "timeout" if timed_out else "error"
+            result = _failure(span) if result is None else result
+        elif result is None and span.end is None:
+            return  # it has not come back
+        if self._call is not None:
+            part, lasted = Part("result", result), span.lasted_ms
+            self._telling.end(self._call, part, status, at=span.stamp, latency_ms=lasted)
+
+
+def _tell_end(span: Span, telling: Telling, *, known: bool, alone: bool) -> None:
+    telling.waiting |= approvals_wanted(span)
+    final = plain(span.first("final_result"))
+    if isinstance(final, dict):
+        telling.close(final)
+    past = history(span)
+    if known:
+        results = [tuple(part for part in one.parts if part.kind == "result") for one in past]
+        telling.hear([Message("tool", parts) for parts in results if parts], AGENT)
+    elif past:
+        telling.hear(past, AGENT)
+    elif alone and (answer := outputs(span) or _plain(last_output(span), "agent")):
+        telling.say(answer, AGENT)
+
+
+def _asked(span: Span) -> list[Message]:
+    """What a run was asked, as far as its own span says."""
+    raw = span.first("langfuse.observation.input", "input.value", "traceloop.entity.input")
+    return inputs(span) or _plain(raw, "user")
+
+
+def _plain(text: Any, role: Role) -> list[Message]:
+    if not isinstance(text, str) or not text.strip():
+        return []
+    return [Message(role, (Part("text", text),))]
+
+
+def _ask_first(top: Span, telling: Telling) -> None:
+    """Put what the run was asked in front, when no model call repeats it."""
+    events = telling.draft.events
+    before = len(events)
+    telling.hear([one for one in _asked(top) if one.role == "user"], AGENT)
+    events[:] = [*events[before:], *events[:before]]
+
+
+def _failure(span: Span) -> str:
+    """What went wrong, in the source's words."""
+    for event in span.events:
+        if event.name == "exception":
+            found = event.attributes.get("exception.message")
+            if isinstance(found, str) and found:
+                return found
+    return span.said or _error_type(span)
+
+
+def _error_type(span: Span) -> str:
+    thrown = (e.attributes.get("exception.type") for e in span.events if e.name == "exception")
+    found = span.first("error.type") or next(thrown, None)
+    return found if isinstance(found, str) else ""
+
+
+def request(draft: Draft) -> str:
+    """The first thing the user said."""
+    for event in draft.events:
+        if event["kind"] == "message" and event["actor"] == "user":
+            return event["message"] if isinstance(event["message"], str) else ""
+    return ""
+
+
+# Calls that the agent wrote as text ---------------------------------------------------------------
+
+
+def read_texts(tree: Tree, calls: list[Prepared]) -> list[Prepared]:
+    """The model calls with what is a call in the agent's texts as calls, and what answers one as
+    results. As they are where there is another form of call, or where a text is not understood:
+    then what is left of the spans says so."""
+    if tree.tools() or any(part.kind == "call" for part in _all_parts(calls)):
+        return calls
+    texts = [
+        p.value
+        for p in _all_parts(calls, ("agent",))
+        if p.kind == "text" and isinstance(p.value, str)
+    ]
+    found = [one for text in texts if (one := written(text)) is not None]
+    if not found or not all(one.understood and one.marked for one in found):
+        return calls
+    return [
+        one._replace(given=_heard(one.given), answer=[_agents(message) for message in one.answer])
+        for one in calls
+    ]
+
+
+def _all_parts(calls: Sequence[Prepared], roles: tuple[str, ...] = ()) -> list[Part]:
+    told = [message for one in calls for message in (*one.given, *one.answer)]
+    return [part for one in told if not roles or one.role in roles for part in one.parts]
+
+
+def _heard(given: list[Message]) -> list[Message]:
+    found: list[Message] = []
+    waiting = False
+    for message in given:
+        one = _agents(message) if message.role == "agent" else message
+        if waiting and message.role in ("user", "tool"):
+            one = _answers(message)
+        waiting = any(part.kind == "call" for part in one.parts)
+        found.append(one)
+    return found
+
+
+def _agents(message: Message) -> Message:
+    parts: list[Part] = []
+    for part in message.parts:
+        found = written(part.value) if part.kind == "text" and isinstance(part.value, str) else None
+        if found is None:
+            parts.append(part)
+            continue
+        if found.words:
+            parts.append(part._replace(value=found.words))
+        parts += [Part("call", given, "", name) for name, given in found.calls]
+    return message._replace(parts=tuple(parts))
+
+
+def _answers(message: Message) -> Message:
+    parts: list[Part] = []
+    for part in message.parts:
+        seen = answers(part.value) if part.kind == "text" and isinstance(part.value, str) else []
+        parts += [Part("result", one) for one in seen] or [part]
+    role = "tool" if all(part.kind == "result" for part in parts) else message.role
+    return Message(role, tuple(parts))

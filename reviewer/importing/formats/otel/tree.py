@@ -1,0 +1,401 @@
+"""What kind of operation each span describes, with which model, by which agent; which span stands
+under which; which model calls are one and the same.
+
+The dialects: OpenTelemetry's `gen_ai.*` (present and former names), OpenInference, Vercel's `ai.*`,
+Google's ADK, pydantic-ai, Traceloop, LangSmith and Langfuse.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel.span import Span, ToolUse, tool_message, tool_use, usage_of
+from reviewer.trace.record import USER_ACTORS, is_user
+
+# Kinds of operations ------------------------------------------------------------------------------
+
+Kind = Literal["model", "tool", "agent", "chain", "judge", ""]
+"""`model` is one call of a model, `agent` and `chain` hold others, `judge` is no work of the
+agent's; spans of no kind describe nothing of it (HTTP, queues, embeddings)."""
+
+_SPAN_KINDS: dict[str, Kind] = {
+    "llm": "model",
+    "generation": "model",
+    "tool": "tool",
+    "agent": "agent",
+    "chain": "chain",
+    "span": "chain",
+    "workflow": "chain",
+    "task": "chain",
+    "guardrail": "chain",
+    "retriever": "chain",
+    "evaluator": "judge",
+    "embedding": "",
+    "reranker": "",
+    "event": "",
+}
+_OPERATIONS: dict[str, Kind] = {
+    "chat": "model",
+    "completion": "model",
+    "text_completion": "model",
+    "generate_content": "model",
+    "execute_tool": "tool",
+    "invoke_agent": "agent",
+    "invoke_workflow": "chain",
+    "create_agent": "",
+    "embeddings": "",
+}
+_DECLARED = ("openinference.span.kind", "langsmith.span.kind", "traceloop.span.kind")
+
+
+def kind_of(span: Span) -> Kind:
+    """What kind of operation a span describes."""
+    operation = span.text("ai.operationId")
+    if operation.startswith("ai."):
+        return _vercel(operation)
+    if (own := span.text("gen_ai.operation.name")) in _OPERATIONS:
+        return _OPERATIONS[own]
+    for name in _DECLARED:
+        if (declared := span.text(name).casefold()) in _SPAN_KINDS:
+            return _SPAN_KINDS[declared]
+    if span.has("gen_ai.tool.name", "gcp.vertex.agent.tool_call_args"):
+        return "tool"
+    observed = span.text("langfuse.observation.type").casefold()
+    if observed in _SPAN_KINDS and observed != "span":
+        return _SPAN_KINDS[observed]
+    if span.has("agent_name", "pydantic_ai.all_messages", "all_messages_events"):
+        return "agent"
+    if span.has("llm.request.type") or span.has(*_MODELS):
+        return "model"
+    if observed == "span":
+        return "tool" if tool_message(span.first("langfuse.observation.output")) else "chain"
+    return ""
+
+
+_NO_ACTS = frozenset(
+    (
+        # OpenTelemetry's operations, and kinds of other vocabularies, that call no tool
+        *("retrieval", "rerank", "create_memory", "search_memory", "update_memory", "unknown"),
+        *("prompt", "parser", "session", "server", "client", "internal", "producer", "consumer"),
+    )
+)
+
+
+def unknown_kind(span: Span) -> str:
+    """The attribute that declares a kind of operation nobody knows; empty when none does."""
+    if (own := span.text("gen_ai.operation.name")) and own not in {*_OPERATIONS, *_NO_ACTS}:
+        return "gen_ai.operation.name"
+    for name in (*_DECLARED, "langfuse.observation.type"):
+        declared = span.text(name).casefold()
+        if declared and declared not in _SPAN_KINDS and declared not in _NO_ACTS:
+            return name
+    return ""
+
+
+def _vercel(operation: str) -> Kind:
+    if operation.endswith((".doGenerate", ".doStream")):
+        return "model"
+    if operation == "ai.toolCall":
+        return "tool"
+    return "" if "embed" in operation.casefold() else "agent"
+
+
+_MODELS = (
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+    "llm.model_name",
+    "langfuse.observation.model.name",
+    "ai.model.id",
+)
+
+
+def model_of(span: Span) -> str:
+    """The model asked for, else the one that answered."""
+    return span.text(*_MODELS)
+
+
+def served_by(span: Span) -> str:
+    """The model that answered."""
+    return span.text("gen_ai.response.model", "ai.response.model")
+
+
+def response_id(span: Span) -> str:
+    """The provider's id of one answer."""
+    return span.text("gen_ai.response.id", "ai.response.id")
+
+
+def finish_reason(span: Span) -> str:
+    """Why the model stopped, in the source's word; empty when not stated."""
+    found = span.first(
+        "gen_ai.response.finish_reasons",
+        "ai.response.finishReason",
+        "gen_ai.completion.0.finish_reason",
+        "llm.finish_reason",
+    )
+    value = parse_text(found) if isinstance(found, str) and found[:1] == "[" else found
+    if isinstance(value, list):
+        value = value[-1] if value else ""
+    return value[:100] if isinstance(value, str) else ""
+
+
+_UNIQUE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{16}|\d{6}", re.IGNORECASE)
+_AROUND = re.compile(r"^(?:invoke_agent|agent_run|agent)\s+\[?|\]$|\s+run$")
+
+
+def agent_name(span: Span) -> str:
+    """What an agent is called; empty when its span names none, or only one made for this run."""
+    name = span.text("gen_ai.agent.name", "agent_name", "agent.name", "graph.node.id")
+    if not name and kind_of(span) == "agent":
+        name = span.text("traceloop.entity.name", "ai.telemetry.functionId")
+        if not name and not span.text("ai.operationId"):
+            name = _AROUND.sub("", span.name).strip()
+            name = "" if name in _OPERATIONS else name
+    return "" if made_for_one_run(name) else name[:200]
+
+
+def made_for_one_run(name: str) -> bool:
+    """Whether a name holds an id or a number that another run would not have."""
+    return _UNIQUE.search(name) is not None
+
+
+# The tree -----------------------------------------------------------------------------------------
+
+AGENT = "agent"
+Other = Literal["grader", "simulated_user"]
+"""Who else makes model calls in an episode."""
+
+
+class Call(NamedTuple):
+    """One call of a model. `span` is the innermost that describes it; `around` are those that
+    describe the same call once more."""
+
+    span: Span
+    around: tuple[Span, ...]
+
+
+class Tree:
+    """The spans of one episode, in the order they began: `spans` are those that describe
+    something of the agent's work."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self.all = _in_order(spans)
+        self.twice = len(spans) - len(self.all)
+        self._by_id = {(span.trace, span.id): span for span in self.all if span.id}
+        self.kinds: dict[int, Kind] = {id(span): kind_of(span) for span in self.all}
+        whose = {id(span): self._whose(span) for span in self.all}
+        self.own = [span for span in self.all if not whose[id(span)]]
+        self.others: dict[Other, list[Span]] = {}
+        for span in self.all:
+            if other := whose[id(span)]:
+                self.others.setdefault(other, []).append(span)
+        self.of_others = len(self.all) - len(self.own)
+        self.spans = [span for span in self.own if self.kinds[id(span)]]
+        self.calls = self._calls(self.spans)
+
+    def kind(self, span: Span) -> Kind:
+        return self.kinds[id(span)]
+
+    def above(self, span: Span) -> Iterator[Span]:
+        """Its ancestors, nearest first."""
+        seen = {id(span)}
+        while True:
+            parent = self._by_id.get((span.trace, span.parent)) if span.parent else None
+            if parent is None or id(parent) in seen:
+                return
+            seen.add(id(parent))
+            yield parent
+            span = parent
+
+    def orphans(self) -> int:
+        """How many spans name a parent that is not here."""
+        return sum(
+            bool(span.parent) and (span.trace, span.parent) not in self._by_id for span in self.all
+        )
+
+    def _whose(self, span: Span) -> Other | None:
+        """Whether it is work of a judge or of a simulated user, not of the agent."""
+        for one in (span, *self.above(span)):
+            if self.kinds[id(one)] == "judge":
+                return "grader"
+            if self.kinds[id(one)] == "agent" and is_user(agent_name(one)):
+                return "simulated_user"
+        return None
+
+    def calls_of(self, other: Other) -> list[Call]:
+        """The model calls that were made for somebody else, each once."""
+        return self._calls(self.others.get(other, []))
+
+    def tops(self) -> list[Span]:
+        """Agents and chains that stand under no other."""
+        return [
+            span
+            for span in self.spans
+            if self.kind(span) in ("agent", "chain")
+            and not any(self.kind(one) in ("agent", "chain") for one in self.above(span))
+        ]
+
+    def tools(self) -> list[tuple[Span, ToolUse]]:
+        """Tool spans with what they say. One inside another of that tool, or beside another of
+        that very call, describes the same call again."""
+        found: list[tuple[Span, ToolUse]] = []
+        by_id: dict[str, Span] = {}
+        for span in self.spans:
+            if self.kind(span) != "tool":
+                continue
+            use = tool_use(span)
+            outer = self._around(span, "tool")
+            if outer is not None and tool_use(outer).name == use.name:
+                continue
+            if use.id and (other := by_id.get(use.id)) is not None and _together(other, span):
+                continue
+            by_id[use.id] = span
+            found.append((span, use))
+        return found
+
+    def _around(self, span: Span, kind: Kind) -> Span | None:
+        """The nearest span of a kind around it that no agent or other operation parts from it."""
+        for one in self.above(span):
+            if (other := self.kind(one)) == kind:
+                return one if _together(one, span) else None
+            if other in ("model", "tool", "agent"):
+                return None
+        return None
+
+    def _calls(self, spans: Sequence[Span]) -> list[Call]:
+        models = [span for span in spans if self.kind(span) == "model"]
+        within: dict[int, list[Span]] = defaultdict(list)
+        for span in models:
+            if (outer := self._around(span, "model")) is not None:
+                within[id(outer)].append(span)
+        found: list[Call] = []
+        for span in models:
+            if id(span) in within:
+                continue
+            around: list[Span] = []
+            outer = self._around(span, "model")
+            while outer is not None and len(within[id(outer)]) == 1:
+                around.append(outer)
+                outer = self._around(outer, "model")
+            found.append(Call(span, tuple(around)))
+        return _without_repeats(found)
+
+    def owner(self, span: Span) -> Span | None:
+        """The agent that a span works for."""
+        return next((one for one in self.above(span) if self.kind(one) == "agent"), None)
+
+
+def _in_order(spans: Sequence[Span]) -> list[Span]:
+    """By start; of those that start together a parent first, then as the file has them. A span
+    that stands there twice (it was sent again) is taken once."""
+    known: dict[tuple[str, str], Span] = {}
+    once: list[Span] = []
+    for span in spans:
+        if span.id and known.get((span.trace, span.id)) == span:
+            continue
+        known.setdefault((span.trace, span.id), span)
+        once.append(span)
+    depths = {id(span): _depth(span, known) for span in once}
+    return sorted(once, key=lambda span: (span.start or 0, depths[id(span)]))
+
+
+def _depth(span: Span, known: dict[tuple[str, str], Span]) -> int:
+    depth = 0
+    seen = {span.id}
+    while span.parent and span.parent not in seen:
+        parent = known.get((span.trace, span.parent))
+        if parent is None or parent.start != span.start:
+            return depth
+        seen.add(parent.id)
+        depth, span = depth + 1, parent
+    return depth
+
+
+NEAR = 8
+
+
+def _without_repeats(calls: list[Call]) -> list[Call]:
+    """Calls that two instrumentations describe side by side, once."""
+    kept: list[Call] = []
+    for call in calls:
+        near = range(len(kept) - 1, max(-1, len(kept) - 1 - NEAR), -1)
+        place = next((n for n in near if _same_call(kept[n], call)), None)
+        if place is None:
+            kept.append(call)
+        else:
+            outer, inner = kept[place], call
+            if _holds(inner.span, outer.span):
+                outer, inner = inner, outer
+            kept[place] = Call(inner.span, (*inner.around, outer.span, *outer.around))
+    return kept
+
+
+def _same_call(one: Call, other: Call) -> bool:
+    """Whether two calls are one: they were open at the same time, and the provider's id of the
+    answer is the same; or, of spans of different names for one model, one lay within the other and
+    counted the same tokens."""
+    if not _together(one.span, other.span):
+        return False
+    answers = [next((i for s in (c.span, *c.around) if (i := response_id(s))), "")
+               for c in (one, other)]  # fmt: skip
+    if all(answers):
+        return answers[0] == answers[1]
+    if one.span.name == other.span.name or model_of(one.span) != model_of(other.span):
+        return False
+    counts = usage_of(one.span)
+    nested = _holds(one.span, other.span) or _holds(other.span, one.span)
+    return nested and counts is not None and _main(counts) == _main(usage_of(other.span) or {})
+
+
+def _main(counts: dict[str, int]) -> tuple[int | None, int | None]:
+    return counts.get("input_tokens"), counts.get("output_tokens")
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    times = outer.start, inner.start, inner.end, outer.end
+    if any(time is None for time in times):
+        return False
+    return list(times) == sorted(time for time in times if time is not None)
+
+
+def _together(one: Span, other: Span) -> bool:
+    if one.start is None or one.end is None or other.start is None or other.end is None:
+        return True
+    return one.start < other.end and other.start < one.end
+
+
+class Cast:
+    """Who acts in an episode: the first agent that speaks by itself is `agent`; agents it calls,
+    and those that come after it, go by their names."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        owners = {id(o): o for call in tree.calls if (o := tree.owner(call.span)) is not None}
+        self._speaking = owners
+        self._main = next((agent_name(one) for one in owners.values() if not self._called(one)), "")
+
+    def _called(self, agent: Span) -> bool:
+        """Whether an agent works for another one that speaks."""
+        return any(id(one) in self._speaking for one in self._tree.above(agent))
+
+    def actor(self, span: Span) -> tuple[str, bool]:
+        """(the actor of what this span did, whether it is a sub-agent of another)."""
+        owner = self._tree.owner(span)
+        if owner is None:
+            return AGENT, False
+        name = agent_name(owner)
+        called = id(owner) in self._speaking and self._called(owner)
+        if not name:
+            return ("sub-agent" if called else AGENT), called
+        if not called and name == self._main:
+            return AGENT, False
+        return actor_name(name), called
+
+
+_TAKEN = USER_ACTORS | {AGENT, "system"}
+
+
+def actor_name(name: str) -> str:
+    """An agent's own name as an actor, so that it cannot be taken for one of ours."""
+    return f"agent {name}" if name.casefold() in _TAKEN else name

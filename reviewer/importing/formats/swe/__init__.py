@@ -1,0 +1,1 @@
+"""Benchmarks of software engineering: SWE-agent, mini-swe-agent, SWE-bench results."""

@@ -1,0 +1,300 @@
+"""SWE-bench results: predictions, a report per instance, run summaries (schema 2, and those of
+2024); SWE-smith's of each kind.
+
+Each file tells a part of a run. What all files of one import say of an instance is merged and goes
+to its trajectory; an instance without one becomes an attempt without events. A prediction that no
+report speaks of is unscored, not failed.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing.draft import Draft, whole
+from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.swe import swe_bench_rows as rows
+from reviewer.importing.formats.swe.instances import is_instance, suite_of
+from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
+from reviewer.importing.head import Head
+from reviewer.importing.joined import (
+    NO_TRAJECTORY,
+    RUNS_OWN,
+    STANDS,
+    UNCLEAR_MODEL,
+    UNNAMED,
+    UNSCORED,
+    Joined,
+)
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+from reviewer.trace.record import SourceVerdict
+
+# Run summaries ------------------------------------------------------------------------------------
+
+_BESIDE = frozenset(
+    {
+        "applied", "completed_ids", "completed_instances", "error_ids", "generated",
+        "ids_unresolved", "no_generation", "no_logs", "schema_version", "submitted_ids",
+        "submitted_instances", "total", "total_instances", "with_logs",
+    }
+)  # fmt: skip
+_GENERIC = {"results", "report", "run_report", "summary", "final_report", "scores"}
+"""File names that say nothing of the model."""
+_OUTCOMES: tuple[tuple[str, tuple[str, ...], bool | None], ...] = (
+    ("resolved", ("resolved_ids", "ids_resolved", "resolved"), True),
+    ("unresolved", ("unresolved_ids", "ids_unresolved", "unresolved"), False),
+    ("empty_patch", ("empty_patch_ids", "no_generation"), False),
+    ("error", ("error_ids", "no_logs"), None),
+)
+"""Outcome, the lists that may name it, and whether it passed. An empty patch was submitted and is
+counted as not resolved; an evaluation that gave no report says nothing of the patch."""
+ERROR = "the evaluation ended in an error and gave no report: unscored, not failed"
+_RAN = ("completed_ids", "applied", "with_logs", "submitted_ids", "generated")
+
+
+def is_summary(head: Head) -> bool:
+    """Whether an object is a summary: a list of what was resolved, among its like."""
+    value = head.value
+    if not isinstance(value, dict) or not _BESIDE & head.names or "n_resolved" in head.names:
+        return False
+    names = _OUTCOMES[0][1]
+    return any(isinstance(value.get(name), list) for name in names) or bool(
+        {"resolved_ids", "ids_resolved"} & head.names
+    )
+
+
+def summaries(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+    """What a summary says of every instance that was submitted. Raises Unreadable."""
+    value = source.load()
+    if not isinstance(value, dict):
+        yield Broken(("type:summary",))
+        return
+    label = source.path.name.removesuffix(".json")
+    label = "" if label in _GENERIC else label
+    run, place = evaluation_of(source.path, "")[0], str(place_of(source.path))
+    reasons = value.get("failure_reasons")
+    broke = set(_ids(value, "infra_failure_ids"))
+    for instance_id, (outcome, passed) in _outcomes(value).items():
+        detail: dict[str, Any] = {"outcome": outcome}
+        if isinstance(reasons, dict) and reasons.get(instance_id):
+            detail["failure_reason"] = reasons[instance_id]
+        failed = outcome == "error"
+        exception = "evaluation error" if failed else None
+        yield (
+            instance_id,
+            Joined(
+                SourceVerdict(passed=passed, exception=exception, detail=detail),
+                None,
+                str(source.path),
+                run=run,
+                label=label,
+                place=place,
+                termination="infrastructure_error" if instance_id in broke else None,
+                notes=(ERROR,) if failed else (),
+            ),
+        )
+
+
+def _ids(value: dict[str, Any], *names: str) -> list[str]:
+    for name in names:
+        found = value.get(name)
+        if isinstance(found, list):
+            return [one for one in found if isinstance(one, str) and one]
+    return []
+
+
+def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
+    """Each instance that was submitted: what came of it, and whether it passed."""
+    found: dict[str, tuple[str, bool | None]] = {}
+    for outcome, names, passed in reversed(_OUTCOMES):
+        for instance_id in _ids(value, *names):
+            found[instance_id] = (outcome, passed)
+    listed = isinstance(value.get("unresolved_ids", value.get("ids_unresolved")), list)
+    for instance_id in _ids(value, *_RAN):
+        # Where no list says so, what was evaluated and is not among the resolved was not.
+        said = ("submitted", None) if listed else ("unresolved", False)
+        found.setdefault(instance_id, said)
+    return found
+
+
+def summary_notes(source: Source, told: set[str]) -> None:
+    """What a summary says of the run as a whole, in notes on the file: which denominator its rates
+    have, totals that differ from its lists, predictions it leaves out."""
+    value = source.load() if told and is_summary(Head(source.path)) else None
+    if not isinstance(value, dict):
+        return
+    outcomes = [outcome for outcome, _ in _outcomes(value).values()]
+    resolved, submitted = outcomes.count("resolved"), len(outcomes)
+    total = whole(value.get("total_instances"))
+    rate = f"{resolved} of {submitted} submitted instances were resolved"
+    if total is not None and total != submitted:
+        rate += f"; the data set has {total}, and a rate over it is another figure"
+    source.notes.add(rate)
+    for outcome, text in (
+        ("empty_patch", "submitted an empty patch: counted as not resolved"),
+        ("error", "ended in an evaluation error: unscored"),
+        ("submitted", "stand in no list of outcomes: unscored"),
+    ):
+        if times := outcomes.count(outcome):
+            source.notes.add(f"{times} {text}")
+    if never := len(_ids(value, "incomplete_ids")):
+        source.notes.add(f"{never} instances were never attempted: no attempts")
+    _totals(source, value, resolved, submitted)
+    missing = source.joins.beyond(source.path.name.removesuffix(".json"), told)
+    if missing:
+        source.notes.add(
+            f"{missing} predictions of this model are not in the summary: it may be of a partial"
+            " rerun"
+        )
+
+
+def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int) -> None:
+    """Declared totals that differ from the lists."""
+    declared = {
+        "resolved": (value.get("resolved_instances", value.get("resolved")), resolved),
+        "submitted": (value.get("submitted_instances", value.get("total")), submitted),
+    }
+    for name, (said, held) in declared.items():
+        number = whole(said)
+        if number is not None and number != held:
+            source.notes.add(f"the file declares {number} {name} and lists {held}")
+
+
+# The reader ---------------------------------------------------------------------------------------
+
+_DATED = re.compile(r"\d{8}_\w")
+"""A run's folder in the layout of SWE-bench's experiments, `<date>_<name>`: it names the run."""
+FACTS = ("model", "run", "label", "place")
+"""What of a result stands in its attempt's source, for results that come later to be joined by."""
+
+
+class SweBenchReader:
+    name = "swe-bench"
+    version = "1"
+    probe = True
+
+    def sniff(self, head: Head) -> bool:
+        return _kind(head) != ""
+
+    def suite_id(self, path: Path) -> str:
+        return "swe-bench"
+
+    def candidate_id(self, path: Path) -> str:
+        return rows.place_of(path).name or "unnamed"
+
+    def placed(self, path: Path) -> tuple[str, ...]:
+        """Reports of two models, and summaries of two runs, may be the same to the byte."""
+        (instance,) = folder_names(path, 1)
+        return (path.name, instance, *rows.evaluation_of(path, instance), self.candidate_id(path))
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        """The patch beside a report; how runs ended, beside predictions."""
+        patch = path.with_name("patch.diff")
+        if path.name == "report.json" and patch.is_file():
+            return (patch,)
+        if path.name in ("preds.json", "all_preds.jsonl"):
+            return tuple(sorted(path.parent.glob("exit_statuses_*.yaml")))
+        return ()
+
+    def results(self, source: Source) -> Iterator[tuple[str, Joined]]:
+        for said in self._said(source):
+            if not isinstance(said, Broken):
+                yield said
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        known = bool(source.joins.instances(str(source.path)))
+        told: set[str] = set()
+        for said in self._said(source):
+            if isinstance(said, Broken):
+                yield said
+                continue
+            told.add(said[0])
+            if not known:
+                source.joins.add(*said)
+        summary_notes(source, told)
+        held = 0
+        for instance_id, joined in source.joins.left(str(source.path)):
+            own = source.candidate or source.joins.candidate_of(joined)
+            if not own and _unclear(joined):
+                held += 1
+                continue
+            yield source.attempt(
+                lambda i=instance_id, j=joined: self.attempt(source, i, j),  # type: ignore[misc]
+                instance_id,
+            )
+        if held:
+            yield Broken((UNCLEAR_MODEL.format(f"{held} verdicts"),))
+
+    def _said(self, source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+        """What this file alone says. Raises Unreadable."""
+        kind = _kind(Head(source.path))
+        if kind == "summary":
+            yield from summaries(source)
+        elif kind == "report":
+            yield from rows.reports(source)
+        else:
+            yield from rows.predictions(source)
+
+    def attempt(self, source: Source, instance_id: str, joined: Joined) -> Foreign:
+        draft = Draft("swe-bench")
+        draft.replaces = joined.stored
+        draft.note(NO_TRAJECTORY)
+        if joined.termination is None:  # what infrastructure ended may not have begun
+            draft.absent("trajectory")
+        for note in joined.notes:
+            # That others say otherwise changes nothing of the attempt.
+            source.notes.add(note) if note == STANDS else draft.note(note)
+        if joined.verdict.passed is None and not joined.notes:
+            draft.note(UNSCORED)
+        own = source.joins.candidate_of(joined) or joined.candidate
+        folder = Path(joined.place).name or self.candidate_id(source.path)
+        candidate = own or joined.model or joined.label or folder
+        if own:
+            draft.note(RUNS_OWN)
+        elif not joined.model:
+            draft.note(UNNAMED)
+        facts: dict[str, Any] = {name: getattr(joined, name) for name in FACTS}
+        facts["joined_by"] = {"patch": joined.digest} if joined.digest else None
+        draft.source.update({name: value for name, value in facts.items() if value})
+        state = joined.final_state if isinstance(joined.final_state, dict) else {}
+        return draft.foreign(
+            episode_id=instance_id,
+            candidate_id=source.candidate or candidate,
+            final_state={name: state.get(name) for name in ("patch", "tests")},
+            termination=joined.termination,
+            verdict=joined.verdict,
+            suite=suite_of(instance_id, self.suite_id(source.path)),
+        )
+
+
+def _unclear(joined: Joined) -> bool:
+    """Return whether this is a verdict without what was judged, and nobody says whose."""
+    if joined.model or joined.label or joined.candidate or joined.stored:
+        return False
+    if isinstance(joined.final_state, dict) and "patch" in joined.final_state:
+        return False
+    return _DATED.match(Path(joined.place).name) is None
+
+
+def _kind(head: Head) -> str:
+    """`predictions`, `report`, `summary`, or nothing: the file is none of these."""
+    first = head.first
+    if not isinstance(first, dict):
+        return ""
+    if rows.is_prediction(first):
+        return "predictions"
+    if not isinstance(head.value, dict) or {"events", "history", "messages"} & set(first):
+        return ""
+    if rows.is_report(first):
+        return "report"
+    name, some = next(iter(first.items()), ("", None))
+    if isinstance(some, dict):
+        if rows.is_prediction(some):
+            return "predictions"
+        return "report" if rows.is_report(some) or _of_instance(name, some) else ""
+    return "summary" if is_summary(head) else ""
+
+
+def _of_instance(name: str, some: dict[str, Any]) -> bool:
+    return is_instance(name) and "resolved" in some

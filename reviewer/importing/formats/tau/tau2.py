@@ -1,0 +1,233 @@
+"""tau2-bench results (sierra-research/tau2-bench), in every layout they come in.
+
+One object of run settings, tasks and simulations; the same without simulations, which then stand
+beside it in `simulations/`; a submitter's summary of `domain`, `agent`, `model` and simulations;
+and simulations alone, one or many. What the settings say of the run holds for each simulation;
+where they are missing, the file's name is all there is, and that is noted.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.tau.tau2_attempt import foreign
+from reviewer.importing.formats.tau.tau2_run import (
+    Glance,
+    Run,
+    Task,
+    doubts,
+    run_of,
+    slug,
+    task_from,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.opening import opened, start_of
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+from reviewer.importing.split import MAX_RECORD, Unreadable
+from reviewer.importing.walking import EACH, walk
+from reviewer.suite.derived import tau2_task
+
+SIMULATIONS = "simulations"
+_DOMAINS = re.compile(r"airline|retail|telecom(?:-workflow)?|banking_knowledge|mock")
+_glance = msgspec.json.Decoder(Glance)
+
+
+class Cut(NamedTuple):
+    """One simulation as bytes, or why it has none; `name` is its place in the source's words."""
+
+    name: str
+    raw: bytes
+    problem: str = ""
+
+
+class Tau2Reader:
+    name = "tau2-bench"
+    version = "1"
+    probe = True
+
+    def sniff(self, head: Head) -> bool:
+        """Settings that name an agent and an environment; or simulations, alone or listed."""
+        first = head.first
+        if not isinstance(first, dict):
+            return False
+        info, listed = first.get("info"), first.get(SIMULATIONS)
+        if isinstance(head.value, dict):
+            if isinstance(info, dict) and {"agent_info", "environment_info"} <= info.keys():
+                shown = {"tasks", SIMULATIONS} & first.keys()
+                return bool(shown or {"tasks", SIMULATIONS} & head.names)
+            if isinstance(listed, list) and listed:
+                return _is_simulation(listed[0])
+        return _is_simulation(first)
+
+    def suite_id(self, path: Path) -> str:
+        for name in (path.stem, *folder_names(path, 1)):
+            if found := _DOMAINS.search(name):
+                return f"tau2-{found.group()}"
+        return "tau2"
+
+    def candidate_id(self, path: Path) -> str:
+        folder, above = folder_names(path, 2)
+        if folder == SIMULATIONS:
+            return above or path.stem
+        return folder if path.stem == "results" and folder else path.stem
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        folder = path.parent / SIMULATIONS
+        if path.parent.name == SIMULATIONS or not folder.is_dir() or _holds_simulations(path):
+            return ()
+        found = (file for file in folder.glob("*.json") if not file.name.startswith("."))
+        return tuple(sorted(file for file in found if file.is_file() and not file.is_symlink()))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        run = _survey(source)
+        candidate = source.candidate or run.candidate
+        if not candidate:
+            candidate = self.candidate_id(source.path)
+            source.notes.add("no agent and no model in the file: the candidate has the file's name")
+        suite = f"tau2-{slug(run.domain)}" if slug(run.domain) else ""
+        if not suite:
+            source.notes.add("no domain in the file: the suite has the name that the path suggests")
+        for number, cut in enumerate(_cuts(source), 1):
+            if cut.problem:
+                yield Broken((cut.problem,), cut.name)
+                continue
+            made = partial(_attempt, source, cut, number, run, candidate, suite)
+            yield source.attempt(made, cut.name)
+        for name in _missing(source, run):
+            yield Broken(("missing:simulation_file",), f"{SIMULATIONS}/{name}.json")
+
+
+def _attempt(
+    source: Source, cut: Cut, number: int, run: Run, candidate: str, suite: str
+) -> Foreign:
+    return foreign(source.value(cut.raw), number, run, candidate, suite)
+
+
+def _is_simulation(value: Any) -> bool:
+    """Whether a value looks like one simulation: a conversation, with a reward or an end."""
+    if not isinstance(value, dict) or not {"id", "task_id"} & value.keys():
+        return False
+    judged = isinstance(value.get("reward_info"), dict) or "termination_reason" in value
+    return judged and bool({"messages", "ticks"} & value.keys())
+
+
+def _holds_simulations(path: Path) -> bool:
+    """Whether the file itself holds a simulation, so that none is looked for beside it."""
+    try:
+        with opened(path) as handle:
+            parts = walk(handle, (SIMULATIONS, EACH))
+            return any(len(part.path) == 2 and part.path[0] == SIMULATIONS for part in parts)
+    except (Unreadable, OSError):
+        return False
+
+
+def _survey(source: Source) -> Run:
+    """What must be known of the whole file before its first simulation.
+
+    Raises Unreadable for settings without a simulation in the file or beside it.
+    """
+    head: dict[str, Any] = {}
+    tasks: dict[str, Task] = {}
+    seen: list[Glance] = []
+    alone = _alone(source.path)
+    if not alone:
+        held = _read_settings(source, None, head, tasks, seen)
+        if not held and not source.companions:
+            raise Unreadable(f"no simulation in it and no {SIMULATIONS}/ with any beside it")
+    elif source.path.parent.name == SIMULATIONS:
+        beside = source.path.parent.parent / "results.json"
+        if beside.is_file():
+            _read_settings(source, beside, head, tasks, [])
+    if alone or source.companions:
+        with suppress(Unreadable):  # which is said where the simulations are read
+            seen += [one for cut in _cuts(source) if (one := _glanced(cut.raw))]
+    run = run_of(head, tasks, seen)
+    source.notes.update(doubts(run, seen))
+    indexed = _indexed(run)
+    extra = sum(path.stem not in indexed for path in source.companions)
+    if indexed and extra:
+        source.notes.add(f"{extra} simulation files are not in simulation_index")
+    return run
+
+
+def _alone(path: Path) -> bool:
+    """Whether a file holds simulations and nothing about the run around them."""
+    value = Head(path).value
+    return not isinstance(value, dict) or _is_simulation(value)
+
+
+def _read_settings(
+    source: Source,
+    path: Path | None,
+    head: dict[str, Any],
+    tasks: dict[str, Task],
+    seen: list[Glance],
+) -> int:
+    """Fill in the run's members, its tasks and a glance of its simulations; how many those are."""
+    held = 0
+    try:
+        for part in source.walk(("tasks", EACH), (SIMULATIONS, EACH), path=path):
+            name = part.path[0] if part.path else None
+            if name == SIMULATIONS:
+                held += len(part.path) == 2
+                seen += [one] if (one := _glanced(part.raw)) and len(part.path) == 2 else []
+            elif part.problem or not isinstance(name, str):
+                continue
+            elif name != "tasks":
+                head[name] = source.value(part.raw)
+            elif isinstance(task := source.value(part.raw), dict) and tau2_task.id_of(task):
+                tasks[tau2_task.id_of(task)] = task_from(task)
+    except (Unreadable, Rejected, OSError):
+        source.notes.add("the settings of the run could not be read to their end")
+    return held
+
+
+def _glanced(raw: bytes) -> Glance | None:
+    try:
+        return _glance.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None  # whatever is wrong with it is said where it is read
+
+
+def _indexed(run: Run) -> frozenset[str]:
+    """Simulation ids of the index; none without one."""
+    index = run.head.get("simulation_index")
+    listed = index if isinstance(index, list) else []
+    return frozenset(str(one["id"]) for one in listed if isinstance(one, dict) and one.get("id"))
+
+
+def _missing(source: Source, run: Run) -> list[str]:
+    """Simulations the index names and no file holds."""
+    held = {path.stem for path in source.companions}
+    return sorted(_indexed(run) - held) if source.companions else []
+
+
+def _cuts(source: Source) -> Iterator[Cut]:
+    """Every simulation of the file, or of the files beside it, in a stable order."""
+    if source.companions:
+        yield from map(_cut_of, source.companions)
+    elif _alone(source.path):
+        yield from (Cut("", piece.raw, piece.problem) for piece in source.pieces())
+    else:
+        for part in source.walk((SIMULATIONS, EACH)):
+            if part.path[:1] == (SIMULATIONS,) and len(part.path) == 2:
+                yield Cut(f"{SIMULATIONS}[{part.path[1]}]", part.raw, part.problem)
+            elif part.problem:
+                yield Cut("", b"", part.problem)
+
+
+def _cut_of(path: Path) -> Cut:
+    """A simulation in a file of its own."""
+    name = f"{SIMULATIONS}/{path.name}"
+    try:
+        raw = start_of(path, MAX_RECORD + 1)
+    except (Unreadable, OSError):
+        return Cut(name, b"", "unreadable:file")
+    return Cut(name, raw, "too_large:file" if len(raw) > MAX_RECORD else "")

@@ -1,0 +1,369 @@
+"""One tau2-bench simulation as an attempt: messages of a half-duplex run, or ticks of a
+full-duplex one.
+
+The simulated user calls tools too; those calls carry its name, so that no gate counts them as the
+agent's.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from reviewer.importing.draft import (
+    Draft,
+    Status,
+    added,
+    amount,
+    elapsed_ms,
+    measured,
+    summed,
+    tokens,
+)
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.tau.tau2_run import (
+    INFRASTRUCTURE,
+    Checks,
+    Run,
+    checks_of,
+    verdict_of,
+    word,
+)
+from reviewer.importing.reader import Foreign, Rejected
+from reviewer.importing.rest import tell_rest
+
+# Conversations as events --------------------------------------------------------------------------
+
+AGENT, USER, SIMULATED = "agent", "user", "simulated_user"
+STOPS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+_ACTORS = {"assistant": AGENT, "user": USER}
+_AUDIO = 256
+"""From this length on a text without a blank is encoded audio, in a message marked as audio."""
+
+
+def add_messages(draft: Draft, messages: list[Any]) -> None:
+    """The turns of a half-duplex conversation. Raises Rejected (`type:messages[n]`)."""
+    before: Any = None
+    for number, message in enumerate(messages):
+        for turn in _turns(message, f"messages[{number}]"):
+            _add_turn(draft, turn, before)
+            before = turn.get("timestamp") or before
+
+
+def _turns(message: Any, place: str) -> Iterator[dict[str, Any]]:
+    """One message, or the single results that stand together in one."""
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        raise Rejected(f"type:{place}")
+    several = message.get("tool_messages")
+    if not isinstance(several, list):
+        yield message
+        return
+    for number, one in enumerate(several):
+        if not isinstance(one, dict):
+            raise Rejected(f"type:{place}.tool_messages[{number}]")
+        yield {**one, "role": "tool"}
+
+
+def _add_turn(draft: Draft, turn: dict[str, Any], before: Any) -> None:
+    role, at = turn["role"], turn.get("timestamp")
+    if role == "tool":
+        _add_result(draft, turn, at, elapsed_ms(before, at) or None)
+        return
+    actor = _ACTORS.get(role, role)
+    more: dict[str, Any] = {"at": at}
+    if actor == AGENT:
+        spent = amount(turn.get("generation_time_seconds"))
+        more["latency_ms"] = spent * 1000 if spent else elapsed_ms(before, at) or None
+        more["cost_usd"] = measured(turn.get("cost"))
+        more["tokens"] = tokens_of(turn)
+    calls = _list(turn, "tool_calls")
+    text = turn.get("content")
+    if not calls or (text is not None and text != ""):
+        draft.message(actor, text, **more)
+        more = {"at": at}
+    for call in calls:
+        _add_call(draft, call, actor, more)
+        more = {"at": at}
+
+
+def _add_call(draft: Draft, call: Any, actor: str, more: dict[str, Any]) -> None:
+    if not isinstance(call, dict):
+        raise Rejected("type:tool_calls")
+    who = SIMULATED if actor == USER or call.get("requestor") == USER else actor
+    draft.call(call.get("name"), call.get("arguments"), call.get("id"), who, **more)
+
+
+def _add_result(draft: Draft, turn: dict[str, Any], at: Any, waited: float | None) -> None:
+    failed = turn.get("error")
+    status: Status | None = None
+    if isinstance(failed, bool):
+        status = "error" if failed else "ok"
+    draft.result(turn.get("content"), turn.get("id"), None, status, at=at, latency_ms=waited)
+
+
+def _list(value: dict[str, Any], member: str) -> list[Any]:
+    found = value.get(member)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise Rejected(f"type:{member}")
+    return found
+
+
+def tokens_of(turn: dict[str, Any]) -> dict[str, int] | None:
+    """Tokens of one message; the cached ones stand only in the provider's own answer."""
+    usage, raw = turn.get("usage"), turn.get("raw_data")
+    if not isinstance(usage, dict):
+        return None
+    served = raw.get("usage") if isinstance(raw, dict) else None
+    details = served.get("prompt_tokens_details") if isinstance(served, dict) else None
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return tokens(
+        input_tokens=usage.get("prompt_tokens"),
+        output_tokens=usage.get("completion_tokens"),
+        cached_tokens=cached,
+    )
+
+
+class _Speech:
+    """What one side is saying, gathered from its chunks until it stops."""
+
+    def __init__(self, draft: Draft, actor: str) -> None:
+        self._draft, self._actor = draft, actor
+        self._parts: list[str] = []
+        self._ids: set[str] = set()
+        self._at: Any = None
+
+    def hear(self, chunk: Any, at: Any) -> bool:
+        """Take one chunk in; whether it held words."""
+        text = chunk.get("content") if isinstance(chunk, dict) else None
+        if not isinstance(text, str) or not text:
+            return False
+        if chunk.get("is_audio") and len(text) > _AUDIO and not any(map(str.isspace, text)):
+            text = "[audio]"
+        listed = chunk.get("utterance_ids")
+        ids = set(map(str, listed)) if isinstance(listed, list) else set()
+        if self._ids and ids and self._ids.isdisjoint(ids):
+            self.stop()
+        if not self._parts:
+            self._at = chunk.get("timestamp") or at
+        self._parts.append(text)
+        self._ids = ids or self._ids
+        return True
+
+    def stop(self) -> None:
+        """What was said by now is one message."""
+        if self._parts:
+            self._draft.message(self._actor, "".join(self._parts), at=self._at)
+        self._parts, self._ids = [], set()
+
+
+def add_ticks(draft: Draft, ticks: list[Any]) -> None:
+    """The ticks of a full-duplex conversation: chunks joined to what was said, calls where they
+    were made. Raises Rejected (`type:ticks[n]`)."""
+    sides = {"agent": _Speech(draft, AGENT), "user": _Speech(draft, USER)}
+    for number, tick in enumerate(ticks):
+        if not isinstance(tick, dict):
+            raise Rejected(f"type:ticks[{number}]")
+        at = tick.get("timestamp")
+        spoke = {who: side.hear(tick.get(f"{who}_chunk"), at) for who, side in sides.items()}
+        for who, other in (("agent", "user"), ("user", "agent")):
+            if spoke[who] and not spoke[other]:
+                sides[other].stop()
+        for who, side in sides.items():
+            calls = _list(tick, f"{who}_tool_calls")
+            if calls:
+                side.stop()
+            for call in calls:
+                _add_call(draft, call, who, {"at": at})
+            for result in _list(tick, f"{who}_tool_results"):
+                if not isinstance(result, dict):
+                    raise Rejected(f"type:{who}_tool_results")
+                _add_result(draft, result, result.get("timestamp") or at, None)
+    for side in sides.values():
+        side.stop()
+    if ticks and not draft.events:
+        draft.note("its ticks hold no text, no calls and no results: stripped before it came here")
+
+
+def final_words(draft: Draft) -> str | None:
+    """The agent's last message without the words that end a conversation."""
+    for event in reversed(draft.events):
+        text = event.get("message")
+        if event["kind"] != "message" or event.get("actor") != AGENT or not isinstance(text, str):
+            continue
+        for stop in STOPS:
+            text = text.replace(stop, "")
+        if text.strip():
+            return text.strip() if text != event["message"] else text
+    return None
+
+
+# The attempt --------------------------------------------------------------------------------------
+
+HARMLESS = frozenset(
+    (
+        # what was checked and expected, by the benchmark
+        *("reward_info", "review", "evaluation_criteria"),
+        # the provider's answer, which repeats the message beside it
+        "raw_data",
+    )
+)
+_KEPT = ("id", "seed", "trial", "mode", "termination_reason")
+
+
+def foreign(sim: Any, number: int, run: Run, candidate: str, suite: str) -> Foreign:
+    """The trace of simulation `number` (from 1) of its file. Raises Rejected."""
+    if not isinstance(sim, dict):
+        raise Rejected("type:simulation")
+    draft = Draft("tau2-bench")
+    messages, ticks = sim.get("messages"), sim.get("ticks")
+    for name, value in (("messages", messages), ("ticks", ticks)):
+        if value is not None and not isinstance(value, list):
+            raise Rejected(f"type:{name}")
+    if messages:
+        add_messages(draft, messages)
+    elif ticks:
+        add_ticks(draft, ticks)
+    elif messages is None and ticks is None:
+        raise Rejected("missing:messages")
+    tell_rest(sim, draft, "", HARMLESS)
+    checks = checks_of(sim.get("reward_info"))
+    episode = _episode(draft, sim, number, run, checks)
+    _describe(draft, sim, run, messages or [])
+    termination = word(sim.get("termination_reason"))
+    task = run.tasks.get(episode)
+    return draft.foreign(
+        episode_id=episode,
+        candidate_id=candidate,
+        attempt=_attempt(sim, episode, run),
+        final_message=final_words(draft),
+        cost_usd=_cost(sim, messages or []),
+        latency_ms=_latency(draft, sim, run),
+        termination=termination,
+        started_at=draft.at(sim.get("start_time")),
+        usage=_usage(sim, messages or []),
+        verdict=verdict_of(draft, sim),
+        title=(task.title if task else "") or f"task {episode}",
+        user_request=task.request if task else "",
+        suite=suite,
+        start_state_digest=task.start_digest if task else None,
+    )
+
+
+def _episode(draft: Draft, sim: dict[str, Any], number: int, run: Run, checks: Checks) -> str:
+    """The task's id: as written, else that of the one task whose expectations were checked."""
+    named = sim.get("task_id")
+    if isinstance(named, (str, int)) and not isinstance(named, bool) and named != "":
+        if str(named) in run.tasks:
+            _compare(draft, checks, str(named), run)
+        elif run.tasks:
+            draft.note("the task that task_id names is not among the file's tasks")
+        return str(named)
+    found = run.task_of(checks)
+    if found is not None:
+        draft.note("no task_id: taken from the one task whose expectations its checks repeat")
+        return found
+    draft.note("no task_id and no checks that only one task has: named by its place in the file")
+    return f"record-{number}"
+
+
+def _compare(draft: Draft, checks: Checks, named: str, run: Run) -> None:
+    """Call out checks that are another task's, whatever task_id says."""
+    task, other = run.tasks[named], run.task_of(checks)
+    foreign_actions = checks.actions is not None and checks.actions != task.actions
+    if not foreign_actions and other in (None, named):
+        return
+    draft.note("its checks belong to another task than task_id names: verdict in doubt")
+    if other not in (None, named):
+        draft.source["checks_are_of_task"] = other
+
+
+def _attempt(sim: dict[str, Any], episode: str, run: Run) -> int | None:
+    trial = sim.get("trial")
+    if type(trial) is not int or trial < 0 or episode in run.doubled:
+        return None
+    return trial + 1
+
+
+def _describe(draft: Draft, sim: dict[str, Any], run: Run, messages: list[Any]) -> None:
+    """What fits no field, and doubts that the simulation alone shows."""
+    draft.source.update({name: sim[name] for name in _KEPT if sim.get(name) is not None})
+    user, environment = run.info.get("user_info"), run.info.get("git_commit")
+    if isinstance(user, dict):
+        told = [word(user.get(name)) for name in ("implementation", "llm")]
+        draft.source["user_simulator"] = " ".join(part for part in told if part)
+    if word(environment):
+        draft.source["tau2_commit"] = environment
+    if (spent := measured(sim.get("user_cost"))) is not None:
+        draft.source["user_cost_usd"] = spent
+    served = sorted({name for message in messages if (name := _served(message))})
+    if served:
+        draft.source["served_models"] = served
+    if run.model and any(not _same_model(run.model, name) for name in served):
+        draft.note("messages came from another model, by name, than the one configured")
+    texts = [event["message"] for event in draft.events if event.get("actor") == AGENT
+             and event["kind"] == "message"]  # fmt: skip
+    if any(isinstance(parse_text(text), dict) for text in texts if str(text)[:1] == "{"):
+        draft.note("texts of the agent are JSON objects: kept as they are")
+    stopped = sim.get("termination_reason") == INFRASTRUCTURE
+    if not draft.events and not stopped and not sim.get("ticks"):
+        draft.note("nothing of the conversation was recorded")
+
+
+def _served(message: Any) -> str | None:
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return None
+    raw = message.get("raw_data")
+    return word(raw.get("model")) if isinstance(raw, dict) else None
+
+
+def _same_model(configured: str, served: str) -> bool:
+    one, two = (name.lower().replace(":", "/").rpartition("/")[2] for name in (configured, served))
+    return one in two or two in one
+
+
+def _cost(sim: dict[str, Any], messages: list[Any]) -> float | None:
+    """The agent's: as the run says, else what its messages add up to; zero is not measured."""
+    if (whole_run := measured(sim.get("agent_cost"))) is not None:
+        return whole_run
+    if sim.get("agent_cost") is not None:
+        return None
+    own = [m for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
+    return measured(added([amount(message.get("cost")) for message in own]))
+
+
+def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
+    """The agent's tokens: those of its messages, else the session's."""
+    said = [m for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
+    # A greeting that no model made has no tokens and costs 0: it is no reply.
+    counted = [one for m in said if (one := tokens_of(m)) is not None or m.get("cost") != 0]
+    session = sim.get("agent_usage")
+    if not any(counted) and isinstance(session, dict):
+        records = session.get("records")
+        counted = [
+            tokens(
+                input_tokens=one.get("input_tokens"),
+                output_tokens=one.get("output_tokens"),
+                cached_tokens=one.get("input_cached_tokens"),
+            ) or {}
+            for one in (records if isinstance(records, list) else [])
+            if isinstance(one, dict)
+        ]  # fmt: skip
+    return summed(counted)
+
+
+def _latency(draft: Draft, sim: dict[str, Any], run: Run) -> float | None:
+    """Of the whole conversation, the simulated user's time in it; None where no clock ran."""
+    start, end = sim.get("start_time"), sim.get("end_time")
+    if isinstance(start, str) and isinstance(end, str):
+        if (start, end) in run.shared:
+            draft.note("start and end are those of other simulations too: latency not measured")
+            return None
+        lasted = elapsed_ms(start, end)
+        if lasted is None and elapsed_ms(end, start):
+            draft.note("it ends before it starts: latency not measured")
+            return None
+        told = amount(sim.get("duration"))
+        if lasted and told and abs(lasted - told * 1000) > max(1000.0, 0.05 * lasted):
+            draft.note("duration is not the time from start to end")
+    seconds = measured(sim.get("duration"))
+    return None if seconds is None else seconds * 1000

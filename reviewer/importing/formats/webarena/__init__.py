@@ -1,0 +1,1 @@
+"""WebArena render pages and WebArena-Verified task folders."""
