@@ -7,12 +7,15 @@ their index.
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, clock
 from reviewer.importing.foreign_json import NotJson, parse, parse_text
+from reviewer.importing.formats.base import Format, each_record
 from reviewer.importing.formats.folders import folder_names, slug
+from reviewer.importing.formats.values import at_path, mapping
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -199,10 +202,8 @@ HARMLESS = frozenset(
 RUNS, ERRORS, OVERALL = "runs.jsonl", "error.jsonl", "overall.json"
 
 
-class AgentBenchReader:
+class AgentBenchReader(Format):
     name = "agentbench"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         line = head.first
@@ -229,34 +230,24 @@ class AgentBenchReader:
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         overall = overall_of(source, source.path.parent / OVERALL)
-        for piece in source.pieces():
-            yield self._attempt(source, piece, overall, source.path.name)
+        make = partial(self._foreign, source, overall)
+        yield from each_record(source, make, "line", f" of {source.path.name}")
         errors = source.path.parent / ERRORS
         if errors in source.companions:
             try:
-                for piece in source.pieces(errors):
-                    yield self._attempt(source, piece, overall, ERRORS)
+                yield from each_record(source, make, "line", f" of {ERRORS}", errors)
             except Unreadable:
                 source.notes.add(f"{ERRORS} could not be read to its end")
         overall.close(source.notes)
 
-    def _attempt(
-        self, source: Source, piece: Piece, overall: Overall, name: str
-    ) -> Foreign | Broken:
-        where = f"line {piece.number} of {name}"
-        if piece.problem:
-            return Broken((piece.problem,), where)
-        return source.attempt(lambda: self._foreign(source, piece, overall), where)
-
-    def _foreign(self, source: Source, piece: Piece, overall: Overall) -> Foreign:
+    def _foreign(self, source: Source, overall: Overall, piece: Piece) -> Foreign:
         line = source.value(piece.raw)
         if not isinstance(line, dict):
             raise Rejected("type:record")
         index = line.get("index")
         if isinstance(index, bool) or not isinstance(index, (int, str)) or index == "":
             raise Rejected("missing:index")
-        output = line.get("output")
-        output = output if isinstance(output, dict) else {}
+        output = mapping(line.get("output"))
         draft = Draft(self.name)
         draft.note("agent and task are taken from the folders' names")
         draft.note("AgentBench records no cost, no tokens and only when a run was completed")
@@ -290,7 +281,7 @@ def _history(draft: Draft, output: dict[str, Any]) -> str:
     request, waiting = "", False
     last = max((n for n, one in enumerate(history) if _role(one) == "agent"), default=-1)
     for number, item in enumerate(history):
-        role, content = _role(item), item.get("content") if isinstance(item, dict) else None
+        role, content = _role(item), at_path(item, "content")
         if role not in _ROLES:
             draft.unread(f"output.history[{number}].role", len(draft.events) + 1)
         if role == "agent":
@@ -324,7 +315,7 @@ def _rest(draft: Draft, line: dict[str, Any], output: dict[str, Any]) -> None:
 
 
 def _role(item: Any) -> str:
-    role = item.get("role") if isinstance(item, dict) else None
+    role = at_path(item, "role")
     return "agent" if role in ("agent", "assistant") else str(role)
 
 
@@ -360,8 +351,7 @@ def _verdict(
         if judged.passed is False and not judged.said:
             notes.add("runs without a result count as not correct in overall.json")
         return SourceVerdict(passed=judged.passed, detail={"status": judged.status})
-    own = result.get("result") if isinstance(result, dict) else None
-    reward = result.get("reward") if isinstance(result, dict) else None
+    own, reward = at_path(result, "result"), at_path(result, "reward")
     if not error and isinstance(own, bool):
         notes.add("the verdict is the task's own, in the run's result")
         return SourceVerdict(passed=own)

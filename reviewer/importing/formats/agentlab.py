@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, measured, tokens
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import above, folder_names, slug
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -38,10 +39,8 @@ class _Named(NamedTuple):
     date: str | None
 
 
-class AgentLabReader:
+class AgentLabReader(Format):
     name = "agentlab"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         value = head.value
@@ -56,9 +55,6 @@ class AgentLabReader:
 
     def placed(self, path: Path) -> tuple[str, ...]:
         return folder_names(path, 1)
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         yield source.attempt(lambda: self._foreign(source), *folder_names(source.path, 1))

@@ -2,18 +2,11 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from reviewer.importing.draft import elapsed_ms
-from reviewer.importing.head import Head
-from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.source import Source
-from reviewer.importing.split import MAX_RECORD, Unreadable
+from reviewer.importing.split import MAX_RECORD
 from reviewer.importing.units import STDIN
-from reviewer.importing.walking import Part
 
 _ODD = re.compile(r"[^a-z0-9._]+")
 
@@ -54,33 +47,6 @@ def within(folder: Path, name: str) -> Path | None:
 
 
 MOST = 5000
-_ORIGINS = ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00")
-
-
-def shown(path: Path) -> Any:
-    """The first record of a file as far as its head shows it, None when it shows none."""
-    try:
-        return Head(path).first
-    except (Unreadable, OSError):
-        return None
-
-
-def started_ms(stamp: Any) -> float:
-    """A time in milliseconds since 1970, to put runs in order; infinity when nobody knows."""
-    for origin in _ORIGINS:
-        if (since := elapsed_ms(origin, stamp)) is not None:
-            return since
-    return float("inf")
-
-
-def trials(source: Source, make: Callable[[bytes], Foreign]) -> Iterator[Foreign | Broken]:
-    """What `make` gives of every record of a file, each on its own."""
-    for piece in source.pieces():
-        name = f"trial {piece.number}"
-        if piece.problem:
-            yield Broken((piece.problem,), name)
-        else:
-            yield source.attempt(partial(make, piece.raw), name)
 
 
 def files_below(folder: Path, but: Path) -> tuple[Path, ...]:
@@ -103,19 +69,3 @@ def _fits(file: Path) -> bool:
         return file.is_file() and file.stat().st_size <= MAX_RECORD
     except OSError:
         return False
-
-
-def clipped(text: str, most: int) -> str:
-    """A long text's start and end, with a mark between them."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
-
-
-def value_of(source: Source, part: Part) -> Any:
-    """A part of a document as a value, None when it is none."""
-    try:
-        return None if part.problem else source.value(part.raw)
-    except Rejected:
-        return None

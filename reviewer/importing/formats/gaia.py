@@ -8,13 +8,16 @@ import hashlib
 import re
 import string
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.base import Format, each_record
 from reviewer.importing.formats.folders import slug
 from reviewer.importing.formats.smolagents import add_steps, asks, steps_of
+from reviewer.importing.formats.values import at_path, objects
 from reviewer.importing.head import Head
 from reviewer.importing.opening import opened
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -176,10 +179,8 @@ _KEPT = ("task", "source", "end_time", "run_id", "file_name", "parsing_error", "
 HARMLESS: frozenset[str] = frozenset()
 
 
-class GaiaReader:
+class GaiaReader(Format):
     name = "gaia"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         row = head.first
@@ -190,9 +191,6 @@ class GaiaReader:
         if head.has("question", "prediction"):
             return "augmented_question" in row or "iteration_limit_exceeded" in row
         return head.has("question", "answer", "agent_action_type")
-
-    def suite_id(self, path: Path) -> str:
-        return "gaia"
 
     def candidate_id(self, path: Path) -> str:
         return path.name.partition(".json")[0]
@@ -205,16 +203,9 @@ class GaiaReader:
         common = common_of(source)
         if common.same:
             source.notes.add(common.same)
-        for piece in source.pieces():
-            yield self._attempt(source, piece, common)
+        yield from each_record(source, partial(self._foreign, source, common), "row")
 
-    def _attempt(self, source: Source, piece: Piece, common: Common) -> Foreign | Broken:
-        name = f"row {piece.number}"
-        if piece.problem:
-            return Broken((piece.problem,), name)
-        return source.attempt(lambda: self._foreign(source, piece, common), name)
-
-    def _foreign(self, source: Source, piece: Piece, common: Common) -> Foreign:
+    def _foreign(self, source: Source, common: Common, piece: Piece) -> Foreign:
         row = source.value(piece.raw)
         if not isinstance(row, dict):
             raise Rejected("type:record")
@@ -255,22 +246,17 @@ class GaiaReader:
 
 def _as_code(row: dict[str, Any]) -> list[Any]:
     """Calls whose argument is the code that was run, of which the calls in it are read."""
-    steps = row.get("intermediate_steps")
     listed = [
         step["tool_calls"]
-        for step in (steps if isinstance(steps, list) else ())
-        if isinstance(step, dict) and isinstance(step.get("tool_calls"), list)
+        for step in objects(row.get("intermediate_steps"))
+        if isinstance(step.get("tool_calls"), list)
     ]
     return [calls for calls in listed if all(map(_is_code, calls))]
 
 
 def _is_code(call: Any) -> bool:
-    function = call.get("function") if isinstance(call, dict) else None
-    return (
-        isinstance(function, dict)
-        and function.get("name") == "python_interpreter"
-        and isinstance(function.get("arguments"), str)
-    )
+    named = at_path(call, "function", "name") == "python_interpreter"
+    return named and isinstance(call["function"].get("arguments"), str)
 
 
 def _conversation(draft: Draft, row: dict[str, Any], question: str) -> None:
@@ -364,7 +350,7 @@ def _usage(draft: Draft, row: dict[str, Any]) -> dict[str, int] | None:
     counts = row.get("token_counts")
     if not isinstance(counts, dict):
         return None
-    parts = [one for one in counts.values() if isinstance(one, dict)] or [counts]
+    parts = objects(list(counts.values())) or [counts]
     asked = [amount(one.get("input", one.get("input_tokens"))) for one in parts]
     made = [amount(one.get("output", one.get("output_tokens"))) for one in parts]
     found = tokens(input_tokens=_sum(asked), output_tokens=_sum(made))

@@ -14,8 +14,10 @@ import msgspec
 
 from reviewer.importing.draft import Draft, amount, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import slug
 from reviewer.importing.formats.smolagents import NotLiteral, add_message, literal, role_of
+from reviewer.importing.formats.values import at_path, objects, present, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.rest import tell_rest
@@ -101,16 +103,13 @@ class Run:
         if not isinstance(config, dict):
             return
         self.benchmark = str(config.get("benchmark_name") or "")
-        args = config.get("agent_args")
-        model = args.get("model_name") if isinstance(args, dict) else None
+        model = at_path(config, "agent_args", "model_name")
         name, version = str(config.get("agent_name") or ""), config.get("agent_version")
         named = [name, version if isinstance(version, str) else None]
         named.append(model if isinstance(model, str) and model not in name else None)
         self.candidate = " ".join(str(part) for part in named if part)
-        kept = {
-            k: config.get(k) for k in ("run_id", "date", "benchmark_name", "prompt_sensitivity")
-        }
-        self.summary.update({k: v for k, v in kept.items() if v is not None})
+        kept = ("run_id", "date", "benchmark_name", "prompt_sensitivity")
+        self.summary.update(present({name: config.get(name) for name in kept}))
 
     def resulted(self, name: str, value: Any) -> None:
         """One member of `results`."""
@@ -141,10 +140,9 @@ class Run:
         if isinstance(name, str):
             self.task(name).compact = value
             return
-        about = value.get("attributes")
         task_id = value.get("weave_task_id")
-        if task_id is None and isinstance(about, dict):
-            task_id = about.get("weave_task_id")
+        if task_id is None:
+            task_id = at_path(value, "attributes", "weave_task_id")
         output = value.get("output")
         if task_id is None or not isinstance(output, dict) or not output.get("usage"):
             return
@@ -163,7 +161,7 @@ def _listed(value: Any) -> list[Any]:
             value = literal(value)
         except NotLiteral:
             return []
-    return [v for v in value if isinstance(v, (str, int))] if isinstance(value, list) else []
+    return [one for one in sequence(value) if isinstance(one, (str, int))]
 
 
 def run_of(source: Source) -> Run:
@@ -229,15 +227,11 @@ class Calls:
 
     def add(self, call: Any) -> None:
         """One call: what of its history is new, then what it answered."""
-        inputs, output = call.get("inputs"), call.get("output")
-        sent = inputs.get("messages") if isinstance(inputs, dict) else None
+        output = call.get("output")
         before = b""
-        for message in sent if isinstance(sent, list) else ():
-            if isinstance(message, dict):
-                before = self._message(before, message)
-        choices = output.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        answer = first.get("message") if isinstance(first, dict) else None
+        for message in objects(at_path(call, "inputs", "messages")):
+            before = self._message(before, message)
+        answer = at_path(output, "choices", 0, "message")
         if answer is None and output.get("role"):
             answer = {"role": output["role"], "content": output.get("content")}
         if isinstance(answer, dict):
@@ -267,10 +261,8 @@ _SUITES = (("swebench", "swe-bench"), ("taubench", "tau-bench"))
 HARMLESS: frozenset[str] = frozenset()
 
 
-class HalReader:
+class HalReader(Format):
     name = "hal"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         config = head.value.get("config") if isinstance(head.value, dict) else None
@@ -278,14 +270,8 @@ class HalReader:
             config
         )
 
-    def suite_id(self, path: Path) -> str:
-        return "hal"
-
     def candidate_id(self, path: Path) -> str:
         return path.name.partition("_UPLOAD")[0]
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         run = run_of(source)
@@ -354,9 +340,8 @@ def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | 
         _add_all(draft, history)
         return None
     acts = task.result.get("taken_actions")
-    for act in acts if isinstance(acts, list) else ():
-        if isinstance(act, dict):
-            draft.call(act.get("name"), act.get("kwargs", act.get("arguments")))
+    for act in objects(acts):
+        draft.call(act.get("name"), act.get("kwargs", act.get("arguments")))
     draft.settle()
     draft.note("no conversation in the file" if not acts else "actions without what came of them")
     if not isinstance(acts, list):
@@ -365,20 +350,16 @@ def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | 
 
 
 def _add_all(draft: Draft, messages: Any) -> None:
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict):
-            add_message(draft, message)
+    for message in objects(messages):
+        add_message(draft, message)
 
 
 def _usage(found: list[Any]) -> dict[str, int] | None:
     """Usage of several calls, in the spelling of whichever provider."""
     totals = {"input_tokens": 0.0, "output_tokens": 0.0, "cached_tokens": 0.0}
-    for usage in found:
-        if not isinstance(usage, dict):
-            continue
+    for usage in objects(found):
         cached = amount(usage.get("cache_read_input_tokens"))
-        details = usage.get("prompt_tokens_details")
-        inner = amount(details.get("cached_tokens")) if isinstance(details, dict) else None
+        inner = amount(at_path(usage, "prompt_tokens_details", "cached_tokens"))
         asked = amount(usage.get("prompt_tokens"))
         # Anthropic's input tokens leave the cached ones out, others' prompt tokens hold them.
         own = (amount(usage.get("input_tokens")) or 0) + (cached or 0)
@@ -392,8 +373,7 @@ def _usage(found: list[Any]) -> dict[str, int] | None:
 
 
 def _cost(task: Task) -> float | None:
-    metrics = task.result.get("metrics")
-    stated = metrics.get("estimated_cost") if isinstance(metrics, dict) else None
+    stated = at_path(task.result, "metrics", "estimated_cost")
     return measured(task.result.get("cost")) or measured(stated)
 
 

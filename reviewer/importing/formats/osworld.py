@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import above, folder_names, slug
+from reviewer.importing.formats.values import at_path, present
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -41,10 +43,8 @@ class _Named(NamedTuple):
     actions: str
 
 
-class OsWorldReader:
+class OsWorldReader(Format):
     name = "osworld"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         first = head.first
@@ -169,8 +169,7 @@ class _Steps:
         if amount(line.get("reward")):
             self.draft.note("some lines state a reward: the score is that of result.txt alone")
         seen = {"screenshot": line.get("screenshot_file"), "info": line.get("info") or None}
-        kept = {name: value for name, value in seen.items() if value is not None}
-        if kept:
+        if kept := present(seen):
             self.draft.state(kept)
         if line.get("done") is True or tool in ("DONE", "FAIL"):
             self.done = tool if tool in ("DONE", "FAIL") else "done"
@@ -181,7 +180,7 @@ class _Steps:
         if self.done is not None:
             draft.source["ended_by"] = self.done
             return "completed"
-        most = args.get("max_steps") if isinstance(args, dict) else None
+        most = at_path(args, "max_steps")
         if isinstance(most, int) and self.steps >= most > 0:
             return "max_steps"
         draft.note("ends without done and without an error: cut off, or at a limit nobody states")

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, measured, tokens, words
+from reviewer.importing.formats.values import at_path, objects, sequence
+from reviewer.importing.formats.values import text as text_of
 from reviewer.importing.messages.blocks import parts_of
 from reviewer.importing.messages.parts import Part
 
@@ -122,7 +124,7 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
     """One message, with the calls it makes or the result it brings."""
     blocks, acts = _taken_apart(message.get("content"))
     role, content = role_of(message), words(blocks)
-    text = content if isinstance(content, str) else ""
+    text = text_of(content)
     if role == "tool-call":
         _add_text_calls(draft, text)
     elif role == "tool-response":
@@ -130,13 +132,11 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
     elif role in ("tool", "function"):
         draft.result(content, message.get("tool_call_id"), message.get("name"))
     else:
-        made = message.get("tool_calls")
-        calls = made if isinstance(made, list) else []
+        calls = sequence(message.get("tool_calls"))
         if content not in ("", None) or not (calls or acts):
             draft.message(_ACTORS.get(role, role[:100]), content, **more)
-        for call in calls:
-            if isinstance(call, dict):
-                add_call(draft, call)
+        for call in objects(calls):
+            add_call(draft, call)
     for act in acts:
         if act.kind == "call":
             draft.call(act.name, act.value, act.id)
@@ -261,16 +261,16 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
         return
     error, timing, reply = step.get("error"), step.get("timing"), step.get("model_output_message")
     # A call that failed stands in the model's reply only.
-    calls = step.get("tool_calls") or (reply.get("tool_calls") if isinstance(reply, dict) else None)
+    calls = step.get("tool_calls") or at_path(reply, "tool_calls")
     if isinstance(error, dict):
         error = error.get("message") or error
-    seconds = timing.get("duration") if isinstance(timing, dict) else step.get("duration")
+    seconds = (timing if isinstance(timing, dict) else step).get("duration")
     said, seen, used = step.get("model_output"), step.get("observations"), step.get("token_usage")
     _add(
         draft,
         _Step(
-            said if isinstance(said, str) else "",
-            [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else [],
+            text_of(said),
+            objects(calls),
             seen if isinstance(seen, str) else None,
             str(error)[:5000] if error else None,
             _ms(seconds),

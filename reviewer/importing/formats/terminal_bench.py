@@ -16,17 +16,16 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, elapsed_ms, tokens
 from reviewer.importing.foreign_json import NotJson, parse, parse_text
-from reviewer.importing.formats.folders import (
-    above,
-    clipped,
-    files_below,
+from reviewer.importing.formats.base import (
+    Format,
+    each_record,
     shown,
-    slug,
     started_ms,
-    trials,
     value_of,
-    within,
+    whole_value,
 )
+from reviewer.importing.formats.folders import above, files_below, slug, within
+from reviewer.importing.formats.values import at_path, clipped, mapping, present, text
 from reviewer.importing.head import Head
 from reviewer.importing.opening import start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -210,20 +209,20 @@ def run_of(path: Path) -> Run:
         if metadata or lock:
             place = folder
             break
-    agent, data = _object(lock, "agent"), _object(lock, "dataset")
-    kwargs = {**_object(agent, "extra_kwargs"), **_object(metadata, "agent_kwargs")}
+    agent, data = mapping(lock.get("agent")), mapping(lock.get("dataset"))
+    kwargs = {**mapping(agent.get("extra_kwargs")), **mapping(metadata.get("agent_kwargs"))}
     local = str(metadata.get("dataset_path") or data.get("local_path") or "")
     local_name = local.rstrip("/").rpartition("/")[2]
     named = () if path.name == STDIN else (place, *place.parents)
     names = (_STAMP.sub("", folder.name) for folder in named)
     return Run(
-        _text(metadata.get("agent_name") or agent.get("name")),
-        _text(kwargs.get("version")),
-        _text(metadata.get("model_name") or agent.get("model_name")),
-        _text(metadata.get("dataset_name") or data.get("name"))
+        text(metadata.get("agent_name") or agent.get("name")),
+        text(kwargs.get("version")),
+        text(metadata.get("model_name") or agent.get("model_name")),
+        text(metadata.get("dataset_name") or data.get("name"))
         or ("" if local_name == "tasks" else local_name),
-        _text(metadata.get("dataset_version") or data.get("version")),
-        _text(_object(lock, "harness").get("version")),
+        text(metadata.get("dataset_version") or data.get("version")),
+        text(mapping(lock.get("harness")).get("version")),
         next((name for name in names if not _MUTE.fullmatch(name)), "unnamed"),
     )
 
@@ -240,7 +239,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     run = run_of(source.path)
     if not run.agent or not run.model:
         draft.note("the run names no agent or no model: the folder's name is in the candidate's")
-    request = _text(trial.get("instruction"))
+    request = text(trial.get("instruction"))
     if request:
         draft.message("user", request)
     _terminal(draft, source, folder)
@@ -333,7 +332,7 @@ def _facts(draft: Draft, trial: dict[str, Any], run: Run) -> None:
         "harness": run.harness or None,
         "run": run.folder,
     }
-    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    draft.source.update(present(facts))
 
 
 def _attempt(trial: dict[str, Any]) -> int | None:
@@ -367,24 +366,13 @@ def _small(file: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:
-    found = holder.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 # The reader ---------------------------------------------------------------------------------------
 
 UNEQUAL = "the run's results and a trial's own results disagree: the trial's own are taken"
 
 
-class TerminalBenchReader:
+class TerminalBenchReader(Format):
     name = "terminal-bench"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         return is_trial(head.first) or _is_run(head.first)
@@ -401,36 +389,31 @@ class TerminalBenchReader:
 
     def ran_at(self, path: Path) -> float:
         """When the trial started, in milliseconds since 1970; infinity when nobody knows."""
-        value = shown(path)
-        return started_ms(value.get("trial_started_at") if isinstance(value, dict) else None)
+        return started_ms(at_path(shown(path), "trial_started_at"))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         if _is_run(shown(source.path)):
             yield from _of_run(source)
             return
         folder = _own_folder(source.path)
-        yield from trials(source, lambda raw: attempt(source, raw, folder))
+        yield from each_record(source, lambda one: attempt(source, one.raw, folder), "trial")
 
 
 def _own_folder(path: Path) -> Path | None:
     """The folder of the one trial whose results a file holds; None when it is no trial's own."""
     if path.name != RESULTS:
         return None
-    try:
-        value = Head(path).value
-    except (Unreadable, OSError):
-        return None
-    folder = path.parent
+    value, folder = whole_value(path), path.parent
     own = is_trial(value) and folder.name == value["trial_name"]
     signs = any((folder / one).is_dir() for one in ("panes", "sessions"))
     return folder if own or (is_trial(value) and signs) else None
 
 
 def _is_run(value: Any) -> bool:
-    results = value.get("results") if isinstance(value, dict) else None
+    results = at_path(value, "results")
     if not isinstance(results, list):
         return False
-    totals = isinstance(value, dict) and {"n_resolved", "accuracy", "pass_at_k"} <= set(value)
+    totals = {"n_resolved", "accuracy", "pass_at_k"} <= set(value)
     return is_trial(results[0]) if results else totals
 
 
@@ -449,7 +432,7 @@ def _of_run(source: Source) -> Iterator[Foreign | Broken]:
             yield Broken((part.problem,), name)
             continue
         trial = value_of(source, part)
-        resolved = trial.get("is_resolved") if isinstance(trial, dict) else None
+        resolved = at_path(trial, "is_resolved")
         counted[resolved is True] += 1
         own = _own_result(source.path.parent, trial)
         if own is None:

@@ -9,12 +9,12 @@ results there often have no ids, so they pair in order. A graph trajectory names
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing import unsupported
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, summed
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.chat.envelopes import are_messages
 from reviewer.importing.formats.stated import episode_of, stated
 from reviewer.importing.head import Head
@@ -30,25 +30,15 @@ _TYPES = frozenset({"human", "ai", "tool", "system", "function", "chat", "remove
 _NOTE = "LangChain messages have no time, cost or verdict: episodes are named by file and place"
 
 
-class LangChainReader:
+class LangChainReader(Format):
     name = "langchain"
     version = "2"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         if unsupported.tool(head):
             return False  # messages of a tool that keeps more than messages
         value, first = head.value, head.first
         return is_thread(value) or is_thread(first) or is_thread(_inside(first))
-
-    def suite_id(self, path: Path) -> str:
-        return "langchain"
-
-    def candidate_id(self, path: Path) -> str:
-        return path.stem
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         source.notes.add(_NOTE)
@@ -151,22 +141,11 @@ def _kinds(message: dict[str, Any], held: dict[str, Any]) -> set[str]:
 _START, _STOP = "__start__", "__interrupt__"
 
 
-class AgentEvalsReader:
+class AgentEvalsReader(Format):
     name = "agentevals"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         return _is_messages(head.first) or _is_graph(head.first)
-
-    def suite_id(self, path: Path) -> str:
-        return "agentevals"
-
-    def candidate_id(self, path: Path) -> str:
-        return path.stem
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         for number, (name, value) in enumerate(source.records(), 1):

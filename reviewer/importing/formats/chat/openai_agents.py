@@ -6,11 +6,11 @@ only the id of a response, so what the model said is not here; calls of function
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, elapsed_ms
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.stated import named
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of
@@ -21,23 +21,12 @@ _OBJECTS = ("trace", "trace.span")
 _NO_TEXT = "response spans hold only ids: what the model said is not in this file"
 
 
-class OpenAIAgentsReader:
+class OpenAIAgentsReader(Format):
     name = "openai-agents"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         first = head.first
         return _is_item(first) or any(_is_item(item) for item in _items(first)[:1])
-
-    def suite_id(self, path: Path) -> str:
-        return "openai-agents"
-
-    def candidate_id(self, path: Path) -> str:
-        return path.stem
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         groups: dict[str, list[dict[str, Any]]] = {}

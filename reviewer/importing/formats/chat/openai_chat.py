@@ -8,11 +8,11 @@ those that only differ in their signs are in `dialects`.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing import unsupported
 from reviewer.importing.draft import Draft
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.chat.envelopes import (
     answered,
     answers_beside,
@@ -34,12 +34,11 @@ from reviewer.importing.source import Source
 _BARE = "chat messages have no id, time, cost or verdict: episodes are named by file and place"
 
 
-class OpenAIChatReader:
+class OpenAIChatReader(Format):
     """Messages of any dialect; the readers of one dialect are of this class too."""
 
     name = "openai-chat"
     version = "2"
-    probe = True
     dialect = ""
     plain = True
     """Whether a message says all there is to tell of it: `tell` looks for no more."""
@@ -66,15 +65,6 @@ class OpenAIChatReader:
             value = value[names[0]]
         found = list_in(value)
         return found[1] if found is not None else []
-
-    def suite_id(self, path: Path) -> str:
-        return self.name
-
-    def candidate_id(self, path: Path) -> str:
-        return path.stem
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         source.notes.add(_BARE)

@@ -6,12 +6,12 @@ join by `call_id`. A handoff looks like a tool call and stays one.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from reviewer.importing.draft import Draft
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.chat.envelopes import opened_answer, opened_pair
 from reviewer.importing.formats.stated import Stated, episode_of, stated_of_all
 from reviewer.importing.head import Head
@@ -26,10 +26,9 @@ def _type(item: dict[str, Any]) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-class OpenAIResponsesReader:
+class OpenAIResponsesReader(Format):
     name = "openai-responses"
     version = "2"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         first = opened_pair(head.first)
@@ -41,15 +40,6 @@ class OpenAIResponsesReader:
             and (_type(one) in ITEMS or (_type(one) == "message" and "role" in one))
             for one in value[:20]
         )
-
-    def suite_id(self, path: Path) -> str:
-        return "openai-responses"
-
-    def candidate_id(self, path: Path) -> str:
-        return path.stem
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         held: list[dict[str, Any]] = []

@@ -14,10 +14,12 @@ from typing import Any
 
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.base import Format, each_record
 from reviewer.importing.formats.folders import folder_names, slug, within
-from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, mapping, objects
+from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, object_in, objects_in
 from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
 from reviewer.importing.formats.swe.instances import suite_of as swe_suite
+from reviewer.importing.formats.values import present
 from reviewer.importing.head import Head
 from reviewer.importing.opening import start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -134,10 +136,8 @@ _PLAIN = frozenset({"", "agent", "logs", "trajectories"})
 HARMLESS: frozenset[str] = frozenset()
 
 
-class AtifReader:
+class AtifReader(Format):
     name = "atif"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         return is_atif(head.first)
@@ -153,12 +153,7 @@ class AtifReader:
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         family = Family(source.path)
-        for piece in source.pieces():
-            name = f"trajectory {piece.number}"
-            if piece.problem:
-                yield Broken((piece.problem,), name)
-            else:
-                yield source.attempt(partial(_attempt, source, family, piece), name)
+        yield from each_record(source, partial(_attempt, source, family), "trajectory")
 
 
 def is_atif(value: Any) -> bool:
@@ -192,7 +187,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
     totals = teller.usage.settled(draft)
     trial = around(source.path)
     episode = _episode(source.path, document, piece.number, trial, draft)
-    suite = swe_suite(episode, "") if "instance_id" in mapping(document, "extra") else ""
+    suite = swe_suite(episode, "") if "instance_id" in object_in(document, "extra") else ""
     if not agent.model:
         draft.note("the trajectory names no model")
     return draft.foreign(
@@ -211,7 +206,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
 
 def parts_of(document: dict[str, Any], family: Family, draft: Draft) -> Iterator[dict[str, Any]]:
     """A trajectory and what continues it, in order, with notes of what is missing."""
-    extra = mapping(mapping(document, "agent"), "extra")
+    extra = object_in(object_in(document, "agent"), "extra")
     if extra.get("parent_session_id"):
         draft.note("a sub-agent's trajectory: that of the agent it worked for is another file")
     session = document.get("session_id")
@@ -235,8 +230,10 @@ def describe(draft: Draft, document: dict[str, Any]) -> None:
     version = document.get("schema_version")
     if version not in KNOWN:
         draft.note("a version of ATIF that is not known here: read as 1.8")
-    agent = mapping(document, "agent")
-    tools = [mapping(one, "function").get("name") for one in objects(agent, "tool_definitions")]
+    agent = object_in(document, "agent")
+    tools = [
+        object_in(one, "function").get("name") for one in objects_in(agent, "tool_definitions")
+    ]
     facts = {
         "schema_version": version,
         "session_id": document.get("session_id"),
@@ -246,7 +243,7 @@ def describe(draft: Draft, document: dict[str, Any]) -> None:
         "remarks": document.get("notes"),
         "extra": document.get("extra"),
     }
-    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    draft.source.update(present(facts))
 
 
 def _logs(path: Path) -> tuple[Path, ...]:
@@ -270,7 +267,7 @@ def _episode(
     trial: dict[str, Any] | None,
     draft: Draft,
 ) -> str:
-    extra = mapping(document, "extra")
+    extra = object_in(document, "extra")
     for name in IDS:
         if isinstance(extra.get(name), (str, int)) and str(extra[name]).strip():
             return str(extra[name])

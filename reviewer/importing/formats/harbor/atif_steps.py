@@ -20,6 +20,7 @@ from reviewer.importing.draft import (
     whole,
     words,
 )
+from reviewer.importing.formats.values import at_path, mapping, text
 from reviewer.importing.reader import Rejected
 from reviewer.trace.record import USER_ACTORS
 
@@ -44,8 +45,8 @@ class Agent(NamedTuple):
 def agent_of(document: dict[str, Any]) -> Agent:
     """The agent of a document. A version of several lines (what the tool printed) is reduced to
     the one that names the agent, else the first."""
-    agent = mapping(document, "agent")
-    name, version, model = (_text(agent.get(key)) for key in ("name", "version", "model_name"))
+    agent = object_in(document, "agent")
+    name, version, model = (text(agent.get(key)) for key in ("name", "version", "model_name"))
     lines = [line.strip() for line in version.splitlines() if line.strip()]
     plain = name.partition("\n")[0].strip()
     line = next((one for one in lines if plain and plain.lower() in one.lower()), "")
@@ -63,11 +64,7 @@ def actor_of(document: dict[str, Any]) -> str:
     return f"sub-agent {name}" if taken else name
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def mapping(holder: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
+def object_in(holder: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
     """A member that is an object; empty when it is not there. Raises Rejected."""
     found = holder.get(name)
     if found is not None and not isinstance(found, dict):
@@ -75,7 +72,7 @@ def mapping(holder: dict[str, Any], name: str, where: str = "") -> dict[str, Any
     return found or {}
 
 
-def objects(holder: dict[str, Any], name: str, where: str = "") -> list[dict[str, Any]]:
+def objects_in(holder: dict[str, Any], name: str, where: str = "") -> list[dict[str, Any]]:
     """A member that is an array of objects; empty when it is not there. Raises Rejected."""
     found = holder.get(name)
     if found is None:
@@ -89,7 +86,7 @@ def references(result: dict[str, Any], where: str) -> list[dict[str, Any]]:
     """The sub-agents' trajectories a result refers to: one object or an array. Raises Rejected."""
     found = result.get("subagent_trajectory_ref")
     refs = [found] if isinstance(found, dict) else found
-    return objects({"subagent_trajectory_ref": refs}, "subagent_trajectory_ref", where)
+    return objects_in({"subagent_trajectory_ref": refs}, "subagent_trajectory_ref", where)
 
 
 def paired(
@@ -111,9 +108,7 @@ def paired(
 
 def invocation(holder: dict[str, Any]) -> dict[str, Any]:
     """What the NeMo toolkit adds to a step or a call: when it ran and how it ended."""
-    extra = holder.get("extra")
-    found = extra.get("invocation") if isinstance(extra, dict) else None
-    return found if isinstance(found, dict) else {}
+    return mapping(at_path(holder, "extra", "invocation"))
 
 
 def timed(holder: dict[str, Any]) -> dict[str, Any]:
@@ -185,7 +180,8 @@ class Usage:
         if any((one.input or 0) > (last.input or 0) for one in self._declared):
             draft.note("a later part declares less than an earlier one: the steps were added up")
             return whole_sum
-        if _differ(last, summed):
+        named = ((last.input, summed.input), (last.output, summed.output))
+        if differ(*named, (last.cost_usd, summed.cost_usd)):  # cached: left to the declared total
             draft.note("declared totals differ from the sum of the steps: the totals are taken")
             draft.source["totals"] = {"declared": last._asdict(), "steps": summed._asdict()}
         return Totals(
@@ -227,9 +223,8 @@ def _measured(found: Totals) -> Totals:
     return found._replace(cost_usd=found.cost_usd or None)
 
 
-def _differ(one: Totals, two: Totals) -> bool:
-    """Whether two state the same thing otherwise. Cached tokens are left to the declared total."""
-    pairs = ((one.input, two.input), (one.output, two.output), (one.cost_usd, two.cost_usd))
+def differ(*pairs: tuple[float | None, float | None]) -> bool:
+    """Return whether the two figures of a pair are both known and not the same."""
     return any(
         a is not None and b is not None and not math.isclose(a, b, rel_tol=1e-6) for a, b in pairs
     )
@@ -266,7 +261,7 @@ class Teller:
         """Tell one part of the agent's own trajectory, less its first `skip` steps. Raises
         Rejected (`missing:steps`, `type:...`)."""
         self._document(document, "agent", {}, 0, skip)
-        self.usage.declared(mapping(document, "final_metrics"))
+        self.usage.declared(object_in(document, "final_metrics"))
 
     def close(self) -> None:
         """Note what is known only at the end."""
@@ -309,12 +304,12 @@ class Teller:
         self._said.append(document)
         if "steps" not in document:
             raise Rejected("missing:steps")
-        steps = objects(document, "steps")
-        own = objects(document, "subagent_trajectories")
+        steps = objects_in(document, "steps")
+        own = objects_in(document, "subagent_trajectories")
         shelf = {**shelf, **{str(one.get("trajectory_id")): one for one in own}}
         if [step.get("step_id") for step in steps] != list(range(1, len(steps) + 1)):
             self.draft.note("step ids are not 1, 2, 3 ...: steps may be missing")
-        stated = mapping(document, "final_metrics").get("total_steps")
+        stated = object_in(document, "final_metrics").get("total_steps")
         if isinstance(stated, int) and stated != len(steps):
             self.draft.note("final_metrics count other steps than the file holds")
         for number, step in enumerate(steps):
@@ -344,7 +339,7 @@ class Teller:
                 self._copied_request = text if isinstance(text, str) else ""
             return
         who = self._who(source, actor, depth)
-        calls = objects(step, "tool_calls", where)
+        calls = objects_in(step, "tool_calls", where)
         if isinstance(text, str) and text.strip() in PLACEHOLDERS:
             self.draft.note("placeholders for missing text were left out")
             text = ""
@@ -357,7 +352,7 @@ class Teller:
         if isinstance(text, str) and text.strip() and not depth:
             self.final = text if who == "agent" else self.final
             self.request = self.request or (text if who == "user" else "")
-        results = objects(mapping(step, "observation", where), "results", where)
+        results = objects_in(object_in(step, "observation", where), "results", where)
         self._acts(calls, results, who, more)
         for result in results:
             for ref in references(result, where):
@@ -384,7 +379,7 @@ class Teller:
         model = step.get("model_name")
         if isinstance(model, str) and model:
             self._models[model[:200]] = None
-        metrics = mapping(step, "metrics")
+        metrics = object_in(step, "metrics")
         if asked and step.get("llm_call_count") != 0:
             self.usage.step(metrics)
         counts = tokens(

@@ -5,7 +5,6 @@ step of the trial. Trials have no number: they are read in the order they ran. A
 `result.json` only sums up its trials.
 """
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,19 +14,18 @@ import msgspec
 
 from reviewer.importing.draft import Draft, added, elapsed_ms, tokens
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.folders import (
-    clipped,
-    files_below,
-    folder_names,
+from reviewer.importing.formats.base import (
+    Format,
+    each_record,
     shown,
-    slug,
     started_ms,
-    trials,
     value_of,
+    whole_value,
 )
+from reviewer.importing.formats.folders import files_below, folder_names, slug
 from reviewer.importing.formats.harbor.atif import HARMLESS as ATIF_HARMLESS
 from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
-from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, mapping
+from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, differ, object_in
 from reviewer.importing.formats.harbor.results import (
     RESULTS,
     TOLERANCE,
@@ -43,6 +41,7 @@ from reviewer.importing.formats.harbor.results import (
     used,
     verdict_of,
 )
+from reviewer.importing.formats.values import at_path, clipped, mapping, present
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -97,7 +96,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     stated = tokens(
         input_tokens=counts["input"], output_tokens=counts["output"], cached_tokens=counts["cache"]
     )
-    if totals is not None and _differ((counts["input"], cost), (totals.input, totals.cost_usd)):
+    if totals is not None and differ((counts["input"], totals.input), (cost, totals.cost_usd)):
         draft.note("the trial's usage differs from its trajectory's: the trial's is taken")
     request = source.text(folder / "instruction.md") if folder else None
     started = trial.get("started_at")
@@ -180,7 +179,7 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
 def _described(draft: Draft, document: dict[str, Any], trial: dict[str, Any]) -> None:
     try:
         describe(draft, document)
-        names = {agent_of(document).name, mapping(trial, "agent_info").get("name")} - {"", None}
+        names = {agent_of(document).name, object_in(trial, "agent_info").get("name")} - {"", None}
     except Rejected:
         return  # the trajectory's own telling says what is odd
     if len(names) > 1:
@@ -196,14 +195,14 @@ def _same(step: Any) -> bytes:
 
 def _errors(draft: Draft, trial: dict[str, Any]) -> None:
     for holder in (trial, *steps_of(trial)):
-        info = mapping(holder, "exception_info")
+        info = object_in(holder, "exception_info")
         if info:
             said = f"{info.get('exception_type')}: {info.get('exception_message') or ''}"
             draft.error(clipped(said, MESSAGE), at=info.get("occurred_at"))
 
 
 def _facts(draft: Draft, trial: dict[str, Any], folder: Path | None) -> None:
-    config = mapping(trial, "config")
+    config = object_in(trial, "config")
     facts = {
         "trial": trial.get("trial_name"),
         "id": trial.get("id"),
@@ -211,9 +210,9 @@ def _facts(draft: Draft, trial: dict[str, Any], folder: Path | None) -> None:
         "task_id": trial.get("task_id"),
         "task_checksum": trial.get("task_checksum"),
         "dataset": trial.get("source"),
-        "agent_config": {k: v for k, v in mapping(config, "agent").items() if k != "env"} or None,
+        "agent_config": {k: v for k, v in object_in(config, "agent").items() if k != "env"} or None,
     }
-    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    draft.source.update(present(facts))
     if config.get("source_trial"):
         draft.note("a regrade: the attempt is another trial's, judged again")
     if config.get("user_agent"):
@@ -222,7 +221,7 @@ def _facts(draft: Draft, trial: dict[str, Any], folder: Path | None) -> None:
 
 def _latency(trial: dict[str, Any]) -> float | None:
     """The time the agent ran, in all its steps."""
-    spans = [mapping(one, "agent_execution") for one in (steps_of(trial) or [trial])]
+    spans = [object_in(one, "agent_execution") for one in (steps_of(trial) or [trial])]
     return added([elapsed_ms(one.get("started_at"), one.get("finished_at")) for one in spans])
 
 
@@ -270,23 +269,14 @@ def _contradict(one: dict[str, float], two: dict[str, float]) -> bool:
     return any(abs(one[name] - two[name]) > TOLERANCE for name in shared)
 
 
-def _differ(one: tuple[float | None, ...], two: tuple[float | None, ...]) -> bool:
-    return any(
-        a is not None and b is not None and not math.isclose(a, b, rel_tol=1e-6)
-        for a, b in zip(one, two, strict=True)
-    )
-
-
 # The reader ---------------------------------------------------------------------------------------
 
 _MEMBERS = {"trial_name", "task_name"}
 _SIGNS = ("config.json", "agent", "verifier", "steps", "trajectory.atif.json", "trajectory.json")
 
 
-class HarborReader:
+class HarborReader(Format):
     name = "harbor"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         value = head.first
@@ -295,9 +285,6 @@ class HarborReader:
         # A trial with token ids may show nothing else in its first part.
         near = isinstance(value, dict) and bool(_MEMBERS & set(value) or "agent_result" in value)
         return near and not head.whole and is_trial(dict.fromkeys(head.names))
-
-    def suite_id(self, path: Path) -> str:
-        return "harbor"
 
     def candidate_id(self, path: Path) -> str:
         return slug(*folder_names(path, 1))
@@ -308,28 +295,23 @@ class HarborReader:
 
     def ran_at(self, path: Path) -> float:
         """When the trial started, in milliseconds since 1970; infinity when nobody knows."""
-        value = shown(path)
-        return started_ms(value.get("started_at") if isinstance(value, dict) else None)
+        return started_ms(at_path(shown(path), "started_at"))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         if is_job(shown(source.path)):
             yield from _job(source)
             return
         folder = _own_folder(source.path)
-        yield from trials(source, lambda raw: attempt(source, raw, folder))
+        yield from each_record(source, lambda one: attempt(source, one.raw, folder), "trial")
 
 
 def _own_folder(path: Path) -> Path | None:
     """The folder of the one trial whose result a file holds; None when it is no trial's own."""
     if path.name not in RESULTS:
         return None
-    try:
-        value = Head(path).value
-    except (Unreadable, OSError):
-        return None
+    value, folder = whole_value(path), path.parent
     if not is_trial(value):
         return None
-    folder = path.parent
     own = folder.name == value["trial_name"] or any((folder / one).exists() for one in _SIGNS)
     return folder if own else None
 
@@ -352,8 +334,7 @@ def _job(source: Source) -> Iterator[Foreign | Broken]:
             else:
                 yield source.attempt(partial(attempt, source, part.raw, None), name)
         elif part.path == ("stats",):
-            found = value_of(source, part)
-            stats = found if isinstance(found, dict) else {}
+            stats = mapping(value_of(source, part))
     if not beside and not held:
         source.notes.add("a job's summary without its trials: import the folders of the trials")
         return

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount
+from reviewer.importing.formats.base import whole_value
 from reviewer.importing.formats.folders import above, slug
 from reviewer.importing.formats.swe.instances import is_instance
 from reviewer.importing.formats.swe.instances import suite_of as swe_suite
-from reviewer.importing.head import Head
-from reviewer.importing.split import Unreadable
+from reviewer.importing.formats.values import at_path, mapping, objects, present, text
 from reviewer.trace.record import SourceVerdict
 
 RESULTS = ("result.json", "trial-result.json")
@@ -72,13 +72,10 @@ def around(path: Path) -> dict[str, Any] | None:
             file = folder / name
             if file == path or not file.is_file():
                 continue
-            try:
-                value = Head(file).value
-            except (Unreadable, OSError):
-                continue
+            value = whole_value(file)
             if is_trial(value):
                 return dict(value)
-            task = value.get("task") if isinstance(value, dict) else None
+            task = at_path(value, "task")
             if name == "config.json" and isinstance(task, dict) and "trial_name" in value:
                 return {"task_id": task, "source": task.get("source"), "config": value}
     return None
@@ -87,11 +84,11 @@ def around(path: Path) -> dict[str, Any] | None:
 def task_name(task_id: Any) -> str:
     """The name in a task's id: a package's `org/name`, else the last part of its path."""
     if not isinstance(task_id, dict):
-        return task_id if isinstance(task_id, str) else ""
+        return text(task_id)
     name, org, path = (task_id.get(key) for key in ("name", "org", "path"))
     if isinstance(name, str) and name:
         return f"{org}/{name}" if isinstance(org, str) and org else name
-    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2] if isinstance(path, str) else ""
+    return text(path).rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
 def episode_of(trial: dict[str, Any]) -> str:
@@ -101,12 +98,10 @@ def episode_of(trial: dict[str, Any]) -> str:
 
 def suite_of(trial: dict[str, Any]) -> str:
     """The data set, called as its repository is when that says more (a version)."""
-    source, task_id = trial.get("source"), trial.get("task_id")
-    source = source if isinstance(source, str) else ""
+    source = text(trial.get("source"))
     if instance := _swe_instance(trial):
         return swe_suite(instance, "")
-    url = task_id.get("git_url") if isinstance(task_id, dict) else None
-    url = url.rstrip("/").removesuffix(".git") if isinstance(url, str) else ""
+    url = text(at_path(trial, "task_id", "git_url")).rstrip("/").removesuffix(".git")
     repository = url.rpartition("/")[2]
     fuller = source and repository.lower().startswith(source.lower())
     return slug(repository if fuller else source) if source else "harbor"
@@ -128,13 +123,13 @@ def _swe_instance(trial: dict[str, Any]) -> str:
 
 def candidate_of(trial: dict[str, Any]) -> str:
     """Agent, its version, the configured model, and the effort it was set to."""
-    info = _object(trial, "agent_info")
-    settings = _object(_object(trial, "config"), "agent")
-    served = _object(info, "model_info")
+    info = mapping(trial.get("agent_info"))
+    settings = mapping(at_path(trial, "config", "agent"))
+    served = mapping(info.get("model_info"))
     whole = "/".join(str(served[key]) for key in ("provider", "name") if served.get(key))
     name, version = info.get("name") or settings.get("name"), info.get("version")
     version = str(version).strip().partition("\n")[0] if version else ""
-    effort = _object(settings, "kwargs").get("reasoning_effort")
+    effort = mapping(settings.get("kwargs")).get("reasoning_effort")
     parts = (
         str(name or ""),
         "" if version.lower() == "unknown" else version,
@@ -154,7 +149,7 @@ class Ended(NamedTuple):
 def ended(trial: dict[str, Any]) -> Ended:
     """How the trial ended. An exception of a step is the trial's."""
     for holder in (trial, *steps_of(trial)):
-        name = _object(holder, "exception_info").get("exception_type")
+        name = mapping(holder.get("exception_info")).get("exception_type")
         if isinstance(name, str) and name:
             return Ended(ENDS.get(name, "error"), name[:200])
     return Ended("completed" if trial.get("finished_at") else None, None)
@@ -162,17 +157,16 @@ def ended(trial: dict[str, Any]) -> Ended:
 
 def steps_of(trial: dict[str, Any]) -> list[dict[str, Any]]:
     """Results of a trial's steps, empty for a trial of one step."""
-    found = trial.get("step_results")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return objects(trial.get("step_results"))
 
 
 def rewards_of(holder: dict[str, Any]) -> dict[str, float] | None:
     """Rewards by name, None when the verifier gave none."""
-    found = _object(holder, "verifier_result").get("rewards")
+    found = mapping(holder.get("verifier_result")).get("rewards")
     if not isinstance(found, dict):
         return None
     known = {str(name): _reward(value) for name, value in found.items()}
-    return {name: value for name, value in known.items() if value is not None} or None
+    return present(known) or None
 
 
 def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
@@ -211,17 +205,12 @@ def _reward(value: Any) -> float | None:
     return float(value) if -1e9 < value < 1e9 else None
 
 
-def _object(holder: Any, name: str) -> dict[str, Any]:
-    found = holder.get(name) if isinstance(holder, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
     """Where usage stands: the trial's own, else that of each step that has one."""
-    own = _object(trial, "agent_result")
+    own = mapping(trial.get("agent_result"))
     if own:
         return [own]
-    return [context for step in steps_of(trial) if (context := _object(step, "agent_result"))]
+    return [context for step in steps_of(trial) if (context := mapping(step.get("agent_result")))]
 
 
 def used(trial: dict[str, Any], name: str) -> float | None:

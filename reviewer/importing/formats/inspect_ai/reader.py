@@ -12,6 +12,7 @@ import msgspec
 
 from reviewer.importing.archive import Archive
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, whole, words
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.inspect_ai.log import (
     MISSING,
     REFERENCES,
@@ -269,10 +270,8 @@ def _termination(
 # The reader ---------------------------------------------------------------------------------------
 
 
-class InspectReader:
+class InspectReader(Format):
     name = "inspect"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         """An archive with a journal of Inspect's, or an object with `eval` (its `task` and when
@@ -289,12 +288,6 @@ class InspectReader:
 
     def suite_id(self, path: Path) -> str:
         return suite_of("")
-
-    def candidate_id(self, path: Path) -> str:
-        return path.stem
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         with ExitStack() as stack:

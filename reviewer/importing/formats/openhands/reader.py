@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, clock, elapsed_ms, whole
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.openhands import sdk_events as _openhands_new
 from reviewer.importing.formats.openhands.story import Ledger, Story
@@ -20,6 +21,7 @@ from reviewer.importing.formats.swe.instances import (
     suite_of,
     verdict_of,
 )
+from reviewer.importing.formats.values import at_path, mapping, present
 from reviewer.importing.head import Head
 from reviewer.importing.joined import Joined
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -42,10 +44,8 @@ GUESS = "success is what the resolver's own model guessed: no test was run"
 NO_ZONE = "times name no zone"
 
 
-class OpenHandsReader:
+class OpenHandsReader(Format):
     name = "openhands"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         first = head.first
@@ -59,15 +59,9 @@ class OpenHandsReader:
             return bool({"metadata", "history", "instruction", "metrics"} & set(first))
         return False
 
-    def suite_id(self, path: Path) -> str:
-        return "openhands"
-
     def candidate_id(self, path: Path) -> str:
         (folder,) = folder_names(path, 1)
         return f"openhands {folder}" if folder else "openhands"
-
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         first = Head(source.path).first
@@ -105,7 +99,7 @@ class OpenHandsReader:
         draft = Draft("openhands")
         draft.source["shape"] = shape
         instance_id = str(episode_id or "")
-        metadata = _object(record, "metadata")
+        metadata = mapping(record.get("metadata"))
         _start(draft, record)
         ledger = Ledger(draft, record.get("metrics"))
         story = _told(draft, ledger, record)
@@ -114,7 +108,7 @@ class OpenHandsReader:
         error = record.get("error")
         if isinstance(error, str) and error:
             draft.error(error)
-        patch = record.get("git_patch") or _object(record, "test_result").get("git_patch")
+        patch = record.get("git_patch") or mapping(record.get("test_result")).get("git_patch")
         model = _model(metadata) or (sorted(story.models) or [""])[0]
         candidate = source.candidate or self._candidate(source.path, metadata, story, model, draft)
         _facts(draft, record, metadata, story)
@@ -131,7 +125,7 @@ class OpenHandsReader:
             termination=_termination(error, story),
             usage=ledger.tokens(story.calls),
             verdict=_verdict(draft, record, found, error),
-            title=str(_object(record, "issue").get("title") or ""),
+            title=str(mapping(record.get("issue")).get("title") or ""),
             user_request=str(record.get("instruction") or story.task),
             suite=suite_of(instance_id, self.suite_id(source.path)),
         )
@@ -160,21 +154,16 @@ def _is_event(value: dict[str, Any]) -> bool:
     return isinstance(kind, str) and "source" in value and "timestamp" in value and bool(inner)
 
 
-def _object(record: dict[str, Any], name: str) -> dict[str, Any]:
-    value = record.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 def _model(metadata: dict[str, Any]) -> str:
     for name in ("llm_config", "llm"):
-        model = _object(metadata, name).get("model")
+        model = at_path(metadata, name, "model")
         if isinstance(model, str) and model:
             return model
     return ""
 
 
 def _start(draft: Draft, record: dict[str, Any]) -> None:
-    instance = _object(record, "instance")
+    instance = mapping(record.get("instance"))
     state = {name: instance.get(name) for name in ("repo", "base_commit", "version")}
     state["base_commit"] = state["base_commit"] or record.get("base_commit")
     if known := {name: value for name, value in state.items() if value}:
@@ -211,7 +200,7 @@ def _facts(draft: Draft, record: dict[str, Any], metadata: dict[str, Any], story
     facts["llm_ms"] = story.ledger.latency_ms
     if record.get("result_explanation"):
         facts["result_explanation"] = str(record["result_explanation"])[:SEEN]
-    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    draft.source.update(present(facts))
     if "unstated" in draft.clocks or clock(story.first)[1] == "unstated":
         draft.note(NO_ZONE)
 
@@ -230,7 +219,8 @@ def _verdict(
 ) -> SourceVerdict | None:
     """The record's own report of tests, else a joined one; the resolver's guess is called one."""
     exception = error[:EXCEPTION_CHARS] if isinstance(error, str) and error else None
-    for report in (_object(record, "report"), _object(_object(record, "test_result"), "report")):
+    for given in (record.get("report"), at_path(record, "test_result", "report")):
+        report = mapping(given)
         resolved = report.get("resolved")
         if isinstance(resolved, bool):
             flags = {name: value for name, value in report.items() if isinstance(value, bool)}

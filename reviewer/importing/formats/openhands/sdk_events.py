@@ -6,6 +6,7 @@ from typing import Any
 from reviewer.importing.draft import Status, elapsed_ms, words
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.openhands.story import Story
+from reviewer.importing.formats.values import mapping, objects
 
 _KINDS = frozenset(
     {
@@ -77,12 +78,9 @@ def _state(story: Story, key: Any, value: Any) -> None:
         ends = {"finished": "done", "error": "error", "stuck": "stuck_in_loop"}
         story.ended = ends.get(str(value)) or story.ended
     elif key == "stats" and isinstance(value, dict):
-        by_use = value.get("usage_to_metrics")
-        uses = list(by_use.values()) if isinstance(by_use, dict) else []
+        uses = list(mapping(value.get("usage_to_metrics")).values())
         story.models |= {
-            one["model_name"]
-            for one in uses
-            if isinstance(one, dict) and isinstance(one.get("model_name"), str)
+            one["model_name"] for one in objects(uses) if isinstance(one.get("model_name"), str)
         }
         story.ledger.stated(uses)
 
@@ -121,8 +119,7 @@ def _message(story: Story, event: dict[str, Any]) -> None:
 
 def _action(story: Story, event: dict[str, Any]) -> None:
     at, spent = event.get("timestamp"), _spent(story, event)
-    action = event.get("action")
-    action = action if isinstance(action, dict) else {}
+    action = mapping(event.get("action"))
     thought, told = words(event.get("thought")), str(action.get("kind") or "")
     if told in ("FinishAction", "ThinkAction"):
         _said(story, event)
@@ -133,8 +130,7 @@ def _action(story: Story, event: dict[str, Any]) -> None:
         return
     if thought:
         story.say(thought, at, spent)
-    asked = event.get("tool_call")
-    asked = asked if isinstance(asked, dict) else {}
+    asked = mapping(event.get("tool_call"))
     given = parse_text(asked.get("arguments"))
     if not isinstance(given, dict):
         given = {name: value for name, value in action.items() if name != "kind"}
@@ -156,8 +152,7 @@ def _said(story: Story, event: dict[str, Any]) -> None:
 
 
 def _result(story: Story, event: dict[str, Any]) -> None:
-    seen = event.get("observation")
-    seen = seen if isinstance(seen, dict) else {}
+    seen = mapping(event.get("observation"))
     if seen.get("kind") in ("FinishObservation", "ThinkObservation"):
         return
     content: Any = words(seen.get("content"))

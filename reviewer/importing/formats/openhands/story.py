@@ -18,6 +18,7 @@ from reviewer.importing.draft import (
     words,
 )
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.values import at_path, mapping, objects, present, sequence
 from reviewer.trace.paths import member
 from reviewer.trace.strictjson import Repeated
 
@@ -35,13 +36,13 @@ class Ledger:
 
     def __init__(self, draft: Draft, metrics: Any) -> None:
         self._draft = draft
-        self.metrics: dict[str, Any] = metrics if isinstance(metrics, dict) else {}
-        usages, costs = _rows(self.metrics, "token_usages"), self.metrics.get("costs")
-        self.costs = [_cost(one) for one in costs] if isinstance(costs, list) else []
+        self.metrics = mapping(metrics)
+        usages = objects(self.metrics.get("token_usages"))
+        self.costs = [_cost(one) for one in sequence(self.metrics.get("costs"))]
         self._usages = {str(one.get("response_id")): one for one in usages}
         self._latency = {
             str(one.get("response_id")): one.get("latency")
-            for one in _rows(self.metrics, "response_latencies")
+            for one in objects(self.metrics.get("response_latencies"))
         }
         self._priced = {}
         if len(usages) == len(self.costs) > 0:
@@ -75,14 +76,13 @@ class Ledger:
             "latency_ms": None if seconds is None else seconds * 1000,
             "cost_usd": self._priced.get(own, step.get("cost_usd")),
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return present(found)
 
     def _step(self, accumulated: Any) -> dict[str, Any]:
         """What was added since the event before: these figures grow."""
         if not isinstance(accumulated, dict):
             return {}
-        usage = accumulated.get("accumulated_token_usage")
-        usage = usage if isinstance(usage, dict) else {}
+        usage = mapping(accumulated.get("accumulated_token_usage"))
         before = self._before
         self._priced_at_all = self._priced_at_all or "accumulated_cost" in accumulated
         now = (
@@ -102,9 +102,8 @@ class Ledger:
 
     def stated(self, uses: list[Any]) -> None:
         """What every use of a model has come to by now; the last word stands."""
-        known = [one for one in uses if isinstance(one, dict)]
-        counts = [one.get("accumulated_token_usage") for one in known]
-        usages = [one for one in counts if isinstance(one, dict)]
+        known = objects(uses)
+        usages = objects([one.get("accumulated_token_usage") for one in known])
         self._priced_at_all = bool(known)
         self._before = (
             sum(amount(one.get("accumulated_cost")) or 0.0 for one in known),
@@ -145,11 +144,6 @@ class Ledger:
                 event["cost_usd"] = cost
 
 
-def _rows(metrics: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    rows = metrics.get(name)
-    return [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else []
-
-
 def _cost(row: Any) -> float | None:
     return measured(row.get("cost") if isinstance(row, dict) else row)
 
@@ -159,13 +153,12 @@ def _tokens(usage: dict[str, Any]) -> dict[str, int] | None:
     sent = measured(usage.get("prompt_tokens"))
     if sent is None:
         return None
-    details = usage.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
+    held = at_path(usage, "prompt_tokens_details", "cached_tokens")
     read = usage.get("cache_read_tokens", usage.get("cache_read_input_tokens"))
     return tokens(
         input_tokens=sent,
         output_tokens=amount(usage.get("completion_tokens")),
-        cached_tokens=amount(read) if read is not None else amount(details.get("cached_tokens")),
+        cached_tokens=amount(held if read is None else read),
         cache_write_tokens=amount(
             usage.get("cache_write_tokens", usage.get("cache_creation_input_tokens"))
         ),
@@ -368,8 +361,7 @@ class Story:
         return self._asked.get(event_id, (None, None)) if known else (None, None)
 
     def _call(self, kind: str, event: dict[str, Any], args: dict[str, Any]) -> None:
-        meta = event.get("tool_call_metadata")
-        meta = meta if isinstance(meta, dict) else {}
+        meta = mapping(event.get("tool_call_metadata"))
         spent = self._spent(event)
         at, thought = event.get("timestamp"), args.get("thought")
         if thought:
@@ -432,22 +424,14 @@ class Story:
 
 
 def _response(event: dict[str, Any]) -> dict[str, Any]:
-    meta = event.get("tool_call_metadata")
-    response = meta.get("model_response") if isinstance(meta, dict) else None
-    return response if isinstance(response, dict) else {}
+    return mapping(at_path(event, "tool_call_metadata", "model_response"))
 
 
 def _asked_for(event: dict[str, Any], call_id: Any) -> Any:
     """The arguments as the model wrote them; None when the file does not hold its call."""
-    choices = _response(event).get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, dict) and call.get("id") == call_id and call_id:
-            function = call.get("function")
-            text = function.get("arguments") if isinstance(function, dict) else None
-            value = parse_text(text)
+    for call in objects(at_path(_response(event), "choices", 0, "message", "tool_calls")):
+        if call.get("id") == call_id and call_id:
+            value = parse_text(at_path(call, "function", "arguments"))
             return value if isinstance(value, dict) else None
     return None
 

@@ -13,6 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, BinaryIO, TypeVar
 
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.otel.episode import OF_OTHERS, Heading, main_service, native, safe
 from reviewer.importing.formats.otel.index import (
     Found,
@@ -50,12 +51,8 @@ FILE_BYTES = (1 << FILE_BITS) - 1
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
-class SpanReader(ABC):
+class SpanReader(Format, ABC):
     """A format of spans. A subclass says where they stand and what one looks like."""
-
-    name = ""
-    version = "1"
-    probe = True
 
     @abstractmethod
     def roots(self, first: Any) -> tuple[Pattern, ...]:
@@ -86,14 +83,8 @@ class SpanReader(ABC):
         """A span with what stands above it. `held` are its holders, None where there is none."""
         return span
 
-    def companions(self, path: FilePath) -> tuple[FilePath, ...]:
-        return ()
-
     def suite_id(self, path: FilePath) -> str:
         return "otel"
-
-    def candidate_id(self, path: FilePath) -> str:
-        return path.stem
 
     def ran_at(self, path: FilePath) -> float:
         """When the first of the spans near the file's start began, in milliseconds since 1970;

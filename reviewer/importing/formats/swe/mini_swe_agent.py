@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, words
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.swe.instances import (
     EXCEPTION_CHARS,
@@ -19,6 +20,7 @@ from reviewer.importing.formats.swe.instances import (
     verdict_of,
 )
 from reviewer.importing.formats.swe.mini_turns import Turns
+from reviewer.importing.formats.values import at_path, mapping, present
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -63,10 +65,8 @@ HARMLESS = frozenset(
 )
 
 
-class MiniSweAgentReader:
+class MiniSweAgentReader(Format):
     name = "mini-swe-agent"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         value = head.value
@@ -84,9 +84,6 @@ class MiniSweAgentReader:
             )
         return False
 
-    def suite_id(self, path: Path) -> str:
-        return "mini-swe-agent"
-
     def candidate_id(self, path: Path) -> str:
         folder, above = folder_names(path, 2)
         run = above if folder == _stem(path) else folder
@@ -95,19 +92,14 @@ class MiniSweAgentReader:
     def placed(self, path: Path) -> tuple[str, ...]:
         return path.name, self.candidate_id(path)
 
-    def companions(self, path: Path) -> tuple[Path, ...]:
-        return ()
-
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         yield source.attempt(lambda: _attempt(self, source))
 
 
 def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
     rest = _rest(source)
-    raw_info = rest.get("info")
-    info: dict[str, Any] = raw_info if isinstance(raw_info, dict) else {}
-    config = info.get("config") if isinstance(info.get("config"), dict) else {}
-    assert isinstance(config, dict)  # narrowed above; mypy cannot follow .get
+    info = mapping(rest.get("info"))
+    config = mapping(info.get("config"))
     draft = Draft("mini-swe-agent")
     _start(draft, config.get("environment"))
     turns = Turns(draft, recorded=rest.get("trajectory_format") == "mini-swe-agent-1.1")
@@ -120,8 +112,7 @@ def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
     status, patch = info.get("exit_status") or turns.exit_status, info.get("submission")
     turns.end(patch, status)
     stats = info.get("model_stats")
-    calls = amount(stats.get("api_calls")) if isinstance(stats, dict) else None
-    usage = turns.usage(calls)
+    usage = turns.usage(amount(at_path(stats, "api_calls")))
     episode_id = _episode(source.path, rest, draft)
     candidate, model = _candidate(reader, source.path, info, config, draft)
     _facts(draft, rest, info, config, turns)
@@ -228,8 +219,7 @@ def _candidate(
     draft: Draft,
 ) -> tuple[str, str]:
     """(candidate, configured model)."""
-    settings = config.get("model")
-    model = settings.get("model_name") if isinstance(settings, dict) else None
+    model = at_path(config, "model", "model_name")
     if not isinstance(model, str) or not model:
         draft.note("the file names no model: the candidate is taken from its folder")
         return reader.candidate_id(path), ""
@@ -241,21 +231,18 @@ def _facts(
     draft: Draft, rest: dict[str, Any], info: dict[str, Any], config: dict[str, Any], turns: Turns
 ) -> None:
     """What has no place of its own in a trace."""
-    agent = config.get("agent") if isinstance(config.get("agent"), dict) else {}
-    assert isinstance(agent, dict)  # narrowed above; mypy cannot follow .get
-    stats = info.get("model_stats") if isinstance(info.get("model_stats"), dict) else {}
-    assert isinstance(stats, dict)
+    agent = mapping(config.get("agent"))
     facts = {
         "trajectory_format": rest.get("trajectory_format") or "messages only",
         "exit_status": info.get("exit_status"),
         "agent_type": config.get("agent_type"),
-        "api_calls": stats.get("api_calls"),
+        "api_calls": at_path(info, "model_stats", "api_calls"),
         "step_limit": measured(agent.get("step_limit")),
         "cost_limit": measured(agent.get("cost_limit")),
         "mode": agent.get("mode"),
         "served_models": sorted(turns.served) or None,
     }
-    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    draft.source.update(present(facts))
 
 
 def _cost(draft: Draft, stats: Any, turns: Turns) -> float | None:

@@ -17,6 +17,7 @@ from reviewer.importing.draft import (
     words,
 )
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.values import at_path, mapping
 from reviewer.trace.strictjson import Repeated
 
 # What single messages hold ------------------------------------------------------------------------
@@ -28,14 +29,8 @@ _TIMED_OUT = "The last command <command>"
 
 def stamp(message: dict[str, Any]) -> float | None:
     """When a message was made, in seconds of the epoch; None when it does not say."""
-    extra = message.get("extra")
-    found = extra.get("timestamp") if isinstance(extra, dict) else None
+    found = at_path(message, "extra", "timestamp")
     return measured(message.get("timestamp") if found is None else found)
-
-
-def extra_of(message: dict[str, Any]) -> dict[str, Any]:
-    extra = message.get("extra")
-    return extra if isinstance(extra, dict) else {}
 
 
 def text_of(message: dict[str, Any]) -> Any:
@@ -69,15 +64,12 @@ def returned(text: Any) -> bool:
 
 def reply_of(response: Any) -> Any:
     """The text of a stored chat completion."""
-    choices = response.get("choices") if isinstance(response, dict) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
+    message = at_path(response, "choices", 0, "message")
     return words(message.get("content")) if isinstance(message, dict) else None
 
 
 def created_of(extra: dict[str, Any]) -> float | None:
-    response = extra.get("response")
-    return measured(response.get("created")) if isinstance(response, dict) else None
+    return measured(at_path(extra, "response", "created"))
 
 
 def arguments_of(given: Any) -> Any:
@@ -88,17 +80,15 @@ def arguments_of(given: Any) -> Any:
 def tokens_of(usage: dict[str, Any]) -> dict[str, int] | None:
     """Chat Completions and Responses names; zero tokens are no measurement."""
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    details = details if isinstance(details, dict) else {}
     thought = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
-    thought = thought if isinstance(thought, dict) else {}
     sent = measured(usage.get("prompt_tokens") or usage.get("input_tokens"))
     if sent is None:
         return None
     return tokens(
         input_tokens=sent,
         output_tokens=amount(usage.get("completion_tokens", usage.get("output_tokens"))),
-        cached_tokens=amount(details.get("cached_tokens")),
-        reasoning_tokens=amount(thought.get("reasoning_tokens")),
+        cached_tokens=amount(at_path(details, "cached_tokens")),
+        reasoning_tokens=amount(at_path(thought, "reasoning_tokens")),
     )
 
 
@@ -184,7 +174,7 @@ class Turns:
         of_items = "object" in message or message.get("type") == "function_call_output"
         if isinstance(message, Repeated) or message.get("role") not in _ROLES:
             return not of_items or isinstance(message, Repeated)
-        extra = extra_of(message)
+        extra = mapping(message.get("extra"))
         if any(isinstance(one, list) and one for name, one in extra.items() if name != "actions"):
             return True
         called = message.get("tool_calls") or extra.get("actions")
@@ -193,7 +183,7 @@ class Turns:
 
     def _reply(self, message: dict[str, Any]) -> None:
         self._begun = True
-        now, extra = stamp(message), extra_of(message)
+        now, extra = stamp(message), mapping(message.get("extra"))
         spent = self._billed(message, extra)
         more: dict[str, Any] = {
             "at": now if now is not None else created_of(extra),
@@ -247,19 +237,18 @@ class Turns:
         return [("bash", {"command": blocks[0].strip()}, None)] if len(blocks) == 1 else []
 
     def _billed(self, message: dict[str, Any], extra: dict[str, Any]) -> dict[str, int] | None:
-        response = extra.get("response")
-        response = response if isinstance(response, dict) else {}
+        response = mapping(extra.get("response"))
         served = response.get("model") or message.get("model")
         if isinstance(served, str):
             self.served.add(served)
         usage = response.get("usage") or message.get("usage")
-        spent = tokens_of(usage if isinstance(usage, dict) else {})
+        spent = tokens_of(mapping(usage))
         self._spent.append(spent)
         self.cost += measured(extra.get("cost")) or 0.0
         return spent
 
     def _user(self, message: dict[str, Any]) -> None:
-        extra, text = extra_of(message), text_of(message)
+        extra, text = mapping(message.get("extra")), text_of(message)
         kind = extra.get("interrupt_type")
         if kind == "FormatError":
             self._format_error(message, extra, text)
@@ -313,7 +302,7 @@ class Turns:
         self.draft.message("user", text, at=stamp(message))
 
     def _result(self, message: dict[str, Any]) -> None:
-        extra, text, now = extra_of(message), text_of(message), stamp(message)
+        extra, text, now = mapping(message.get("extra")), text_of(message), stamp(message)
         call_id = message.get("tool_call_id") or message.get("call_id")
         if call_id is None and isinstance(text, str) and text.startswith(_REJECTED):
             self._refused(message, text)
@@ -344,7 +333,7 @@ class Turns:
         return when, alone
 
     def _exit(self, message: dict[str, Any]) -> None:
-        extra, now = extra_of(message), stamp(message)
+        extra, now = mapping(message.get("extra")), stamp(message)
         status = extra.get("exit_status")
         self.exit_status = status if isinstance(status, str) else None
         if status == "Submitted":

@@ -13,6 +13,7 @@ from typing import Any
 from reviewer.importing.account import HOLDERS
 from reviewer.importing.draft import Draft, added, amount, measured, tokens, words
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.swe.instances import (
     end_state,
@@ -21,6 +22,8 @@ from reviewer.importing.formats.swe.instances import (
     suite_of,
     verdict_of,
 )
+from reviewer.importing.formats.values import at_path, mapping, objects, present
+from reviewer.importing.formats.values import text as text_of
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -36,7 +39,7 @@ _PSEUDO = re.compile(r"exit_[a-z_]+|early_exit|skip")
 def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:
     """Prompts and steps into the draft; returns the task that was asked. `cut` says that the
     harness ended the run: then it speaks through the last step."""
-    turns = [turn for turn in history if isinstance(turn, dict)]
+    turns = objects(history)
     if len(turns) < len(history):
         draft.note("parts of the history are no messages: left out")
         draft.unread("history", 1)
@@ -95,7 +98,7 @@ def _answers(reply: dict[str, Any], step: dict[str, Any]) -> bool:
 
 def _step(draft: Draft, step: dict[str, Any], reply: dict[str, Any], last: bool) -> None:
     thought, action = step.get("thought"), step.get("action")
-    text = action.strip() if isinstance(action, str) else ""
+    text = text_of(action).strip()
     if _PSEUDO.fullmatch(text):
         draft.error({"exit": text, "message": thought or step.get("observation")})
         return
@@ -139,7 +142,7 @@ def _history(draft: Draft, turns: list[dict[str, Any]]) -> None:
             continue
         if role == "assistant":
             action = turn.get("action")
-            text = action.strip() if isinstance(action, str) else ""
+            text = text_of(action).strip()
             if action is not None and not isinstance(action, str):
                 draft.unread("history.action")
             said = turn.get("thought") or content
@@ -180,10 +183,8 @@ _ENDS = {
 _SUBMITTED = re.compile(r"submitted \((.*)\)")
 
 
-class SweAgentReader:
+class SweAgentReader(Format):
     name = "swe-agent"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         first = head.value
@@ -201,9 +202,6 @@ class SweAgentReader:
             return False
         spoken = {"role", "content"} <= set(history[0]) and "agent" in history[0]
         return spoken and "instance_id" not in first
-
-    def suite_id(self, path: Path) -> str:
-        return "swe-agent"
 
     def candidate_id(self, path: Path) -> str:
         return f"swe-agent {_run_folder(path)}".strip()
@@ -243,8 +241,7 @@ class _Held:
 
     @property
     def info(self) -> dict[str, Any]:
-        info = self.rest.get("info")
-        return info if isinstance(info, dict) else {}
+        return mapping(self.rest.get("info"))
 
 
 def _read(source: Source) -> dict[int, _Held]:
@@ -284,14 +281,12 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
         if held.rest.get(name):
             draft.unread(name)
     for name, value in held.rest.items():
-        listed = value if isinstance(value, list) else ()
-        if any(isinstance(one, dict) and "action" in one for one in listed):
+        if any("action" in one for one in objects(value)):
             draft.unread(name)
     tell_rest(held.rest, draft, "", HARMLESS)
     tell_rest(held.steps, draft, "trajectory")
     tell_rest(held.history, draft, "history", (), _observations(held.history))
-    stats = info.get("model_stats") if isinstance(info.get("model_stats"), dict) else {}
-    assert isinstance(stats, dict)  # narrowed above; mypy cannot follow .get
+    stats = mapping(info.get("model_stats"))
     spent = tokens(
         input_tokens=measured(stats.get("tokens_sent")),
         output_tokens=measured(stats.get("tokens_received")),
@@ -319,7 +314,7 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
 
 def _observations(history: list[Any]) -> list[Any]:
     """Turns that show what came of a step."""
-    turns = [turn for turn in history if isinstance(turn, dict) and turn.get("role") == "tool"]
+    turns = [turn for turn in objects(history) if turn.get("role") == "tool"]
     return [turn for turn in turns if not turn.keys() & HOLDERS]
 
 
@@ -327,13 +322,12 @@ def _facts(
     draft: Draft, held: _Held, info: dict[str, Any], model: str, calls: float | None
 ) -> None:
     """What has no place of its own in a trace."""
-    steps = [step for step in held.steps if isinstance(step, dict)]
-    seconds = added([amount(step.get("execution_time")) for step in steps])
+    seconds = added([amount(step.get("execution_time")) for step in objects(held.steps)])
     named = ("exit_status", "swe_agent_version", "swe_agent_hash", "swe_rex_version")
     facts = {name: info.get(name) for name in named}
     facts |= {"model": model or None, "api_calls": calls}
     facts["tools_ms"] = None if seconds is None else seconds * 1000
-    draft.source.update({name: value for name, value in facts.items() if value is not None})
+    draft.source.update(present(facts))
 
 
 def _notes(draft: Draft, held: _Held, info: dict[str, Any], patch: Any) -> None:
@@ -354,29 +348,22 @@ def _is_step(step: Any) -> bool:
 
 def _config(value: Any) -> dict[str, Any]:
     """`replay_config`: an object, or one as a JSON text (1.0.1)."""
-    value = parse_text(value) if isinstance(value, str) else value
-    return value if isinstance(value, dict) else {}
-
-
-def _at(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+    return mapping(parse_text(value) if isinstance(value, str) else value)
 
 
 def _episode(path: Path, rest: dict[str, Any], config: dict[str, Any]) -> str:
     """The file's name, unless it was renamed and the file says what it is about."""
     stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".traj")
-    stated = (stem, rest.get("environment"), _at(config, "problem_statement", "id"))
+    stated = (stem, rest.get("environment"), at_path(config, "problem_statement", "id"))
     return next((one for one in stated if is_instance(one)), "") or str(stated[2] or stem)
 
 
 def _start(draft: Draft, config: dict[str, Any]) -> None:
-    env, repo = config.get("env"), _at(config, "env", "repo")
+    env, repo = config.get("env"), at_path(config, "env", "repo")
     state = {
-        "image": _at(env, "deployment", "image") or _at(env, "image_name"),
-        "repo": _at(repo, "github_url") or _at(repo, "repo_name") or _at(repo, "path"),
-        "base_commit": _at(repo, "base_commit"),
+        "image": at_path(env, "deployment", "image") or at_path(env, "image_name"),
+        "repo": at_path(repo, "github_url") or at_path(repo, "repo_name") or at_path(repo, "path"),
+        "base_commit": at_path(repo, "base_commit"),
     }
     if known := {name: value for name, value in state.items() if value}:
         draft.state(known)
@@ -385,14 +372,14 @@ def _start(draft: Draft, config: dict[str, Any]) -> None:
 def _model(source: Source, config: dict[str, Any], attempt: int | None) -> str:
     """The configured model: in the file (1.x), or in the settings beside it (0.x)."""
     agent = config.get("agent")
-    several = _at(agent, "agent_configs")
+    several = at_path(agent, "agent_configs")
     if isinstance(several, list) and several:
         agent = several[((attempt or 1) - 1) % len(several)]
-    name = _at(agent, "model", "name")
+    name = at_path(agent, "model", "name")
     if not name and (settings := _settings(source.path)):
         line = re.search(r"(?m)^\s+model_name:\s*(\S+)\s*$", source.text(settings) or "")
         name = line.group(1).strip("'\"") if line else ""
-    return name if isinstance(name, str) else ""
+    return text_of(name)
 
 
 def _candidate(

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, whole
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.swe import swe_bench_rows as rows
 from reviewer.importing.formats.swe.instances import is_instance, suite_of
 from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
+from reviewer.importing.formats.values import mapping
 from reviewer.importing.head import Head
 from reviewer.importing.joined import (
     NO_TRAJECTORY,
@@ -169,16 +171,11 @@ FACTS = ("model", "run", "label", "place")
 """What of a result stands in its attempt's source, for results that come later to be joined by."""
 
 
-class SweBenchReader:
+class SweBenchReader(Format):
     name = "swe-bench"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         return _kind(head) != ""
-
-    def suite_id(self, path: Path) -> str:
-        return "swe-bench"
 
     def candidate_id(self, path: Path) -> str:
         return rows.place_of(path).name or "unnamed"
@@ -257,7 +254,7 @@ class SweBenchReader:
         facts: dict[str, Any] = {name: getattr(joined, name) for name in FACTS}
         facts["joined_by"] = {"patch": joined.digest} if joined.digest else None
         draft.source.update({name: value for name, value in facts.items() if value})
-        state = joined.final_state if isinstance(joined.final_state, dict) else {}
+        state = mapping(joined.final_state)
         return draft.foreign(
             episode_id=instance_id,
             candidate_id=source.candidate or candidate,

@@ -9,6 +9,7 @@ from reviewer.importing.draft import words
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.swe.instances import is_instance
 from reviewer.importing.formats.swe.mini_swe_agent import termination_of
+from reviewer.importing.formats.values import at_path, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.joined import PREDICTION, Joined
 from reviewer.importing.reader import Broken, Rejected
@@ -82,7 +83,7 @@ def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple
         SourceVerdict(detail=detail),
         {"patch": patch or None},
         str(path),
-        model if isinstance(model, str) else "",
+        text(model),
         place=place_in(place, instance_id),
         termination=termination_of(status),
     )
@@ -136,11 +137,7 @@ def _report(source: Source, row: Any, instance_id: str, bare: bool) -> Joined:
 
 
 def _lists(tests: Any, name: str) -> tuple[list[Any], list[Any]]:
-    group = tests.get(name) if isinstance(tests, dict) else None
-    group = group if isinstance(group, dict) else {}
-    sides = [group.get(side) for side in ("success", "failure")]
-    good, bad = (side if isinstance(side, list) else [] for side in sides)
-    return good, bad
+    return sequence(at_path(tests, name, "success")), sequence(at_path(tests, name, "failure"))
 
 
 def _counts(tests: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.tau.tau2_attempt import foreign
 from reviewer.importing.formats.tau.tau2_run import (
@@ -26,6 +27,7 @@ from reviewer.importing.formats.tau.tau2_run import (
     slug,
     task_from,
 )
+from reviewer.importing.formats.values import objects
 from reviewer.importing.head import Head
 from reviewer.importing.opening import opened, start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -47,10 +49,8 @@ class Cut(NamedTuple):
     problem: str = ""
 
 
-class Tau2Reader:
+class Tau2Reader(Format):
     name = "tau2-bench"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         """Settings that name an agent and an environment; or simulations, alone or listed."""
@@ -198,9 +198,8 @@ def _glanced(raw: bytes) -> Glance | None:
 
 def _indexed(run: Run) -> frozenset[str]:
     """Simulation ids of the index; none without one."""
-    index = run.head.get("simulation_index")
-    listed = index if isinstance(index, list) else []
-    return frozenset(str(one["id"]) for one in listed if isinstance(one, dict) and one.get("id"))
+    listed = objects(run.head.get("simulation_index"))
+    return frozenset(str(one["id"]) for one in listed if one.get("id"))
 
 
 def _missing(source: Source, run: Run) -> list[str]:

@@ -27,6 +27,7 @@ from reviewer.importing.formats.tau.tau2_run import (
     verdict_of,
     word,
 )
+from reviewer.importing.formats.values import at_path, objects
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 
@@ -63,25 +64,25 @@ def _turns(message: Any, place: str) -> Iterator[dict[str, Any]]:
 
 
 def _add_turn(draft: Draft, turn: dict[str, Any], before: Any) -> None:
-    role, at = turn["role"], turn.get("timestamp")
+    role, when = turn["role"], turn.get("timestamp")
     if role == "tool":
-        _add_result(draft, turn, at, elapsed_ms(before, at) or None)
+        _add_result(draft, turn, when, elapsed_ms(before, when) or None)
         return
     actor = _ACTORS.get(role, role)
-    more: dict[str, Any] = {"at": at}
+    more: dict[str, Any] = {"at": when}
     if actor == AGENT:
         spent = amount(turn.get("generation_time_seconds"))
-        more["latency_ms"] = spent * 1000 if spent else elapsed_ms(before, at) or None
+        more["latency_ms"] = spent * 1000 if spent else elapsed_ms(before, when) or None
         more["cost_usd"] = measured(turn.get("cost"))
         more["tokens"] = tokens_of(turn)
     calls = _list(turn, "tool_calls")
     text = turn.get("content")
     if not calls or (text is not None and text != ""):
         draft.message(actor, text, **more)
-        more = {"at": at}
+        more = {"at": when}
     for call in calls:
         _add_call(draft, call, actor, more)
-        more = {"at": at}
+        more = {"at": when}
 
 
 def _add_call(draft: Draft, call: Any, actor: str, more: dict[str, Any]) -> None:
@@ -91,12 +92,12 @@ def _add_call(draft: Draft, call: Any, actor: str, more: dict[str, Any]) -> None
     draft.call(call.get("name"), call.get("arguments"), call.get("id"), who, **more)
 
 
-def _add_result(draft: Draft, turn: dict[str, Any], at: Any, waited: float | None) -> None:
+def _add_result(draft: Draft, turn: dict[str, Any], when: Any, waited: float | None) -> None:
     failed = turn.get("error")
     status: Status | None = None
     if isinstance(failed, bool):
         status = "error" if failed else "ok"
-    draft.result(turn.get("content"), turn.get("id"), None, status, at=at, latency_ms=waited)
+    draft.result(turn.get("content"), turn.get("id"), None, status, at=when, latency_ms=waited)
 
 
 def _list(value: dict[str, Any], member: str) -> list[Any]:
@@ -110,12 +111,10 @@ def _list(value: dict[str, Any], member: str) -> list[Any]:
 
 def tokens_of(turn: dict[str, Any]) -> dict[str, int] | None:
     """Tokens of one message; the cached ones stand only in the provider's own answer."""
-    usage, raw = turn.get("usage"), turn.get("raw_data")
+    usage = turn.get("usage")
     if not isinstance(usage, dict):
         return None
-    served = raw.get("usage") if isinstance(raw, dict) else None
-    details = served.get("prompt_tokens_details") if isinstance(served, dict) else None
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    cached = at_path(turn, "raw_data", "usage", "prompt_tokens_details", "cached_tokens")
     return tokens(
         input_tokens=usage.get("prompt_tokens"),
         output_tokens=usage.get("completion_tokens"),
@@ -132,9 +131,9 @@ class _Speech:
         self._ids: set[str] = set()
         self._at: Any = None
 
-    def hear(self, chunk: Any, at: Any) -> bool:
+    def hear(self, chunk: Any, when: Any) -> bool:
         """Take one chunk in; whether it held words."""
-        text = chunk.get("content") if isinstance(chunk, dict) else None
+        text = at_path(chunk, "content")
         if not isinstance(text, str) or not text:
             return False
         if chunk.get("is_audio") and len(text) > _AUDIO and not any(map(str.isspace, text)):
@@ -144,7 +143,7 @@ class _Speech:
         if self._ids and ids and self._ids.isdisjoint(ids):
             self.stop()
         if not self._parts:
-            self._at = chunk.get("timestamp") or at
+            self._at = chunk.get("timestamp") or when
         self._parts.append(text)
         self._ids = ids or self._ids
         return True
@@ -163,8 +162,8 @@ def add_ticks(draft: Draft, ticks: list[Any]) -> None:
     for number, tick in enumerate(ticks):
         if not isinstance(tick, dict):
             raise Rejected(f"type:ticks[{number}]")
-        at = tick.get("timestamp")
-        spoke = {who: side.hear(tick.get(f"{who}_chunk"), at) for who, side in sides.items()}
+        when = tick.get("timestamp")
+        spoke = {who: side.hear(tick.get(f"{who}_chunk"), when) for who, side in sides.items()}
         for who, other in (("agent", "user"), ("user", "agent")):
             if spoke[who] and not spoke[other]:
                 sides[other].stop()
@@ -173,11 +172,11 @@ def add_ticks(draft: Draft, ticks: list[Any]) -> None:
             if calls:
                 side.stop()
             for call in calls:
-                _add_call(draft, call, who, {"at": at})
+                _add_call(draft, call, who, {"at": when})
             for result in _list(tick, f"{who}_tool_results"):
                 if not isinstance(result, dict):
                     raise Rejected(f"type:{who}_tool_results")
-                _add_result(draft, result, result.get("timestamp") or at, None)
+                _add_result(draft, result, result.get("timestamp") or when, None)
     for side in sides.values():
         side.stop()
     if ticks and not draft.events:
@@ -310,10 +309,9 @@ def _describe(draft: Draft, sim: dict[str, Any], run: Run, messages: list[Any]) 
 
 
 def _served(message: Any) -> str | None:
-    if not isinstance(message, dict) or message.get("role") != "assistant":
+    if at_path(message, "role") != "assistant":
         return None
-    raw = message.get("raw_data")
-    return word(raw.get("model")) if isinstance(raw, dict) else None
+    return word(at_path(message, "raw_data", "model"))
 
 
 def _same_model(configured: str, served: str) -> bool:
@@ -327,27 +325,25 @@ def _cost(sim: dict[str, Any], messages: list[Any]) -> float | None:
         return whole_run
     if sim.get("agent_cost") is not None:
         return None
-    own = [m for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
+    own = [one for one in objects(messages) if one.get("role") == "assistant"]
     return measured(added([amount(message.get("cost")) for message in own]))
 
 
 def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
     """The agent's tokens: those of its messages, else the session's."""
-    said = [m for m in messages if isinstance(m, dict) and m.get("role") == "assistant"]
+    said = [one for one in objects(messages) if one.get("role") == "assistant"]
     # A greeting that no model made has no tokens and costs 0: it is no reply.
     counted = [one for m in said if (one := tokens_of(m)) is not None or m.get("cost") != 0]
-    session = sim.get("agent_usage")
-    if not any(counted) and isinstance(session, dict):
-        records = session.get("records")
+    if not any(counted) and isinstance(sim.get("agent_usage"), dict):
         counted = [
             tokens(
                 input_tokens=one.get("input_tokens"),
                 output_tokens=one.get("output_tokens"),
                 cached_tokens=one.get("input_cached_tokens"),
-            ) or {}
-            for one in (records if isinstance(records, list) else [])
-            if isinstance(one, dict)
-        ]  # fmt: skip
+            )
+            or {}
+            for one in objects(sim["agent_usage"].get("records"))
+        ]
     return summed(counted)
 
 

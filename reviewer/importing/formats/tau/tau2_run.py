@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.draft import Draft, clock, elapsed_ms, measured, whole
+from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.derived import tau2_task
 from reviewer.suite.errors import ContractError
@@ -58,12 +59,12 @@ class Run(NamedTuple):
 
     @property
     def info(self) -> dict[str, Any]:
-        return _object(self.head.get("info"))
+        return mapping(self.head.get("info"))
 
     @property
     def domain(self) -> str:
         """The domain as the file names it, "" when it does not."""
-        named = _object(self.info.get("environment_info")).get("domain_name")
+        named = mapping(self.info.get("environment_info")).get("domain_name")
         for name in (named, self.head.get("domain")):
             if isinstance(name, str) and name:
                 return name
@@ -72,7 +73,7 @@ class Run(NamedTuple):
     @property
     def model(self) -> str:
         """The configured model."""
-        for name in (_object(self.info.get("agent_info")).get("llm"), self.head.get("model")):
+        for name in (mapping(self.info.get("agent_info")).get("llm"), self.head.get("model")):
             if isinstance(name, str) and name:
                 return name
         return ""
@@ -80,14 +81,14 @@ class Run(NamedTuple):
     @property
     def candidate(self) -> str:
         """Agent, model and those settings that make a difference, "" when none is named."""
-        agent = _object(self.info.get("agent_info"))
+        agent = mapping(self.info.get("agent_info"))
         named = agent.get("implementation") or self.head.get("agent")
         parts = [part for part in (named, self.model) if isinstance(part, str) and part]
         return " ".join([*parts, *self._settings(agent)]) if parts else ""
 
     def _settings(self, agent: dict[str, Any]) -> list[str]:
-        voice = _object(self.info.get("audio_native_config"))
-        given = {**voice, **_object(agent.get("llm_args"))}
+        voice = mapping(self.info.get("audio_native_config"))
+        given = {**voice, **mapping(agent.get("llm_args"))}
         told = [(name, given.get(name)) for name in SETTINGS]
         return [f"{name}={value}" for name, value in told if value and not _nested(value)]
 
@@ -120,7 +121,7 @@ class Checks(NamedTuple):
 
 def checks_of(reward_info: Any) -> Checks:
     """The lists of checks a simulation carries."""
-    info = _object(reward_info)
+    info = mapping(reward_info)
     return Checks(
         _texts(info.get("action_checks"), "action", "action_id"),
         _texts(info.get("nl_assertions"), "nl_assertion"),
@@ -133,23 +134,16 @@ def _texts(checks: Any, *path: str) -> tuple[str, ...] | None:
     checks of nothing look alike."""
     if not isinstance(checks, list) or not checks:
         return None
-    found = []
-    for check in checks:
-        value = check
-        for member in path:
-            value = _object(value).get(member)
-        found.append(str(value))
-    return tuple(found)
+    return tuple(str(at_path(check, *path)) for check in checks)
 
 
 def task_from(raw: dict[str, Any]) -> Task:
     """Of a task as it stands in the file what is kept."""
     criteria = tau2_task.criteria_of(raw) or {}
-    actions = criteria.get("actions")
-    listed = actions if isinstance(actions, list) else []
+    listed = sequence(criteria.get("actions"))
     state = tau2_task.initial_state_of(raw)
     return Task(
-        tuple(str(_object(action).get("action_id")) for action in listed),
+        tuple(str(mapping(action).get("action_id")) for action in listed),
         tau2_task.texts_of(criteria, "nl_assertions"),
         tau2_task.texts_of(criteria, "communicate_info"),
         tau2_task.title_of(raw),
@@ -216,7 +210,7 @@ def _declared(run: Run, seen: list[Glance]) -> Iterable[str]:
 
 def reward_of(reward_info: Any) -> float | None:
     """The reward, None when there is none."""
-    reward = _object(reward_info).get("reward")
+    reward = mapping(reward_info).get("reward")
     if isinstance(reward, bool) or not isinstance(reward, (int, float)):
         return None
     return float(reward) if abs(reward) < 1e9 else None
@@ -236,10 +230,6 @@ def _nested(value: Any) -> bool:
     return isinstance(value, (dict, list)) or len(str(value)) > 40
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 # Verdicts -----------------------------------------------------------------------------------------
 
 INFRASTRUCTURE = "infrastructure_error"
@@ -253,11 +243,9 @@ def verdict_of(draft: Draft, sim: dict[str, Any]) -> SourceVerdict:
     info = sim.get("reward_info")
     reward = reward_of(info)
     broken = sim.get("termination_reason") == INFRASTRUCTURE
-    broke = sim.get("info") if isinstance(sim.get("info"), dict) else {}
-    assert isinstance(broke, dict)  # narrowed above; mypy cannot follow .get
-    told = [word(broke.get(name)) for name in ("error_type", "error")]
+    told = [word(at_path(sim, "info", name)) for name in ("error_type", "error")]
     exception = ": ".join(part for part in told if part)[:200] or None
-    detail = _detail(info) if isinstance(info, dict) else {}
+    detail = _detail(mapping(info))
     detail.update(_reviews(sim))
     if (spent := measured(sim.get("user_cost"))) is not None:
         detail["simulated_user"] = {"cost_usd": spent}
@@ -296,24 +284,18 @@ def _detail(info: dict[str, Any]) -> dict[str, Any]:
     for name in ("reward_basis", "reward_breakdown"):
         if info.get(name):
             kept[name] = info[name]
-    checked = info.get("db_check")
-    if isinstance(checked, dict):
-        kept["db_match"] = checked.get("db_match")
+    if isinstance(info.get("db_check"), dict):
+        kept["db_match"] = info["db_check"].get("db_match")
     for name, path, outcome in _CHECKS:
-        checks = info.get(name)
-        if isinstance(checks, list) and checks:
-            kept[name] = [_check(one, path, outcome) for one in checks if isinstance(one, dict)]
-    note = info.get("info")
-    if isinstance(note, dict) and word(note.get("note")):
-        kept["note"] = note["note"]
+        if checks := sequence(info.get(name)):
+            kept[name] = [_check(one, path, outcome) for one in objects(checks)]
+    if word(note := at_path(info, "info", "note")):
+        kept["note"] = note
     return kept
 
 
 def _check(check: dict[str, Any], path: tuple[str, ...], outcome: str) -> dict[str, Any]:
-    what: Any = check
-    for member in path:
-        what = what.get(member) if isinstance(what, dict) else None
-    found = {"what": what, "met": check.get(outcome)}
+    found = {"what": at_path(check, *path), "met": check.get(outcome)}
     if word(check.get("tool_type")):
         found["tool_type"] = check["tool_type"]
     return found
@@ -322,14 +304,12 @@ def _check(check: dict[str, Any], path: tuple[str, ...], outcome: str) -> dict[s
 def _reviews(sim: dict[str, Any]) -> dict[str, Any]:
     """What models said of the conversation afterwards: shown, never a verdict."""
     kept: dict[str, Any] = {}
-    review, login = sim.get("review"), sim.get("auth_classification")
-    if isinstance(review, dict):
-        told = {n: review[n] for n in ("agent_error", "user_error", "critical_user_error")
-                if isinstance(review.get(n), bool)}  # fmt: skip
-        if told:
-            kept["review"] = told
-    if isinstance(login, dict) and word(login.get("status")):
-        kept["authentication"] = login["status"]
+    review = mapping(sim.get("review"))
+    names = ("agent_error", "user_error", "critical_user_error")
+    if told := {name: review[name] for name in names if isinstance(review.get(name), bool)}:
+        kept["review"] = told
+    if word(login := at_path(sim, "auth_classification", "status")):
+        kept["authentication"] = login
     retries = whole(sim.get("hallucination_retries_used"))
     if retries:
         kept["hallucination_retries_used"] = retries

@@ -10,6 +10,7 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, Status, amount, measured
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.values import at_path, mapping, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -53,8 +54,8 @@ class TauBenchReader:
         draft = Draft("tau-bench")
         draft.note("tau-bench records no time, no agent cost and no final state")
         draft.note("domain and candidate are taken from the file name")
-        for text in sorted(forgiven):
-            draft.note(text)
+        for note in sorted(forgiven):
+            draft.note(note)
         _add_events(draft, record["traj"])
         tell_rest(record, draft, "", HARMLESS, messages=record["traj"])
         info, reward = record["info"], float(record["reward"])
@@ -63,8 +64,7 @@ class TauBenchReader:
             draft.source["user_cost_usd"] = spent
         if info.get("error") and not record["traj"]:
             draft.note("the run broke and nothing of it was recorded")
-        task = info.get("task") if isinstance(info.get("task"), dict) else {}
-        instruction = task.get("instruction") if isinstance(task, dict) else None
+        instruction = at_path(info, "task", "instruction")
         return draft.foreign(
             episode_id=record["task_id"],
             candidate_id=candidate_id,
@@ -78,7 +78,7 @@ class TauBenchReader:
                 detail={**_detail(info.get("reward_info")), **_beside(info)},
             ),
             title=f"task {record['task_id']}",
-            user_request=instruction if isinstance(instruction, str) else "",
+            user_request=text(instruction),
         )
 
 
@@ -126,14 +126,13 @@ def _add_events(draft: Draft, messages: list[dict[str, Any]]) -> None:
         if content is not None or not calls:
             draft.message("agent" if role == "assistant" else role, content)
         for call in calls:
-            function = call.get("function") if isinstance(call.get("function"), dict) else {}
-            assert isinstance(function, dict)  # narrowed above; mypy cannot follow .get
+            function = mapping(call.get("function"))
             draft.call(function.get("name"), function.get("arguments"), call.get("id"))
 
 
 def _detail(reward_info: Any) -> dict[str, Any]:
     """Which of its two checks made the reward: the database's, or the agent's outputs."""
-    checks = reward_info.get("info") if isinstance(reward_info, dict) else None
+    checks = at_path(reward_info, "info")
     if not isinstance(checks, dict):
         return {}
     return {name: checks[name] for name in ("r_actions", "r_outputs", "outputs") if name in checks}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, whole
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import above, folder_names, within
 from reviewer.importing.formats.webarena.page import Page, Step, last_try, parsed, read
 from reviewer.importing.head import Head
@@ -39,17 +40,12 @@ NO_MATCH = "Attempt to perfom"  # the harness's own spelling
 MOST_LOGS = 200
 
 
-class WebArenaReader:
+class WebArenaReader(Format):
     name = "webarena"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         start = head.start[:65536]
         return bool(_STARTS.match(start) and _TASK.search(start) and _INTENT.search(start))
-
-    def suite_id(self, path: Path) -> str:
-        return "webarena"
 
     def candidate_id(self, path: Path) -> str:
         return folder_names(path, 1)[0] or "unnamed"

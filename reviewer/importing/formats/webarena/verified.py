@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, encoded
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -159,10 +160,8 @@ _SAID = ({"task_type", "status", "retrieved_data"}, {"action", "status", "result
 _PASSED = {"success": True, "failure": False, "partial_match": False}
 
 
-class WebArenaVerifiedReader:
+class WebArenaVerifiedReader(Format):
     name = "webarena-verified"
-    version = "1"
-    probe = True
 
     def sniff(self, head: Head) -> bool:
         if not isinstance(head.value, dict):
@@ -171,9 +170,6 @@ class WebArenaVerifiedReader:
             return True
         said = any(names <= set(head.value) for names in _SAID)
         return said and "error_details" in head.value and len(head.value) <= 8
-
-    def suite_id(self, path: Path) -> str:
-        return "webarena-verified"
 
     def candidate_id(self, path: Path) -> str:
         return folder_names(path, 2)[1] or "unnamed"
