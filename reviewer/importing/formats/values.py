@@ -35,7 +35,8 @@ def at_path(value: Any, *path: str | int) -> Any:
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None
         else:
-            value = value[step] if isinstance(value, list) and step < len(value) else None
+            there = isinstance(value, list) and -len(value) <= step < len(value)
+            value = value[step] if there else None
     return value
 
 

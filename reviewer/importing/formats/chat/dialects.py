@@ -8,6 +8,7 @@ from reviewer.importing.draft import Draft, summed, tokens
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.chat.envelopes import spent
 from reviewer.importing.formats.chat.openai_chat import OpenAIChatReader
+from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of, usage_of
 from reviewer.importing.reader import Foreign
@@ -32,15 +33,15 @@ class ClineReader(OpenAIChatReader):
         return head.has("sessionId", "origin", "agent", "messages") and super().sniff(head)
 
     def tell(self, teller: Teller, message: Any) -> None:
-        held = message if isinstance(message, dict) else {}
+        held = mapping(message)
         spent_here = held.get("metrics")
         counts = _metrics(spent_here) if isinstance(spent_here, dict) else None
         teller.say(message, tokens=counts, started_at=teller.draft.at(held.get("ts")))
         teller.failed_where(_unsuccessful)
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        held = [one.get("metrics") for one in messages if isinstance(one, dict)]
-        return summed([_metrics(one) for one in held if isinstance(one, dict)])
+        held = [one.get("metrics") for one in objects(messages)]
+        return summed([_metrics(one) for one in objects(held)])
 
     def foreign(
         self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
@@ -49,8 +50,8 @@ class ClineReader(OpenAIChatReader):
             if event["kind"] == "tool_call" and event["tool"] == "spawn_agent":
                 draft.unread("spawn_agent", seq)
                 draft.note("what sub-agents did is in files of their own")
-        about = [one.get("modelInfo") for one in messages if isinstance(one, dict)]
-        models = [one["id"] for one in about if isinstance(one, dict) and one.get("id")]
+        about = objects([one.get("modelInfo") for one in objects(messages)])
+        models = [one["id"] for one in about if one.get("id")]
         return draft.foreign(
             episode_id=value.get("sessionId"),
             candidate_id=source.candidate or (models[-1] if models else source.path.stem),
@@ -127,13 +128,9 @@ class VercelModelReader(OpenAIChatReader):
 
 def _steps(value: Any) -> list[Any]:
     """The steps of a result that hold typed content."""
-    steps = value.get("steps") if isinstance(value, dict) else None
-    if not isinstance(steps, list) or not steps:
-        return []
-    first = steps[0].get("content") if isinstance(steps[0], dict) else None
-    typed = isinstance(first, list) and any(
-        isinstance(one, dict) and isinstance(one.get("type"), str) for one in first
-    )
+    steps = sequence(at_path(value, "steps"))
+    first = objects(at_path(steps, 0, "content"))
+    typed = any(isinstance(one.get("type"), str) for one in first)
     return steps if typed and ("finishReason" in steps[0] or "usage" in steps[0]) else []
 
 
@@ -143,7 +140,7 @@ class VercelUIReader(OpenAIChatReader):
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         """Return what applications commonly keep in a message's metadata."""
-        replies = [one for one in messages if isinstance(one, dict) and one.get("role") != "user"]
+        replies = [one for one in objects(messages) if one.get("role") != "user"]
         return usage_of([spent(one.get("metadata")) for one in replies]) or super().usage(
             value, messages
         )
@@ -157,12 +154,12 @@ class AutoGenReader(OpenAIChatReader):
     plain = False
 
     def tell(self, teller: Teller, message: Any) -> None:
-        at = message.get("created_at") if isinstance(message, dict) else None
-        counts = tokens_of(message.get("models_usage")) if isinstance(message, dict) else None
+        held = mapping(message)
+        counts, at = tokens_of(held.get("models_usage")), held.get("created_at")
         teller.say(message, tokens=counts, started_at=teller.draft.at(at))
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        held = [one.get("models_usage") for one in messages if isinstance(one, dict)]
+        held = [one.get("models_usage") for one in objects(messages)]
         return usage_of([one for one in held if one is not None])
 
 

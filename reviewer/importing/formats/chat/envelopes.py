@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.values import at_path, objects
 from reviewer.importing.messages import is_message
 from reviewer.importing.messages.items import ITEMS
 from reviewer.importing.messages.streams import assembled
@@ -39,7 +40,7 @@ def are_messages(value: Any) -> bool:
 
 
 def _is_item(value: Any) -> bool:
-    kind = value.get("type") if isinstance(value, dict) else None
+    kind = at_path(value, "type")
     return isinstance(kind, str) and kind in ITEMS
 
 
@@ -138,13 +139,10 @@ def _says(value: dict[str, Any], name: str) -> bool:
 def answered(answer: dict[str, Any]) -> dict[str, Any] | None:
     """The message of the first choice of an answer."""
     for name, inner in (("choices", "message"), ("candidates", "content")):
-        listed = answer.get(name)
-        if isinstance(listed, list) and listed and isinstance(listed[0], dict):
-            message = listed[0].get(inner)
-            return message if isinstance(message, dict) else None
-    output = answer.get("output")
-    if isinstance(output, dict) and isinstance(output.get("message"), dict):
-        return dict_of(output["message"])
+        if isinstance(first := at_path(answer, name, 0), dict):
+            return dict_of(first.get(inner))
+    if isinstance(message := at_path(answer, "output", "message"), dict):
+        return message
     if answer.get("type") == "message" or {"role", "content"} <= answer.keys():
         return answer
     return dict_of(answer.get("message"))
@@ -168,18 +166,11 @@ def dict_of(value: Any) -> dict[str, Any] | None:
 
 
 _ENDS = {
-    "stop": "stop",
-    "STOP": "stop",
+    **dict.fromkeys(("stop", "STOP", "stop_sequence"), "stop"),
     "end_turn": "end_turn",
-    "stop_sequence": "stop",
-    "length": "max_output_tokens",
-    "max_tokens": "max_output_tokens",
-    "MAX_TOKENS": "max_output_tokens",
-    "content_filter": "content_filter",
-    "content-filter": "content_filter",
+    **dict.fromkeys(("length", "max_tokens", "MAX_TOKENS"), "max_output_tokens"),
+    **dict.fromkeys(("content_filter", "content-filter", "refusal", "SAFETY"), "content_filter"),
     "guardrail_intervened": "content_filter",
-    "refusal": "content_filter",
-    "SAFETY": "content_filter",
 }
 
 
@@ -187,11 +178,8 @@ def ended(answer: Any) -> str | None:
     """Why an answer ended, in our words; None where it does not say."""
     if not isinstance(answer, dict):
         return None
-    holders = [answer]
-    for name in ("choices", "candidates"):
-        listed = answer.get(name)
-        if isinstance(listed, list) and listed and isinstance(listed[0], dict):
-            holders.append(listed[0])
+    firsts = [at_path(answer, name, 0) for name in ("choices", "candidates")]
+    holders = [answer, *objects(firsts)]
     members = ("finish_reason", "stop_reason", "finishReason", "stopReason")
     for holder in holders:
         for name in members:

@@ -17,6 +17,7 @@ from reviewer.importing.draft import Draft, summed
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.chat.envelopes import are_messages
 from reviewer.importing.formats.stated import episode_of, stated
+from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of
 from reviewer.importing.messages.chunks import whole_messages
@@ -86,20 +87,16 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
         teller = Teller(draft)
         models, counts = say_thread(teller, thread)
         teller.finish()
-        own = record if isinstance(record, dict) else {}
+        own = mapping(record)
         teller.account.read(own, ("messages", "values"))
         teller.account.tell(thread if record is None else record, draft)
         said = stated(own, draft)
         return draft.foreign(
             episode_id=episode_of(source, number, own, draft),
             candidate_id=source.candidate or (models[-1] if models else source.home),
-            attempt=said.attempt,
             final_message=draft.last_words(),
-            cost_usd=said.cost_usd,
-            latency_ms=said.latency_ms,
-            started_at=said.started_at,
             usage=counts or None,
-            verdict=said.verdict,
+            **said._asdict(),
         )
 
     return source.attempt(make, f"thread {number}")
@@ -182,8 +179,7 @@ def _listed(value: Any) -> Any:
 
 
 def _is_graph(value: Any) -> bool:
-    outputs = value.get("outputs") if isinstance(value, dict) else None
-    return isinstance(outputs, dict) and isinstance(outputs.get("steps"), list)
+    return isinstance(at_path(value, "outputs", "steps"), list)
 
 
 def _trace(source: Source, number: int, value: Any) -> Foreign:
@@ -218,13 +214,12 @@ def _trace(source: Source, number: int, value: Any) -> Foreign:
 def _graph(draft: Draft, value: dict[str, Any]) -> None:
     draft.note("graph trajectories name nodes only: no arguments, no words")
     for given in value.get("inputs") or []:
-        start = given.get(_START) if isinstance(given, dict) else None
-        messages = start.get("messages") if isinstance(start, dict) else None
+        messages = at_path(given, _START, "messages")
         if isinstance(messages, list):
             _say(draft, messages)
     steps = value["outputs"]["steps"]
     for place, nodes in enumerate(steps):
-        for node in nodes if isinstance(nodes, list) else []:
+        for node in sequence(nodes):
             if node == _STOP:
                 resumed = place + 1 < len(steps)
                 decision = "resumed" if resumed else "pending"
@@ -235,11 +230,6 @@ def _graph(draft: Draft, value: dict[str, Any]) -> None:
 
 
 def _last_result(results: Any) -> str | None:
-    last = results[-1] if isinstance(results, list) and results else None
-    messages = last.get("messages") if isinstance(last, dict) else None
-    words = [
-        message.get("content")
-        for message in (messages if isinstance(messages, list) else [])
-        if isinstance(message, dict) and message.get("role") in ("assistant", "ai")
-    ]
+    messages = objects(at_path(results, -1, "messages"))
+    words = [one.get("content") for one in messages if one.get("role") in ("assistant", "ai")]
     return words[-1] if words and isinstance(words[-1], str) else None

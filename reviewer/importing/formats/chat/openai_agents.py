@@ -12,6 +12,7 @@ from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, elapsed_ms
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.stated import named
+from reviewer.importing.formats.values import at_path, mapping, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of
 from reviewer.importing.reader import Broken, Foreign
@@ -50,8 +51,7 @@ def _is_item(value: Any) -> bool:
 
 
 def _items(value: Any) -> list[Any]:
-    data = value.get("data") if isinstance(value, dict) else None
-    return data if isinstance(data, list) else []
+    return sequence(at_path(value, "data"))
 
 
 def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
@@ -77,8 +77,7 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
         if data.get("model"):
             models.append(str(data["model"]))
     told.account.tell(items, draft, "record")
-    metadata = head.get("metadata") if head else None
-    own = metadata if isinstance(metadata, dict) else {}
+    own = mapping(at_path(head, "metadata"))
     workflow = str(head.get("workflow_name") or "") if head else ""
     draft.source["trace_id"] = key
     draft.source["agents"] = list(dict.fromkeys(agents))
@@ -138,8 +137,7 @@ class _Trace:
 
 
 def _is_function(span: dict[str, Any]) -> bool:
-    data = span.get("span_data")
-    return isinstance(data, dict) and data.get("type") == "function"
+    return bool(at_path(span, "span_data", "type") == "function")
 
 
 def _unrun(span: dict[str, Any]) -> bool:
@@ -208,7 +206,7 @@ def _generation(told: _Trace, data: dict[str, Any], timed: dict[str, Any]) -> No
     teller = Teller(draft, account, as_text=told.as_text)
     counts, latency = tokens_of(data.get("usage")), timed["latency_ms"]
     account.every(made)
-    for one in made if isinstance(made, list) else ():
+    for one in sequence(made):
         teller.say(one, "assistant", tokens=counts, latency_ms=latency)
         counts = latency = None
     before = len(draft.events)

@@ -26,6 +26,7 @@ from reviewer.importing.formats.chat.envelopes import (
     spent,
 )
 from reviewer.importing.formats.stated import episode_of, stated, stated_of_all
+from reviewer.importing.formats.values import at_path, mapping
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, is_message, tokens_of, usage_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -102,7 +103,7 @@ class OpenAIChatReader(Format):
                 raise Rejected("missing:messages")
             teller.finish()
             teller.account.tell(value, draft)
-            own = value if isinstance(value, dict) else {}
+            own = mapping(value)
             return self.foreign(source, number, own, draft, messages)
 
         return source.attempt(make, f"record {number}")
@@ -158,14 +159,10 @@ class OpenAIChatReader(Format):
         return draft.foreign(
             episode_id=episode_of(source, number, value, draft),
             candidate_id=source.candidate or value.get("model") or source.home,
-            attempt=said.attempt,
             final_message=draft.last_words(),
-            cost_usd=said.cost_usd,
-            latency_ms=said.latency_ms,
-            started_at=said.started_at,
             usage=self.usage(value, messages),
             termination=ended(value),
-            verdict=said.verdict,
+            **said._asdict(),
         )
 
     def _of_log(self, source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
@@ -206,11 +203,7 @@ class OpenAIChatReader(Format):
                 final_message=draft.last_words(),
                 usage=usage_of([spent(answer) for answer in answers]),
                 termination=ended(last),
-                attempt=said.attempt,
-                cost_usd=said.cost_usd,
-                latency_ms=said.latency_ms,
-                started_at=said.started_at,
-                verdict=said.verdict,
+                **said._asdict(),
             )
 
         return source.attempt(make, f"conversation {number}")
@@ -224,29 +217,15 @@ def _repeats(message: Any, answer: dict[str, Any]) -> bool:
 
 
 _READ = (
-    "messages",
-    "conversation",
-    "conversations",
-    "contents",
-    "input",
-    "prompt",
-    "id",
-    "model",
-    "system",
-    "systemInstruction",
-    "system_instruction",
-    "tools",
-    "functions",
-    "toolConfig",
-    "tool_choice",
-    "toolChoice",
+    *("messages", "conversation", "conversations", "contents", "input", "prompt", "id", "model"),
+    *("system", "systemInstruction", "system_instruction"),
+    *("tools", "functions", "toolConfig", "tool_choice", "toolChoice"),
 )
 
 
 def _offered(teller: Teller, value: dict[str, Any]) -> None:
     """Pass over the tools that a request offers, and which of them it asks for."""
-    config = value.get("toolConfig")
-    held = config.get("tools") if isinstance(config, dict) else None
+    held = at_path(value, "toolConfig", "tools")
     for tools in (value.get("tools"), value.get("functions"), held):
         teller.account.offered(tools)
     for name in ("tool_choice", "toolChoice", "function_call"):
@@ -317,5 +296,5 @@ def _said(teller: Teller, message: Any, given: list[Any], **more: Any) -> int:
     """Take one message of an answer; 1 when it is the first of those the next request repeats."""
     teller.say(message, "assistant", **more)
     again = given[0] if given else None
-    role = again.get("role") if isinstance(again, dict) else None
+    role = at_path(again, "role")
     return int(role in ("assistant", "model") or (role == "tool" and message.get("role") == "tool"))

@@ -14,16 +14,12 @@ from reviewer.importing.draft import Draft
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.chat.envelopes import opened_answer, opened_pair
 from reviewer.importing.formats.stated import Stated, episode_of, stated_of_all
+from reviewer.importing.formats.values import at_path, mapping, objects, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of, usage_of
 from reviewer.importing.messages.items import ITEMS
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-
-
-def _type(item: dict[str, Any]) -> str:
-    kind = item.get("type")
-    return kind if isinstance(kind, str) else ""
 
 
 class OpenAIResponsesReader(Format):
@@ -35,11 +31,8 @@ class OpenAIResponsesReader(Format):
         if _is_pair(first) or _is_response(first):
             return True
         value = head.value if isinstance(head.value, list) else [head.value]
-        return any(
-            isinstance(one, dict)
-            and (_type(one) in ITEMS or (_type(one) == "message" and "role" in one))
-            for one in value[:20]
-        )
+        kinds = ((text(one.get("type")), one) for one in objects(value[:20]))
+        return any(kind in ITEMS or (kind == "message" and "role" in one) for kind, one in kinds)
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         held: list[dict[str, Any]] = []
@@ -80,21 +73,20 @@ def _is_response(value: Any) -> bool:
 
 
 def _is_pair(value: Any) -> bool:
-    request = value.get("request") if isinstance(value, dict) else None
+    request = at_path(value, "request")
     return isinstance(request, dict) and "response" in value and "input" in request
 
 
 def _response(pair: dict[str, Any]) -> dict[str, Any]:
     """The response of a pair, out of the stream it may be kept as."""
-    response = opened_answer(pair.get("response"))
-    return response if isinstance(response, dict) else {}
+    return mapping(opened_answer(pair.get("response")))
 
 
 def _input(pair: dict[str, Any]) -> list[Any]:
     given = pair["request"].get("input")
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
-    return given if isinstance(given, list) else []
+    return sequence(given)
 
 
 def _key(item: Any) -> tuple[str, str]:
@@ -148,7 +140,7 @@ def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign
             # What repeats the history is looked through with the rest of the record.
             fresh = _added(history, _input(pair), chained)
             output = response.get("output")
-            answered = output if isinstance(output, list) else []
+            answered = sequence(output)
             for holder in (request, response):
                 teller.account.read(holder, _READ)
                 teller.account.offered(holder.get("tools"))
@@ -185,7 +177,7 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
         item for answer, pair in zip(answers, pairs, strict=True)
         for item in (*_input(pair), *(answer.get("output") or ()))
     ]  # fmt: skip
-    thoughts = sum(isinstance(item, dict) and _type(item) == "reasoning" for item in items)
+    thoughts = sum(one.get("type") == "reasoning" for one in objects(items))
     if thoughts:
         draft.source["reasoning_items"] = thoughts
     asked = pairs[-1]["request"].get("model")
@@ -208,14 +200,10 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
     return draft.foreign(
         episode_id=episode,
         candidate_id=candidate,
-        attempt=said.attempt,
         final_message=draft.last_words(),
-        cost_usd=said.cost_usd,
-        latency_ms=said.latency_ms,
-        started_at=said.started_at,
         usage=usage_of([one.get("usage") for one in answers]),
         termination=_termination(last),
-        verdict=said.verdict,
+        **said._asdict(),
     )
 
 
@@ -258,9 +246,7 @@ def _termination(response: dict[str, Any]) -> str | None:
     if isinstance(response.get("error"), dict) or response.get("status") == "failed":
         return "error"
     if response.get("status") == "incomplete":
-        details = response.get("incomplete_details")
-        reason = details.get("reason") if isinstance(details, dict) else None
-        return str(reason or "incomplete")
+        return str(at_path(response, "incomplete_details", "reason") or "incomplete")
     return "completed" if response.get("status") == "completed" else None
 
 
@@ -268,5 +254,4 @@ def _words(item: dict[str, Any]) -> str:
     content = item.get("content")
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+    return "\n".join(str(part.get("text", "")) for part in objects(content))

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from reviewer.importing.draft import Draft, Status, words
-from reviewer.importing.formats.inspect_ai.log import Texts, mapping, ranges, sequence, text
+from reviewer.importing.formats.inspect_ai.log import Texts, ranges
+from reviewer.importing.formats.values import mapping, sequence, text
 
 Key = tuple[str, Any]
 _ROLES = ("system", "user", "tool", "assistant")

@@ -15,6 +15,7 @@ import msgspec
 
 from reviewer.importing.archive import Archive, EntryProblem
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.values import mapping, sequence
 from reviewer.importing.reader import Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.split import MAX_RECORD
@@ -102,24 +103,9 @@ def ranges(refs: Any, size: int) -> list[tuple[int, int]]:
     ]
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """The value when it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def sequence(value: Any) -> list[Any]:
-    """The value when it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
 def plain(name: str) -> str:
     """A name out of the file as a note may hold it: nothing in it that means something else."""
     return re.sub(r"[^A-Za-z0-9_./+-]", "?", name[:60])
-
-
-def text(value: Any) -> str:
-    """The value when it is text, else empty."""
-    return value if isinstance(value, str) else ""
 
 
 # .eval logs ---------------------------------------------------------------------------------------

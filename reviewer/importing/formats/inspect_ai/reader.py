@@ -21,10 +21,7 @@ from reviewer.importing.formats.inspect_ai.log import (
     JsonLog,
     Parts,
     Texts,
-    mapping,
     names_of_log,
-    sequence,
-    text,
 )
 from reviewer.importing.formats.inspect_ai.run import (
     EDITED,
@@ -39,6 +36,7 @@ from reviewer.importing.formats.inspect_ai.run import (
     verdict,
 )
 from reviewer.importing.formats.inspect_ai.trajectory import Trajectory
+from reviewer.importing.formats.values import at_path, mapping, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.opening import kind_of, start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -117,7 +115,7 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
 def _together(parts: Parts) -> dict[str, Any]:
     """The sample with its events, also where the file keeps them apart from it."""
     sample = parts.sample
-    if sample.get("events") or mapping(sample.get("transcript")).get("events"):
+    if sample.get("events") or at_path(sample, "transcript", "events"):
         return sample
     return {**sample, "events": parts.events, "message_pool": parts.pool}
 
@@ -129,7 +127,7 @@ def _account(sample: dict[str, Any], texts: Texts, draft: Draft) -> None:
     told: list[Any] = []
     working: set[str] = set()
     copies: list[tuple[str | None, str, Any]] = []
-    older = mapping(sample.get("transcript")).get("events")
+    older = at_path(sample, "transcript", "events")
     for event in sequence(sample.get("events") or older):
         kind = mapping(event).get("event")
         if kind == "span_begin":
@@ -155,7 +153,7 @@ def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
     """The error that ended the sample; told as an event too, if none of its events tells it."""
     if not sample.get("error"):
         return None
-    said = text(mapping(sample["error"]).get("message"))[:1000] or "error"
+    said = text(at_path(sample, "error", "message"))[:1000] or "error"
     if not any(event["kind"] == "error" for event in draft.events):
         draft.error(said)
     return said
@@ -196,7 +194,7 @@ def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Texts) -> None:
         source["metadata"] = metadata
     elif metadata:
         draft.note(TOO_LARGE)
-    if served := text(mapping(sample.get("output")).get("model")):
+    if served := text(at_path(sample, "output", "model")):
         source["served_model"] = served
 
 
@@ -206,10 +204,9 @@ def _final_state(sample: dict[str, Any], texts: Texts) -> Any:
 
 
 def _final_message(sample: dict[str, Any], draft: Draft, texts: Texts) -> str | None:
-    output = mapping(sample.get("output"))
-    said: Any = texts.whole(output.get("completion"))
-    for choice in sequence(output.get("choices"))[:1] if not said else ():
-        said = _visible(texts.whole(mapping(mapping(choice).get("message")).get("content")))
+    said: Any = texts.whole(at_path(sample, "output", "completion"))
+    if not said and sequence(at_path(sample, "output", "choices")):
+        said = _visible(texts.whole(at_path(sample, "output", "choices", 0, "message", "content")))
     return said if isinstance(said, str) and said else draft.last_words()
 
 
@@ -249,20 +246,17 @@ def _termination(
     """How the attempt ended: its error, its limit, else by itself; None when the log says
     nothing of how."""
     if sample.get("error"):
-        message = text(mapping(sample["error"]).get("message"))
+        message = text(at_path(sample, "error", "message"))
         # The run was stopped around it: no doing of the candidate.
         return "infrastructure_error" if message.startswith("CancelledError") else "error"
     limit = mapping(sample.get("limit")) or told.limit
     if limit:
         kind = text(limit.get("type"))[:40] or "unnamed"
         return LIMITS.get(kind, f"{kind}_limit")
-    reasons = [
-        mapping(choice).get("stop_reason")
-        for choice in sequence(mapping(sample.get("output")).get("choices"))[:1]
-    ]
-    if reasons == ["model_length"]:
+    reason = at_path(sample, "output", "choices", 0, "stop_reason")
+    if reason == "model_length":
         return LIMITS["context"]
-    if reasons == ["max_tokens"]:
+    if reason == "max_tokens":
         draft.note(CUT_OFF)
     return "completed" if parts.events else None
 
@@ -278,7 +272,7 @@ class InspectReader(Format):
         it was `created`) and `status`."""
         if head.kind == "zip":
             return START.encode() in head.start or _lists_a_log(head.path)
-        spec = head.value.get("eval") if isinstance(head.value, dict) else None
+        spec = at_path(head.value, "eval")
         return (
             isinstance(spec, dict)
             and isinstance(head.value.get("status"), str)

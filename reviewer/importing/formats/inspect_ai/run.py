@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import added, amount, tokens, whole
-from reviewer.importing.formats.inspect_ai.log import mapping, plain, sequence, text
+from reviewer.importing.formats.inspect_ai.log import plain
+from reviewer.importing.formats.values import at_path, mapping, present, sequence, text
 from reviewer.trace.record import SourceVerdict
 
 # Tokens and costs ---------------------------------------------------------------------------------
@@ -91,8 +92,7 @@ def _beside(calls: list[Spend]) -> dict[str, Any]:
         theirs = [call.usage for call in calls if call.whose == whose]
         if theirs:
             used, cost = _sums(theirs)
-            told = {"model_calls": len(theirs), "usage": used, "cost_usd": cost}
-            found[whose] = {name: value for name, value in told.items() if value is not None}
+            found[whose] = present({"model_calls": len(theirs), "usage": used, "cost_usd": cost})
     return found
 
 
@@ -183,7 +183,7 @@ def orders(header: dict[str, Any]) -> list[Deciding]:
         if head and all(head.get(name) == one.get(mine) for name, mine in _HEAD if head.get(name))
     ]
     found += [_deciding(one, "first in the header's results") for one in scores]
-    for one in map(mapping, sequence(mapping(header.get("eval")).get("scorers"))):
+    for one in map(mapping, sequence(at_path(header, "eval", "scorers"))):
         name = text(one.get("name"))
         metrics = [text(mapping(metric).get("name")) for metric in sequence(one.get("metrics"))]
         accuracy = any(metric.endswith("accuracy") for metric in metrics)
@@ -373,7 +373,7 @@ def _version(spec: dict[str, Any]) -> str:
     commit = text(revision.get("commit"))[:12]
     if commit:
         return f"{commit}-dirty" if revision.get("dirty") else commit
-    return text(mapping(spec.get("packages")).get("inspect_ai"))[:60]
+    return text(at_path(spec, "packages", "inspect_ai"))[:60]
 
 
 class Tally:
@@ -408,7 +408,7 @@ class Tally:
         yield from self._status(text(header.get("status")))
         for by, count in islice(self._several.items(), MOST_ALIKE):
             yield f"{count} scores a sample: {by} decides pass or fail, all are kept"
-        for score in sequence(mapping(header.get("results")).get("scores"))[:MOST_ALIKE]:
+        for score in sequence(at_path(header, "results", "scores"))[:MOST_ALIKE]:
             reducer = text(mapping(score).get("reducer"))
             if re.fullmatch(r"pass_at_\d{1,6}", reducer):
                 k = reducer[8:]
@@ -437,7 +437,7 @@ class Tally:
             yield f"samples in the file: {self._samples} of {planned} planned"
 
     def _declared(self) -> int | None:
-        return whole(mapping(self._run.header.get("results")).get("total_samples"))
+        return whole(at_path(self._run.header, "results", "total_samples"))
 
     def _against(self) -> Iterator[str]:
         """Figures of the header that are not those of the samples."""
@@ -449,7 +449,7 @@ class Tally:
                 "its figures are not theirs"
             )
             return
-        if self._sums.differ(mapping(header.get("stats")).get("model_usage")):
+        if self._sums.differ(at_path(header, "stats", "model_usage")):
             yield "the header's token totals differ from those of the samples"
         stated, found = self._accuracy(), self._mean()
         if stated is not None and found is not None and abs(stated - found) > TOLERANCE:
@@ -458,14 +458,13 @@ class Tally:
     def _accuracy(self) -> float | None:
         """The header's accuracy of the deciding score, over the mean of its epochs."""
         first = self._run.order[0] if self._run.order else None
-        for score in map(mapping, sequence(mapping(self._run.header.get("results")).get("scores"))):
+        for score in map(mapping, sequence(at_path(self._run.header, "results", "scores"))):
             same = first and (score.get("scorer") or score.get("name"), score.get("name")) == (
                 first.scorer,
                 first.part,
             )
             if same and score.get("reducer") in (None, "mean"):
-                metric = mapping(mapping(score.get("metrics")).get("accuracy"))
-                return amount(metric.get("value"))
+                return amount(at_path(score, "metrics", "accuracy", "value"))
         return None
 
     def _mean(self) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from reviewer.importing.formats.inspect_ai.log import mapping
+from reviewer.importing.formats.values import mapping
 
 MOST_STATES = 4 << 20
 """Bytes of state snapshots kept of one attempt: a growing store is told again at every step."""

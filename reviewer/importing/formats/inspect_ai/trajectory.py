@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import IDENTIFIER, Draft, elapsed_ms, measured
 from reviewer.importing.formats.inspect_ai.conversation import History, Talk
-from reviewer.importing.formats.inspect_ai.log import Parts, Texts, mapping, sequence, text
+from reviewer.importing.formats.inspect_ai.log import Parts, Texts
 from reviewer.importing.formats.inspect_ai.run import Spend, counts
 from reviewer.importing.formats.inspect_ai.stores import LOST, TOO_MUCH, NoPatch, Stores
+from reviewer.importing.formats.values import mapping, sequence, text
 from reviewer.trace.record import USER_ACTORS
 
 # Where an event stands: under which agent, in which tool, in the scoring --------------------------

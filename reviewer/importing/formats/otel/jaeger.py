@@ -7,9 +7,9 @@ spans.
 from collections.abc import Sequence
 from typing import Any
 
-from reviewer.importing.formats.otel.otlp import text
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.span import Attributes, Happening, Span, hex_id, nanos
+from reviewer.importing.formats.values import mapping, objects, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
 from reviewer.importing.walking import EACH, Path, Pattern
@@ -78,33 +78,25 @@ _PROCESS = "processID"
 
 
 def _tags(values: Any) -> Attributes:
-    if not isinstance(values, list):
-        return {}
     return {
-        one["key"]: one.get("value")
-        for one in values
-        if isinstance(one, dict) and isinstance(one.get("key"), str)
+        one["key"]: one.get("value") for one in objects(values) if isinstance(one.get("key"), str)
     }
 
 
 def _parent(value: dict[str, Any]) -> str:
-    references = value.get("references")
-    for one in references if isinstance(references, list) else ():
-        if isinstance(one, dict) and one.get("refType") == "CHILD_OF":
+    for one in objects(value.get("references")):
+        if one.get("refType") == "CHILD_OF":
             return hex_id(one.get("spanID"))
     return hex_id(value.get("parentSpanID"))
 
 
 def _logs(values: Any) -> tuple[Happening, ...]:
-    fields = [_tags(one.get("fields")) for one in values if isinstance(one, dict)] if isinstance(
-        values, list) else []  # fmt: skip
+    fields = [_tags(one.get("fields")) for one in objects(values)]
     return tuple(Happening(text(one.get("event")), one) for one in fields)
 
 
 def _process(number: Any, processes: Any) -> Attributes:
-    found = (
-        processes.get(number) if isinstance(processes, dict) and isinstance(number, str) else None
-    )
+    found = mapping(processes).get(number) if isinstance(number, str) else None
     if not isinstance(found, dict):
         return {}
     return {**_tags(found.get("tags")), "service.name": found.get("serviceName")}

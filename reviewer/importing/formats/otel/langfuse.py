@@ -9,11 +9,12 @@ from typing import Any
 
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.otel.episode import safe
-from reviewer.importing.formats.otel.otlp import scope_name, text
+from reviewer.importing.formats.otel.otlp import scope_name
 from reviewer.importing.formats.otel.outcome import ROOT
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.span import Attributes, Span, of_unknown_unit
 from reviewer.importing.formats.otel.tree import Tree
+from reviewer.importing.formats.values import at_path, mapping, objects, present, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
 from reviewer.importing.walking import Path, Pattern
@@ -65,7 +66,7 @@ def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
     observations = value.get("observations")
     if not isinstance(observations, list):
         raise Rejected("missing:observations")
-    found = [one for one in observations if isinstance(one, dict)]
+    found = objects(observations)
     return trace, own, found or [{**trace, "type": "SPAN", "startTime": trace.get("timestamp")}]
 
 
@@ -83,7 +84,7 @@ def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
         "langfuse.trace.input": trace.get("input"),
         "langfuse.trace.output": trace.get("output"),
     }
-    return {name: one for name, one in found.items() if one is not None}
+    return present(found)
 
 
 def _opened(value: Any) -> Any:
@@ -99,10 +100,9 @@ def _opened(value: Any) -> Any:
 
 
 def _span(value: dict[str, Any], trace: str, facts: Attributes) -> Span:
-    metadata = _opened(value.get("metadata"))
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = mapping(_opened(value.get("metadata")))
     given, about = metadata.get("attributes"), metadata.get("resourceAttributes")
-    attributes: Attributes = {**given} if isinstance(given, dict) else {}
+    attributes: Attributes = {**mapping(given)}
     attributes.update({f"metadata.{name}": one for name, one in metadata.items()
                        if name not in ("attributes", "resourceAttributes", "scope")})  # fmt: skip
     attributes.update(_observed(value))
@@ -126,8 +126,7 @@ def _span(value: dict[str, Any], trace: str, facts: Attributes) -> Span:
 
 def _observed(value: dict[str, Any]) -> Attributes:
     """An observation's own members, under the names Langfuse's SDK gives them in attributes."""
-    details = value.get("costDetails")
-    priced = details.get("total") if isinstance(details, dict) else None
+    priced = at_path(value, "costDetails", "total")
     found = {
         "langfuse.observation.type": value.get("type"),
         "langfuse.observation.input": _opened(value.get("input")),
@@ -138,4 +137,4 @@ def _observed(value: dict[str, Any]) -> Attributes:
             value.get("totalCost") or value.get("calculatedTotalCost") or priced
         ),
     }
-    return {name: one for name, one in found.items() if one is not None}
+    return present(found)

@@ -12,6 +12,8 @@ from typing import Any, Literal, NamedTuple
 from reviewer.importing.draft import words
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.otel.span import Attributes, Happening, Span, plain
+from reviewer.importing.formats.values import at_path, mapping
+from reviewer.importing.formats.values import text as text_of
 from reviewer.importing.messages.astext import holds_blocks
 
 # Messages -----------------------------------------------------------------------------------------
@@ -110,9 +112,7 @@ _HOLDERS = ("messages", "contents", "choices", "candidates", "generations", "out
 
 def _holder(value: dict[str, Any], role: Role, depth: int) -> Iterator[Message]:
     """Messages out of a request or an answer around them."""
-    config = value.get("config")
-    asked = config.get("system_instruction") if isinstance(config, dict) else None
-    for system in (value.get("system"), asked):
+    for system in (value.get("system"), at_path(value, "config", "system_instruction")):
         if isinstance(system, (str, list)):
             yield from _any(system, "system", depth + 1)
     for name in _HOLDERS:
@@ -140,7 +140,7 @@ def _message(value: dict[str, Any], role: Role) -> Iterator[Message]:
         content = parse_text(content)  # blocks, as a text
     parts = list(_parts(content if isinstance(content, list) else [content]))
     extra = value.get("additional_kwargs")
-    for calls_of in (value, extra if isinstance(extra, dict) else {}):
+    for calls_of in (value, mapping(extra)):
         listed = calls_of.get("tool_calls") or calls_of.get("toolCalls")
         if isinstance(listed, list) and listed and not any(p.kind == "call" for p in parts):
             parts += [part for call in listed if isinstance(call, dict) for part in _call(call)]
@@ -173,9 +173,9 @@ def _tool_message(value: dict[str, Any], content: Any) -> Iterator[Message]:
             return
     if isinstance(content, dict) and isinstance(content.get("function"), dict):
         return  # the definition of a tool, which some write among the messages
-    own = _as_text(value.get("tool_call_id") or value.get("toolCallId"))
+    own = text_of(value.get("tool_call_id") or value.get("toolCallId"))
     failed = True if value.get("status") == "error" else None
-    part = Part("result", plain(words(content)), own, _as_text(value.get("name")), failed)
+    part = Part("result", plain(words(content)), own, text_of(value.get("name")), failed)
     yield Message("tool", (part,))
 
 
@@ -234,11 +234,11 @@ def _call(value: dict[str, Any]) -> list[Part]:
     value = inner if isinstance(inner, dict) else value
     function = value.get("function")
     named = function if isinstance(function, dict) else value
-    name = _as_text(named.get("name") or named.get("toolName"))
+    name = text_of(named.get("name") or named.get("toolName"))
     given = (named.get(key) for key in ("arguments", "args", "input", "parameters"))
     arguments = next((one for one in given if one is not None), None)
     own = value.get("call_id") or value.get("toolCallId") or value.get("id")
-    return [Part("call", arguments, _as_text(own), name)] if name else []
+    return [Part("call", arguments, text_of(own), name)] if name else []
 
 
 def _result(value: dict[str, Any]) -> Part:
@@ -252,12 +252,8 @@ def _result(value: dict[str, Any]) -> Part:
         (value[key] for key in ("tool_use_id", "call_id", "toolCallId", "id") if value.get(key)), ""
     )
     text = words(found) if isinstance(found, list) else found
-    name = _as_text(value.get("name") or value.get("toolName"))
-    return Part("result", plain(text), _as_text(own), name, failed)
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    name = text_of(value.get("name") or value.get("toolName"))
+    return Part("result", plain(text), text_of(own), name, failed)
 
 
 # Inputs and outputs of a span ---------------------------------------------------------------------

@@ -4,7 +4,7 @@ frames, OpenTelemetry's console exporter, and what the JavaScript SDK keeps in m
 
 from typing import Any
 
-from reviewer.importing.formats.otel.otlp import scope_name, text
+from reviewer.importing.formats.otel.otlp import scope_name
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.span import (
     Attributes,
@@ -13,6 +13,7 @@ from reviewer.importing.formats.otel.span import (
     hex_id,
     of_unknown_unit,
 )
+from reviewer.importing.formats.values import at_path, objects, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
 from reviewer.importing.walking import EACH, Path, Pattern
@@ -52,7 +53,6 @@ class OpenInferenceReader(SpanReader):
         stamp = _either(value, "start_time", "startTime")
         start = of_unknown_unit(stamp)
         error, said = _status(value)
-        resource = value.get("resource")
         return [
             Span(
                 trace=trace,
@@ -66,7 +66,7 @@ class OpenInferenceReader(SpanReader):
                 said=said,
                 attributes=_attributes(value),
                 events=_events(value.get("events")),
-                resource=_flat(resource.get("attributes")) if isinstance(resource, dict) else {},
+                resource=_flat(at_path(value, "resource", "attributes")),
                 scope=scope_name(_either(value, "instrumentationScope", "instrumentationLibrary")),
             )
         ]
@@ -75,8 +75,7 @@ class OpenInferenceReader(SpanReader):
 def _list_in(value: dict[str, Any]) -> str:
     """The member that holds a list of spans, empty when the object is no such list."""
     for name in _LISTS:
-        listed = value.get(name)
-        if isinstance(listed, list) and listed and isinstance(listed[0], dict):
+        if isinstance(at_path(value, name, 0), dict):
             return name
     return ""
 
@@ -90,8 +89,7 @@ def _ids(value: dict[str, Any]) -> tuple[str, str, str]:
     context = _either(value, "context", "spanContext", "_spanContext")
     held = context if isinstance(context, dict) else value
     prefix = "" if held is context else "context."
-    above = _either(value, "parentSpanContext")
-    parent = above.get("spanId") if isinstance(above, dict) else None
+    parent = at_path(value, "parentSpanContext", "spanId")
     return (
         hex_id(_either(held, f"{prefix}trace_id", f"{prefix}traceId")),
         hex_id(_either(held, f"{prefix}span_id", f"{prefix}spanId")),
@@ -133,8 +131,7 @@ def _flat(value: Any, prefix: str = "", depth: int = 0) -> Attributes:
 
 
 def _events(values: Any) -> tuple[Happening, ...]:
-    return tuple(_event(one) for one in values if isinstance(one, dict)) if isinstance(
-        values, list) else ()  # fmt: skip
+    return tuple(_event(one) for one in objects(values))
 
 
 def _event(value: dict[str, Any]) -> Happening:

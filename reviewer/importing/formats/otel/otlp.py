@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.span import Attributes, Happening, Span, hex_id, nanos
+from reviewer.importing.formats.values import at_path, mapping, objects, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
 from reviewer.importing.walking import EACH, Path, Pattern
@@ -51,7 +52,7 @@ class OtlpReader(SpanReader):
         return [span_of(value)]
 
     def holder(self, value: Any) -> Any:
-        above = value if isinstance(value, dict) else {}
+        above = mapping(value)
         return _Above(attributes(above.get("attributes")), scope_name(above))
 
     def under(self, span: Span, held: Sequence[Any]) -> Span:
@@ -89,11 +90,8 @@ def trace_of(value: Any) -> str:
 def span_of(value: Any) -> Span:
     """One span, without its resource and its scope. Raises Rejected."""
     trace = trace_of(value)
-    status = value.get("status")
-    code = status.get("code") if isinstance(status, dict) else None
-    said = status.get("message") if isinstance(status, dict) else None
     stamp = _of(value, "startTimeUnixNano")
-    start = nanos(stamp)
+    start, status = nanos(stamp), mapping(value.get("status"))
     return Span(
         trace=trace,
         id=hex_id(_of(value, "spanId")),
@@ -102,8 +100,8 @@ def span_of(value: Any) -> Span:
         start=start,
         end=nanos(_of(value, "endTimeUnixNano")),
         stamp=stamp if start else None,
-        error=code in (2, "2", "STATUS_CODE_ERROR"),
-        said=text(said),
+        error=status.get("code") in (2, "2", "STATUS_CODE_ERROR"),
+        said=text(status.get("message")),
         attributes=attributes(value.get("attributes")),
         events=_events(value.get("events")),
         resource={},
@@ -123,10 +121,6 @@ def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def scope_name(scope: Any) -> str:
     """Name and version of what recorded a span."""
     if not isinstance(scope, dict):
@@ -135,12 +129,9 @@ def scope_name(scope: Any) -> str:
 
 
 def _events(values: Any) -> tuple[Happening, ...]:
-    if not isinstance(values, list):
-        return ()
     return tuple(
         Happening(text(one.get("name")), attributes(one.get("attributes")))
-        for one in values
-        if isinstance(one, dict)
+        for one in objects(values)
     )
 
 
@@ -177,13 +168,12 @@ def _whole(value: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    values = value.get("values") if isinstance(value, dict) else None
-    found = values if isinstance(values, list) else []
+    found = sequence(at_path(value, "values"))
     return [_plain(one) if isinstance(one, dict) else one for one in found]
 
 
 def _members(value: Any) -> Any:
-    return attributes(value.get("values")) if isinstance(value, dict) else {}
+    return attributes(at_path(value, "values"))
 
 
 _READ = {
@@ -215,6 +205,5 @@ class TempoReader(OtlpReader):
 
 
 def _has_batches(value: Any) -> bool:
-    batches = value.get("batches") if isinstance(value, dict) else None
-    first = batches[0] if isinstance(batches, list) and batches else None
+    first = at_path(value, "batches", 0)
     return isinstance(first, dict) and any(name in first for name in ("resource", *SCOPES))

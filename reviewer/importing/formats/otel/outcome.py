@@ -9,6 +9,7 @@ from reviewer.importing.draft import Draft, added, amount, at_least, encoded
 from reviewer.importing.formats.otel.messages import Message, messages, outputs
 from reviewer.importing.formats.otel.span import Span, aggregated_usage, cost_of, plain, usage_of
 from reviewer.importing.formats.otel.tree import Call, Tree, finish_reason
+from reviewer.importing.formats.values import objects, present
 from reviewer.trace.record import SourceVerdict
 
 # End and scores -----------------------------------------------------------------------------------
@@ -97,9 +98,7 @@ def scores_of(tree: Tree) -> SourceVerdict | None:
     given = next(
         (one for span in tree.all if (one := span.resource.get("langfuse.trace.scores"))), None
     )
-    found = (
-        [_score(one) for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    )
+    found = [_score(one) for one in objects(given)]
     events = (event for span in tree.all for event in span.events)
     found += [_evaluation(e.attributes) for e in events if e.name == "gen_ai.evaluation.result"]
     return SourceVerdict(detail={"scores": found[:MOST_SCORES]}) if found else None
@@ -222,7 +221,7 @@ def others(tree: Tree) -> dict[str, Any]:
             "usage": at_least(_sum(counts), len(counts), len(calls)),
             "cost_usd": added(costs),
         }
-        found[other] = {name: value for name, value in told.items() if value is not None}
+        found[other] = present(told)
     return found
 
 

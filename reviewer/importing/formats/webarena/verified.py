@@ -16,6 +16,7 @@ from reviewer.importing.draft import Draft, amount, elapsed_ms, encoded
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
@@ -157,6 +158,8 @@ HARMLESS = frozenset(
     ("evaluators_results",)
 )
 _SAID = ({"task_type", "status", "retrieved_data"}, {"action", "status", "results"})
+MOST_LISTED = 100
+"""Evaluators, and assertions of one, that are taken."""
 _PASSED = {"success": True, "failure": False, "partial_match": False}
 
 
@@ -190,12 +193,12 @@ class WebArenaVerifiedReader(Format):
         own = source.load()
         judged = isinstance(own, dict) and "evaluators_results" in own
         result = own if judged else source.beside(source.path.parent / EVAL)
-        result = result if isinstance(result, dict) else {}
+        result = mapping(result)
         draft = Draft(self.name)
         draft.note("the candidate is taken from the folder's name: no file names it")
         said = self._response(source, draft, own, judged)
         verdict = _verdict(source.notes, result)
-        word = said.get("status") if isinstance(said, dict) else None
+        word = at_path(said, "status")
         if isinstance(word, str):
             draft.source["agent_status"] = word[:100]
             if verdict and verdict.passed is False and word.casefold() == "success":
@@ -274,7 +277,10 @@ def _verdict(notes: set[str], result: dict[str, Any]) -> SourceVerdict | None:
             "sites": sites if isinstance(sites := result.get("sites"), list) else None,
             "intent_template_id": result.get("intent_template_id"),
             "task_revision": result.get("task_revision"),
-            "evaluators": [_evaluator(one) for one in _objects(result.get("evaluators_results"))],
+            "evaluators": [
+                _evaluator(one)
+                for one in objects(sequence(result.get("evaluators_results"))[:MOST_LISTED])
+            ],
             "version": str(result.get("webarena_verified_version") or "")[:100],
             "evaluator_checksum": str(result.get("webarena_verified_evaluator_checksum", ""))[:80],
             "data_checksum": str(result.get("webarena_verified_data_checksum", ""))[:80],
@@ -291,13 +297,8 @@ def _evaluator(one: dict[str, Any]) -> dict[str, Any]:
         "failed": sorted(
             {
                 str(made.get("assertion_name"))[:100]
-                for made in _objects(one.get("assertions"))
+                for made in objects(sequence(one.get("assertions"))[:MOST_LISTED])
                 if made.get("status") != "success"
             }
         ),
     }
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    found = value[:100] if isinstance(value, list) else []
-    return [one for one in found if isinstance(one, dict)]
