@@ -27,7 +27,7 @@ from reviewer.report.limits import (
 from reviewer.report.missing import evidence_gaps, open_review
 from reviewer.report.regression import lost_limit, not_worse_limit
 from reviewer.report.words import between, number, plural, seconds, usd
-from reviewer.stats.clusters import exact_bounds
+from reviewer.stats.rates import exact_bounds
 from reviewer.suite.gates import CRITICAL_GATES, GATES
 from reviewer.suite.model import Mode
 

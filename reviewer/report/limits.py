@@ -13,7 +13,7 @@ from reviewer.report.amounts import NANO, exact
 from reviewer.report.figures import Figures
 from reviewer.report.rates import Rate, completion_counts, exact_pass_hat
 from reviewer.report.words import out_of
-from reviewer.stats.planning_gates import (
+from reviewer.stats.planning import (
     attempts_needed_for_quantile,
     clean_episodes_needed,
     episodes_needed_for_cost,

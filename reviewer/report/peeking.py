@@ -13,7 +13,7 @@ from reviewer.report.figures import Figures
 from reviewer.report.rates import Rate, exact_pass_hat, hard_pass
 from reviewer.report.words import limits, number, plural
 from reviewer.stats.checks import Interval
-from reviewer.stats.sequential import confidence_sequence
+from reviewer.stats.rates import confidence_sequence
 
 
 def peeking_section(evidence: Evidence, shown: Figures) -> dict[str, Any]:

@@ -10,10 +10,14 @@ from msgspec import Struct
 from reviewer.report.amounts import named, stable_bits
 from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.stats.checks import Interval
-from reviewer.stats.clusters import effective_attempts, exact_bounds
-from reviewer.stats.rates import failure_rate_upper_bound, wilson_interval
+from reviewer.stats.rates import (
+    confidence_sequence,
+    effective_attempts,
+    exact_bounds,
+    failure_rate_upper_bound,
+    wilson_interval,
+)
 from reviewer.stats.repeat import pass_hat_k_interval
-from reviewer.stats.sequential import confidence_sequence
 from reviewer.suite.gates import GATES
 
 _Counts = tuple[int, int]

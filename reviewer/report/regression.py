@@ -1,7 +1,7 @@
 """Candidate against baseline on the same episodes: lists first, then the difference.
 
 The baseline is the one named, else the last promoted candidate. The bound is
-`measure.compare.adjusted_paired_interval`. Under six changed episodes no paired test can reach
+`stats.paired.adjusted_paired_interval`. Under six changed episodes no paired test can reach
 0.05, which is said instead of printing a p value.
 """
 
@@ -15,12 +15,12 @@ from msgspec import Struct, structs
 from reviewer.report.amounts import exact, named, stable_bits
 from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
 from reviewer.report.limits import NONE, Limit, State
-from reviewer.stats.compare import (
+from reviewer.stats.paired import (
     MIN_CHANGED_EPISODES,
     adjusted_paired_interval,
     paired_signflip_exact,
 )
-from reviewer.stats.planning_gates import unchanged_episodes_needed
+from reviewer.stats.planning import unchanged_episodes_needed
 
 _MOST_CHANGED = 200
 """Changed episodes up to which the exact test is worked out; beyond, the bound says it all."""

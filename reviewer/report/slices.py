@@ -16,13 +16,12 @@ from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.report.figures import Figures
 from reviewer.report.rates import exact_pass_hat
 from reviewer.report.regression import change, decided
-from reviewer.stats.clusters import effective_attempts
-from reviewer.stats.compare import (
+from reviewer.stats.paired import (
     adjusted_paired_interval,
     benjamini_hochberg_adjust,
     holm_adjust,
 )
-from reviewer.stats.rates import wilson_interval
+from reviewer.stats.rates import effective_attempts, wilson_interval
 
 MOST = 200
 """Slices worked out: those with the most episodes."""

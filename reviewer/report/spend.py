@@ -10,7 +10,7 @@ from msgspec import Struct
 from reviewer.report.amounts import NANO, stable_bits
 from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.report.words import plural
-from reviewer.stats.cost import cost_limits
+from reviewer.stats.cost import cost_limits, cost_ratio
 from reviewer.stats.latency import clustered_upper_limit, latency_summary
 
 
@@ -78,9 +78,12 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
         why = f"the verdict of {plural(open_verdicts, 'attempt')} is not measured"
     elif not passes:
         why = "no success to pay for"
-    cpst = Fraction(known, passes * NANO) if not why else None
     tried = [e for e in rows if e.attempts or e.infrastructure]
-    se = _cpst_se(tried, known, passes) if cpst is not None else None
+    cpst = se = None
+    if not why:
+        ratio, variance = cost_ratio([(e.cost_nano, e.passes) for e in tried])
+        cpst = None if ratio is None else ratio / NANO
+        se = None if variance is None else stable_bits(math.sqrt(variance / NANO**2))
     limits = None if cpst is None or se is None else cost_limits(float(cpst), se, len(tried))
     return CostFigures(
         known_nano=known,
@@ -107,16 +110,6 @@ def _possible(
 
 def _number(limit: float) -> float | None:
     return stable_bits(limit) if math.isfinite(limit) else None
-
-
-def _cpst_se(tried: Sequence[EpisodeCounts], known: int, passes: int) -> float | None:
-    """`measure.cost.cost_per_success`'s clustered SE from episode totals; None with one episode."""
-    if len(tried) < 2:
-        return None
-    # Σ_e (cost_e - r·passes_e)² with r = known/passes, times passes²: whole numbers.
-    squares = sum((e.cost_nano * passes - known * e.passes) ** 2 for e in tried)
-    variance = Fraction(squares * len(tried), (len(tried) - 1) * passes**4 * NANO**2)
-    return stable_bits(math.sqrt(variance))
 
 
 def latency(evidence: Evidence) -> LatencyFigures:

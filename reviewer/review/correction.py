@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from reviewer.review.calibration_rows import PairRow
 from reviewer.review.model import BOTH_BAD, TIE
-from reviewer.stats.judge_rates import (
+from reviewer.stats.judge import (
     MIN_INFORMATIVENESS,
     MIN_LABELS_PER_SIDE,
     correction_is_sound,

@@ -9,7 +9,7 @@ from reviewer.review.label_rules import levels_of
 from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
 from reviewer.review.wins import Shown, own_side
-from reviewer.stats.sampling import weighted_rate
+from reviewer.stats.rates import weighted_rate
 from reviewer.suite.model import Criterion, Rubric, Value
 
 Question = Literal["passes", "mark", "preferred"]

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from reviewer.gates.timeout import termination_of
 from reviewer.review.model import Reason, Stratum
+from reviewer.stats.agreement import vote_entropy
 from reviewer.stats.checks import non_negative
-from reviewer.stats.sampling import vote_entropy
 from reviewer.suite.model import Value
 
 STRATA: dict[Stratum, tuple[Reason, ...]] = {

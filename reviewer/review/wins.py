@@ -7,8 +7,7 @@ from reviewer.review.adjudication import Settled, settled
 from reviewer.review.agreement import Share, share
 from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
-from reviewer.stats.compare import MIN_CHANGED_EPISODES
-from reviewer.stats.paired import mcnemar_exact
+from reviewer.stats.paired import MIN_CHANGED_EPISODES, mcnemar_exact
 from reviewer.suite.model import Value
 
 Shown = tuple[str, str]

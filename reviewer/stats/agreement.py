@@ -11,7 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, SupportsFloat, TypedDict
 
-from reviewer.stats.checks import Interval, finite, mean, open_unit, same_length, whole
+from reviewer.stats.checks import (
+    Interval,
+    finite,
+    mean,
+    non_negative,
+    open_unit,
+    same_length,
+    whole,
+)
 from reviewer.stats.special import z_two_sided
 
 Ratings = Sequence[Sequence[Any]]
@@ -77,18 +85,6 @@ def cohen_kappa_table(table: Sequence[Sequence[int]], confidence: float = 0.95) 
     se = math.sqrt(max(0.0, variance) / n) / (1.0 - chance)
     half = z_two_sided(confidence) * se
     return Kappa(kappa=kappa, se=se, low=kappa - half, high=kappa + half)
-
-
-def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
-    """Fleiss' kappa; one row per item with the number of raters that chose each category."""
-    rows = [[whole(f"counts[{i}][{j}]", x) for j, x in enumerate(r)] for i, r in enumerate(counts)]
-    raters = {sum(row) for row in rows}
-    if len(raters) != 1 or max(raters) < 2 or len({len(row) for row in rows}) != 1:
-        raise ValueError("counts must give every item the same two or more raters and categories")
-    m, n = raters.pop(), len(rows)
-    agree = mean([(sum(x * x for x in row) - m) / (m * (m - 1)) for row in rows])
-    chance = math.fsum((sum(column) / (n * m)) ** 2 for column in zip(*rows, strict=True))
-    return None if chance >= 1.0 else (agree - chance) / (1.0 - chance)
 
 
 def _items(ratings: Ratings) -> list[Counter[Hashable]]:
@@ -224,8 +220,10 @@ def gwet_ac1(ratings: Ratings) -> float | None:
     return _ac1(agree, [mean([item[c] / item.total() for item in rated]) for c in categories])
 
 
-def gwet_ac1_table(table: Sequence[Sequence[SupportsFloat]]) -> float | None:
-    """Gwet's AC1 of two raters from a square table of counts."""
-    p, rows, columns = _square([[int(finite("table", x)) for x in row] for row in table])
-    agree = math.fsum(p[i][i] for i in range(len(p)))
-    return _ac1(agree, [(r + c) / 2 for r, c in zip(rows, columns, strict=True)])
+def vote_entropy(counts: Sequence[SupportsFloat]) -> float | None:
+    """Disagreement among votes in bits, 0 when all agree; None without votes."""
+    votes = [non_negative(f"counts[{i}]", c) for i, c in enumerate(counts)]
+    total = math.fsum(votes)
+    if not total:
+        return None
+    return math.fsum(v / total * math.log2(total / v) for v in votes if v)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, SupportsFloat, TypedDict
 
 from reviewer.stats.checks import Interval, non_negative, open_unit, whole, zero_one
@@ -42,28 +43,41 @@ def cost_per_success(
             f"pass_groups and cost_groups must be equally long, "
             f"not {len(pass_groups)} and {len(cost_groups)}"
         )
-    passes: list[int] = []
-    costs: list[float] = []
+    totals: list[tuple[Fraction, int]] = []
     for e, (outcomes, prices) in enumerate(zip(pass_groups, cost_groups, strict=True)):
         if len(outcomes) != len(prices):
             raise ValueError(
                 f"cost_groups[{e}] must hold one cost per attempt: "
                 f"{len(outcomes)} attempts, {len(prices)} costs"
             )
-        passes.append(sum(zero_one(f"pass_groups[{e}][{i}]", x) for i, x in enumerate(outcomes)))
-        costs.append(
-            math.fsum(non_negative(f"cost_groups[{e}][{i}]", x) for i, x in enumerate(prices))
-        )
-    total_passes = sum(passes)
-    if not total_passes:
-        return CostPerSuccess(cpst=None, se=None)
-    ratio = math.fsum(costs) / total_passes
-    episodes = len(passes)
-    if episodes < 2:
-        return CostPerSuccess(cpst=ratio, se=None)
-    squares = math.fsum((c - ratio * p) ** 2 for c, p in zip(costs, passes, strict=True))
-    se = math.sqrt(episodes / (episodes - 1) * squares) / total_passes
-    return CostPerSuccess(cpst=ratio, se=se)
+        passed = sum(zero_one(f"pass_groups[{e}][{i}]", x) for i, x in enumerate(outcomes))
+        spent = math.fsum(non_negative(f"cost_groups[{e}][{i}]", x) for i, x in enumerate(prices))
+        totals.append((Fraction(spent), passed))
+    ratio, variance = cost_ratio(totals)
+    return CostPerSuccess(
+        cpst=None if ratio is None else float(ratio),
+        se=None if variance is None else math.sqrt(variance),
+    )
+
+
+def cost_ratio(
+    totals: Sequence[tuple[Fraction | int, int]],
+) -> tuple[Fraction | None, Fraction | None]:
+    """Σ cost over Σ passes of (cost, passes) per episode, and the variance of that ratio, exactly.
+
+    The variance is E/(E-1)·Σ(cost_e - r·passes_e)² / (Σ passes)². Both are None without a pass, the
+    variance with one episode.
+    """
+    passes = sum(passed for _, passed in totals)
+    if not passes:
+        return None, None
+    known = sum(cost for cost, _ in totals)
+    ratio = Fraction(known, passes)
+    if len(totals) < 2:
+        return ratio, None
+    # Σ(cost_e·passes - known·passes_e)² is passes² times the sum of squares: whole for whole costs.
+    squares = sum((cost * passes - known * passed) ** 2 for cost, passed in totals)
+    return ratio, Fraction(squares * len(totals), (len(totals) - 1) * passes**4)
 
 
 def cost_limits(cpst: float, se: float, episodes: int, confidence: float = 0.95) -> Interval | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, SupportsFloat, TypedDict
 
 from reviewer.stats.checks import non_negative, open_unit, proportion, same_length
-from reviewer.stats.clusters import effective_attempts
+from reviewer.stats.rates import effective_attempts
 from reviewer.stats.special import binomial_cdf, binomial_sf
 
 

@@ -66,18 +66,6 @@ def pass_at_k_suite(n: Sequence[int], c: Sequence[int], k: int) -> float | None:
     return mean([pass_at_k(total, passed, k) for total, passed in counts])
 
 
-def pass_at_k_runs(runs: Runs, k: int) -> float | None:
-    """pass@k of one episode's attempts (0 or 1 each); None with fewer than k attempts."""
-    passed = _passes("runs", runs)
-    return None if len(runs) < whole("k", k, 1) else pass_at_k(len(runs), passed, k)
-
-
-def pass_hat_k_runs(runs: Runs, k: int) -> float | None:
-    """pass^k of one episode's attempts (0 or 1 each); None with fewer than k attempts."""
-    passed = _passes("runs", runs)
-    return None if len(runs) < whole("k", k, 1) else pass_hat_k(len(runs), passed, k)
-
-
 def pass_hat_k_suite(groups: Sequence[Runs]) -> dict[int, float]:
     """pass^k for every k up to the smallest number of attempts of any episode.
 

@@ -139,8 +139,3 @@ def t_two_sided(confidence: float, df: float) -> float:
     """Student's t quantile that leaves (1 - confidence) / 2 in each tail."""
     x = beta_quantile(1.0 - open_unit("confidence", confidence), df / 2, 0.5)
     return math.sqrt(df * (1.0 - x) / x)
-
-
-def t_p_value(t: float, df: float) -> float:
-    """Two-sided P(|T| >= |t|)."""
-    return _incomplete(df / (df + t * t), t * t / (df + t * t), df / 2, 0.5)

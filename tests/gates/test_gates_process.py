@@ -1,5 +1,7 @@
 """Process: what must be called, in which order, with which arguments, and proven how."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,6 +92,28 @@ def test_the_trajectory_matches_as_agentevals_does(
 ) -> None:
     wanted = episode(expected={"trajectory": STEPS, "trajectory_match": match})
     assert codes(wanted, trace(*made)) == expected
+
+
+ORACLE = json.loads((Path(__file__).parents[1] / "data/oracles/statistics.json").read_text("utf-8"))
+MATCHES = [case for case in ORACLE["cases"] if case["function"] == "trajectory_match"]
+
+
+@pytest.mark.parametrize("case", MATCHES, ids=lambda case: case["id"])
+def test_the_gate_agrees_with_agentevals(case: dict[str, Any]) -> None:
+    inputs = case["inputs"]
+    compared = inputs["args"] == "exact"
+    steps = [
+        {"tool": tool, **({"arguments": arguments} if compared else {})}
+        for tool, arguments in inputs["expected"]
+    ]
+    made = [call(tool, arguments=arguments) for tool, arguments in inputs["actual"]]
+    wanted = episode(expected={"trajectory": steps, "trajectory_match": inputs["mode"]})
+    assert (codes(wanted, trace(*made)) == []) is case["expected"]
+
+
+def test_every_mode_of_the_oracle_is_compared() -> None:
+    assert len(MATCHES) == 24
+    assert {case["inputs"]["args"] for case in MATCHES} == {"exact", "ignore"}
 
 
 def test_a_step_without_arguments_does_not_take_the_call_of_one_with() -> None:

@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 from release_examples import again, v7, v8
 
+from reviewer.api.stats import confidence_sequence
 from reviewer.report.assess import assess
 from reviewer.report.evidence import EarlierDecision, Evidence, Peeking
 from reviewer.report.outline import outline
 from reviewer.report.peeking import peeking_lines
 from reviewer.report.render_lines import summary_lines
 from reviewer.report.report import report
-from reviewer.stats import confidence_sequence
 
 
 def green_later(more: int) -> Evidence:

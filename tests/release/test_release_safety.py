@@ -26,7 +26,7 @@ from reviewer.report.render_lines import summary_lines
 from reviewer.report.render_markdown import render_markdown
 from reviewer.report.render_text import summary_text
 from reviewer.report.report import report
-from reviewer.stats.clusters import wilson_effective
+from reviewer.stats.rates import wilson_effective
 from reviewer.suite.model import RED_TEAM, Episode
 
 ATTACK = "attack-014"

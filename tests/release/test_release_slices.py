@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import episode, evidence, stable_suite, suite, v8
 
-from reviewer.report.evidence import Evidence
-from reviewer.report.figures import figures
-from reviewer.report.outline import outline
-from reviewer.report.report import report
-from reviewer.report.slices import MOST, Slice, slices
-from reviewer.stats import (
+from reviewer.api.stats import (
     adjusted_paired_interval,
     effective_attempts,
     holm_adjust,
     paired_signflip_exact,
     wilson_interval,
 )
+from reviewer.report.evidence import Evidence
+from reviewer.report.figures import figures
+from reviewer.report.outline import outline
+from reviewer.report.report import report
+from reviewer.report.slices import MOST, Slice, slices
 from reviewer.suite.model import Episode
 
 

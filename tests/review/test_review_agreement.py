@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import at, choosing, label, messages, pairs, rubric
 
+from reviewer.api.stats import clopper_pearson, krippendorff_alpha
 from reviewer.review.agreement import Agreement, agreement, share
 from reviewer.review.consistency import self_consistency
 from reviewer.review.model import Label
-from reviewer.stats import clopper_pearson, krippendorff_alpha
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles" / "statistics.json"
 PAIRS = pairs(8)

@@ -8,7 +8,7 @@ from reviewer.desk.views import Rate
 from reviewer.report.amounts import exact, named
 from reviewer.report.assess import Assessment
 from reviewer.report.regression import Regression
-from reviewer.stats.compare import MIN_CHANGED_EPISODES
+from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
 
 def sentence(against: Regression, by_word: Mapping[EpisodeWord, tuple[str, ...]]) -> str:

@@ -10,7 +10,7 @@ from reviewer.desk.compare.views import AlignedStep, StepWord
 from reviewer.desk.traces.events import event_window
 from reviewer.desk.traces.records import Records
 from reviewer.desk.views import EventRow
-from reviewer.stats.alignment import Keys, align, beside
+from reviewer.stats.trajectory import Keys, align, beside
 from reviewer.trace.record import Event, by_agent, kind_of
 
 MOST_EVENTS = 5_000

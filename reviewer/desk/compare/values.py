@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 
 from reviewer.desk.traces.changes import changes
-from reviewer.stats.alignment import common_subsequence
-from reviewer.stats.calls import canonical
+from reviewer.stats.trajectory import canonical, common_subsequence
 from reviewer.trace.record import ABSENT
 
 MOST_WORDS = 3_000

@@ -27,7 +27,7 @@ from reviewer.importing.split import Unreadable
 from reviewer.importing.texts import Text, texts_of
 from reviewer.review.leaks import LEAKS, Leak, LeakCheck, Look, standing
 from reviewer.review.lines import age
-from reviewer.stats.near import Known, Match, missed
+from reviewer.stats.text import Known, Match, missed
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.redaction import Redactor

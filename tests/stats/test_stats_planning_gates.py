@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reviewer.stats import (
+from reviewer.api.stats import (
     adjusted_paired_interval,
     attempts_needed_for_quantile,
     clean_episodes_needed,

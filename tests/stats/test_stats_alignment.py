@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.stats.alignment import align, beside, common_subsequence
+from reviewer.stats.trajectory import align, beside, common_subsequence
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=12)
 CALLS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("12")), max_size=10)

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.stats import (
+from reviewer.api.stats import (
     pass_at_k,
-    pass_at_k_runs,
     pass_at_k_suite,
     pass_hat_k,
     pass_hat_k_interval,
-    pass_hat_k_runs,
     pass_hat_k_suite,
     too_few_attempts,
     wilson_interval,
@@ -34,13 +32,13 @@ COUNTS = st.lists(
 def test_both_are_the_share_of_draws_counted_one_by_one(runs, k):
     draws = list(itertools.combinations(runs, k))
     if not draws:
-        assert pass_at_k_runs(runs, k) is None
-        assert pass_hat_k_runs(runs, k) is None
+        assert pass_at_k_suite([len(runs)], [sum(runs)], k) is None
+        assert k not in pass_hat_k_suite([runs])
         return
     some = sum(any(draw) for draw in draws) / len(draws)
     every = sum(all(draw) for draw in draws) / len(draws)
-    assert pass_at_k_runs(runs, k) == pytest.approx(some)
-    assert pass_hat_k_runs(runs, k) == pytest.approx(every)
+    assert pass_at_k_suite([len(runs)], [sum(runs)], k) == pytest.approx(some)
+    assert pass_hat_k_suite([runs])[k] == pytest.approx(every)
 
 
 @given(TRIPLES)
@@ -101,8 +99,6 @@ def test_an_episode_without_attempts_is_not_stable():
 def test_an_outcome_that_is_neither_pass_nor_fail_is_refused(bad):
     with pytest.raises(ValueError, match=r"groups\[1\]\[0\] must be"):
         pass_hat_k_suite([[1, 1], [bad, 1]])
-    with pytest.raises(ValueError, match=r"runs\[0\] must be"):
-        pass_hat_k_runs([bad], 1)
 
 
 @given(COUNTS, st.integers(1, 3))

@@ -7,8 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from reviewer.stats import (
-    bayes_uniform_interval,
+from reviewer.api.stats import (
     clopper_pearson,
     effective_runs,
     failure_rate_upper_bound,
@@ -21,7 +20,6 @@ from reviewer.stats.special import (
     beta_quantile,
     binomial_cdf,
     binomial_sf,
-    t_p_value,
     t_two_sided,
 )
 
@@ -50,12 +48,11 @@ def test_one_sided_bounds_agree_with_scipy(counts, confidence):
 
 
 @given(COUNTS, CONFIDENCE)
-def test_posterior_intervals_agree_with_scipy(counts, confidence):
+def test_the_posterior_interval_agrees_with_scipy(counts, confidence):
     k, n = counts
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    for prior, ours in ((0.5, jeffreys_interval), (1.0, bayes_uniform_interval)):
-        theirs = stats.beta.ppf(tails, k + prior, n - k + prior)
-        assert ours(k, n, confidence) == pytest.approx(tuple(theirs), abs=1e-9)
+    theirs = stats.beta.ppf(tails, k + 0.5, n - k + 0.5)
+    assert jeffreys_interval(k, n, confidence) == pytest.approx(tuple(theirs), abs=1e-9)
 
 
 @given(st.floats(0, 1), POSITIVE, POSITIVE)
@@ -85,12 +82,11 @@ def test_binomial_tails_agree_with_scipy(counts, p):
     assert binomial_sf(k, n, p) == pytest.approx(stats.binom.sf(k, n, p), abs=1e-10)
 
 
-@given(st.floats(0.01, 0.999), st.integers(1, 2000), st.floats(-30, 30))
-def test_student_t_agrees_with_scipy(confidence, df, t):
+@given(st.floats(0.01, 0.999), st.integers(1, 2000))
+def test_student_t_agrees_with_scipy(confidence, df):
     assert t_two_sided(confidence, df) == pytest.approx(
         stats.t.ppf((1 + confidence) / 2, df), rel=1e-7
     )
-    assert t_p_value(t, df) == pytest.approx(2 * stats.t.sf(abs(t), df), abs=1e-10)
 
 
 @pytest.mark.parametrize("n", [10**6, 10**9])
@@ -115,7 +111,7 @@ def test_real_effective_sizes_give_limits_around_the_rate(n, rate, confidence):
 @given(COUNTS, CONFIDENCE)
 def test_intervals_mirror_successes_and_failures(counts, confidence):
     k, n = counts
-    for ours in (wilson_interval, clopper_pearson, jeffreys_interval, bayes_uniform_interval):
+    for ours in (wilson_interval, clopper_pearson, jeffreys_interval):
         low, high = ours(k, n, confidence)
         mirrored = ours(n - k, n, confidence)
         assert (1 - high, 1 - low) == pytest.approx(mirrored, abs=1e-9)

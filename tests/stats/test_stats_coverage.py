@@ -8,8 +8,8 @@ import simulations as sim
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewer.api.stats import wilson_effective
 from reviewer.report.rates import rate_of
-from reviewer.stats import wilson_effective
 
 DRAWS = 250
 LEAST = 0.93

@@ -1,7 +1,7 @@
 """What the intervals and the release gate are worth, by simulation: how often they hold the truth,
 and how often a gate passes what it should not.
 
-`python tests/measure/simulations.py` writes its tables into docs/statistics.md. Seeds are fixed,
+`python tests/stats/simulations.py` writes its tables into docs/statistics.md. Seeds are fixed,
 and each table says how many draws a design got. An episode's true rate is drawn from a Beta
 distribution whose intraclass correlation (ICC) says how alike attempts of one episode are.
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from reviewer.stats import (
+from reviewer.api.stats import (
     adjusted_paired_interval,
     clustered_upper_limit,
     confidence_sequence,

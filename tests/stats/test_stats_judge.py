@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.stats import (
+from reviewer.api.stats import (
     allocate_calibration,
     calibrate_judge,
     correction_is_sound,

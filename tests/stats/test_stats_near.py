@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.stats.near import (
+from reviewer.stats.text import (
     MISSED,
     PERMUTATIONS,
     SHORTEST,

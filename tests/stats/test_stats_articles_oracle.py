@@ -1,9 +1,9 @@
 """What the source articles print, and what their listings should have returned."""
 
 import pytest
-from measure_oracles import load, same
+from stats_oracles import load, same
 
-from reviewer.stats import (
+from reviewer.api.stats import (
     calibrate_judge,
     exact_match,
     indel_ratio,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.stats import stratified_review_rate, weighted_rate, wilson_effective
+from reviewer.api.stats import stratified_review_rate, weighted_rate, wilson_effective
 
 GROUPS = st.lists(st.lists(st.sampled_from([0, 0.5, 1]), min_size=1, max_size=4), min_size=1)
 MARKS = st.lists(
