@@ -1,1 +1,216 @@
-"""The Python API."""
+"""The release desk in Python: open a workspace, import, run, report, and verify a decision.
+
+Importing this module loads only the standard library; `open_workspace` loads the desk. The
+workstation and the command line call the same desk, so they give the same answers. Every refusal
+is a `DeskError` with the fact, the ways out and an exit code. `reviewer.api.stats` holds the
+statistics. docs/api.md has an example.
+"""
+
+from __future__ import annotations  # types are named without loading their modules
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from types import TracebackType
+
+    from reviewer.desk.desk import Desk
+    from reviewer.desk.errors import DeskError as DeskError
+    from reviewer.desk.run_views import RunView
+    from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
+    from reviewer.importing.files import FileResult
+    from reviewer.signing.verify import VerifyResult
+
+__all__ = ["DeskError", "Report", "Workspace", "make_workspace", "open_workspace", "verify"]
+
+
+class Report(NamedTuple):
+    """One release report. `document` is report.json as values, `data` its bytes."""
+
+    recommendation: Literal["promote", "block", "repair", "hold"]
+    reasons: tuple[str, ...]
+    exit_code: int
+    document: dict[str, Any]
+    data: bytes
+    sha256: str
+
+
+def open_workspace(folder: str | Path | None = None, *, reviewer: str = "") -> Workspace:
+    """Open the workspace at `folder`, or the one that holds the current folder.
+
+    `reviewer` names the person who works here; by default the machine says. Raises DeskError where
+    there is no workspace.
+    """
+    from reviewer.desk.desk import Desk
+    from reviewer.desk.workspace import at, find
+
+    return Workspace(Desk(find() if folder is None else at(Path(folder)), reviewer))
+
+
+def make_workspace(folder: str | Path, *, example: bool = False, reviewer: str = "") -> Workspace:
+    """Make a workspace, with the example suites when asked, and open it. Existing files stay."""
+    from reviewer.desk.desk import Desk
+    from reviewer.desk.workspace import make
+
+    return Workspace(Desk(make(Path(folder), example), reviewer))
+
+
+class Workspace:
+    """An open workspace. Use it as a context manager, or close it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Abandon what runs and close the store."""
+        self._desk.close()
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._desk.workspace)
+
+    def suites(self) -> list[SuiteInfo]:
+        """Every suite of the workspace and every probe in the store."""
+        return self._desk.suites()
+
+    def candidates(self, suite: str) -> list[CandidateInfo]:
+        """Candidates with traces on a suite, by id."""
+        return self._desk.candidates(suite)
+
+    def import_traces(
+        self,
+        *paths: str | Path,
+        suite: str = "",
+        candidate: str = "",
+        format: str = "auto",
+    ) -> list[FileResult]:
+        """Import files, folders and patterns, as `reviewer import` does; one result for each file.
+
+        `suite` and `candidate` say whose the traces are where their records do not.
+        """
+        from reviewer.desk.imports import import_paths, index_now
+        from reviewer.importing.judge import Asked
+
+        place = self._desk.place
+        found = import_paths(
+            place,
+            [Path(path) for path in paths],
+            Asked(suite, candidate, format),
+            lambda path, number, of: lambda done, size, tally: None,
+            lambda result: None,
+        )
+        index_now(place)
+        return found.results
+
+    def run(
+        self,
+        suite: str,
+        candidate: str,
+        *,
+        attempts: int | None = None,
+        jobs: int = 4,
+        resume: bool = False,
+        seed: int = 0,
+        approvals: Literal["allow", "deny"] = "deny",
+        network: bool = False,
+    ) -> RunView:
+        """Run a candidate on a suite and wait until every attempt is stored.
+
+        `attempts` is by default the policy's number. `approvals` answers every call that needs an
+        approval.
+        """
+        from reviewer.desk.imports import index_now
+        from reviewer.desk.run_views import RunOrder
+
+        order = RunOrder(
+            suite_id=suite,
+            candidate_id=candidate,
+            attempts=attempts,
+            jobs=jobs,
+            resume=resume,
+            seed=seed,
+            approvals=approvals,
+            network=network,
+        )
+        handle = self._desk.start_run(order)
+        while not handle.ended:
+            handle.wait(0.1)
+        index_now(self._desk.place)
+        return handle.view()
+
+    def report(self, suite: str, candidate: str, *, baseline: str | None = None) -> Report:
+        """Build the release report. The same store gives the same bytes."""
+        built = self._desk.build(suite, candidate, baseline)
+        return Report(
+            recommendation=built.assessment.recommendation,
+            reasons=tuple(reason.text for reason in built.assessment.reasons),
+            exit_code=built.exit_code,
+            document=built.report,
+            data=built.raw,
+            sha256=built.digest,
+        )
+
+    def trace_ids(self, suite: str, candidate: str) -> list[str]:
+        """The ids of all traces of a candidate, by episode and attempt."""
+        rows = self._desk.rows(suite, candidate, self._desk.order(suite, candidate))
+        return [
+            f"{suite}/{candidate}/{row.episode_id}/{mark.attempt}"
+            for row in sorted(rows, key=lambda row: row.episode_id)
+            for mark in row.attempts
+            if mark.mark not in ("missing", "quarantined")
+        ]
+
+    def trace(self, trace_id: str) -> TraceView:
+        """One trace with its verdict: the result of each gate, findings, contract, cost, time."""
+        return self._desk.trace(trace_id)
+
+    def events(self, trace_id: str) -> list[EventRow]:
+        """Every event of a trace, in order, each with the worst finding that names it."""
+        return self._desk.events(trace_id, 0, self._desk.trace(trace_id).events)
+
+
+def verify(
+    decision: str | Path,
+    candidate_manifest: str | Path,
+    signers: str | Path,
+    *,
+    at: datetime | None = None,
+    **pins: Any,
+) -> VerifyResult:
+    """Verify one signed decision offline, as `reviewer verify FILE` does.
+
+    `at` is the moment to verify for, by default now. `pins` are those of
+    `reviewer.signing.pins.Pins`, for example `threshold`, `environment` or `suite_digest`. Raises
+    OSError for a file that cannot be read; a decision that does not verify is a result.
+    """
+    from datetime import UTC, datetime
+
+    from reviewer.signing.verify import verify as verified
+
+    return verified(
+        Path(decision).read_bytes(),
+        Path(candidate_manifest).read_bytes(),
+        Path(signers).read_bytes().decode("utf-8", "surrogateescape"),
+        now=datetime.now(UTC) if at is None else at,
+        **pins,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DeskError":
+        from reviewer.desk.errors import DeskError
+
+        return DeskError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
