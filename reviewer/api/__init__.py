@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reviewer.desk.desk import Desk
     from reviewer.desk.errors import DeskError as DeskError
-    from reviewer.desk.run_views import RunView
+    from reviewer.desk.runs.views import RunView
     from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
     from reviewer.importing.files import FileResult
     from reviewer.signing.verify import VerifyResult
@@ -43,7 +43,7 @@ def open_workspace(folder: str | Path | None = None, *, reviewer: str = "") -> W
     there is no workspace.
     """
     from reviewer.desk.desk import Desk
-    from reviewer.desk.workspace import at, find
+    from reviewer.desk.place import at, find
 
     return Workspace(Desk(find() if folder is None else at(Path(folder)), reviewer))
 
@@ -51,7 +51,7 @@ def open_workspace(folder: str | Path | None = None, *, reviewer: str = "") -> W
 def make_workspace(folder: str | Path, *, example: bool = False, reviewer: str = "") -> Workspace:
     """Make a workspace, with the example suites when asked, and open it. Existing files stay."""
     from reviewer.desk.desk import Desk
-    from reviewer.desk.workspace import make
+    from reviewer.desk.place import make
 
     return Workspace(Desk(make(Path(folder), example), reviewer))
 
@@ -100,7 +100,7 @@ class Workspace:
 
         `suite` and `candidate` say whose the traces are where their records do not.
         """
-        from reviewer.desk.imports import import_paths, index_now
+        from reviewer.desk.imports.importing import import_paths, index_now
         from reviewer.importing.judge import Asked
 
         place = self._desk.place
@@ -131,8 +131,8 @@ class Workspace:
         `attempts` is by default the policy's number. `approvals` answers every call that needs an
         approval.
         """
-        from reviewer.desk.imports import index_now
-        from reviewer.desk.run_views import RunOrder
+        from reviewer.desk.imports.importing import index_now
+        from reviewer.desk.runs.views import RunOrder
 
         order = RunOrder(
             suite_id=suite,
