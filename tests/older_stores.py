@@ -8,6 +8,7 @@ from doors import Door
 
 from reviewer.db import registry
 from reviewer.db.connection import reader, scripts
+from reviewer.suite.gates import ALWAYS
 
 
 def as_before(door: Door, script: str) -> None:
@@ -33,12 +34,17 @@ def as_before(door: Door, script: str) -> None:
                 continue
             if name.startswith("search_"):  # what the full text is kept in
                 base.execute(f"DELETE FROM {name}")
+            kept = {row[1] for row in base.execute(f"PRAGMA new.table_info({name})")}
             columns = ", ".join(
-                f'"{row[1]}"' for row in base.execute(f"PRAGMA table_info({name})").fetchall()
+                f'"{row[1]}"'
+                for row in base.execute(f"PRAGMA table_info({name})").fetchall()
+                if row[1] in kept
             )
             if name == "meta":
                 base.execute("DELETE FROM meta")
             base.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        if "012_gate_counts" in known[at:]:
+            _counts_in_columns(base)
         for suite_id, body in whole.items() if "008_contracts" in known[at:] else ():
             base.execute("UPDATE suite SET body=? WHERE suite_id=?", (body, suite_id))
         for pragma in ("application_id", "user_version"):
@@ -48,3 +54,17 @@ def as_before(door: Door, script: str) -> None:
         path.unlink()
     old.rename(door.store)
     door.store.chmod(0o600)
+
+
+def _counts_in_columns(base: sqlite3.Connection) -> None:
+    """Fill the columns that held the counts per gate before these were rows."""
+    tables = "SELECT name FROM sqlite_schema WHERE name IN ('roll', 'first_set')"
+    for (table,) in base.execute(tables).fetchall():
+        for place, gate in enumerate(ALWAYS):
+            for column, word in ("failed", "fail"), ("unknown", "unknown"):
+                base.execute(
+                    f"UPDATE {table} SET {word}_{place} = coalesce((SELECT g.{column}"
+                    f" FROM new.gate_count g WHERE g.candidate = {table}.candidate"
+                    f" AND g.episode = {table}.episode AND g.first = ? AND g.gate = ?), 0)",
+                    (table == "first_set", gate),
+                )

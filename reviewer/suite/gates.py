@@ -30,8 +30,9 @@ class Gate(NamedTuple):
     `covers` is what it judges, in the words of a report. `codes` stand in the order in which the
     gate prints them. `printed` orders gates in a printed list of codes. Every failure of a
     `critical` gate is critical. `of_acts` marks a gate that judges what the agent did: it is not
-    measured while a part of the record is unread. An `optional` gate is in force only where the
-    suite's policy names it under `gates`, with a limit.
+    measured while a part of the record is unread. A gate with a `limit` is optional: it is in force
+    only where the suite's policy names it under `gates`, with a number, of which `limit` says what
+    it means.
     """
 
     name: str
@@ -40,7 +41,11 @@ class Gate(NamedTuple):
     printed: int
     critical: bool = False
     of_acts: bool = False
-    optional: bool = False
+    limit: str = ""
+
+    @property
+    def optional(self) -> bool:
+        return bool(self.limit)
 
 
 REGISTRY = (
@@ -134,7 +139,7 @@ REGISTRY = (
         (Code("looped:"),),
         printed=7,
         of_acts=True,
-        optional=True,
+        limit="the same call with the same arguments this many times in a row fails",
     ),
 )
 """Every hard gate, in the order in which screens and reports show them. The place of a gate here
@@ -143,7 +148,8 @@ is the place of its two bits in a stored trace: new gates come last."""
 GATES = tuple(gate.name for gate in REGISTRY)
 ALWAYS = tuple(gate.name for gate in REGISTRY if not gate.optional)
 """Gates that are in force whatever a policy says."""
-OPTIONAL = tuple(gate.name for gate in REGISTRY if gate.optional)
+OPTIONAL = {gate.name: gate.limit for gate in REGISTRY if gate.optional}
+"""What the limit of each optional gate means."""
 FINDING_ORDER = tuple(gate.name for gate in sorted(REGISTRY, key=lambda gate: gate.printed))
 """The order of gates in a printed list of codes (the articles' `score_run` order, widened)."""
 CRITICAL_GATES = frozenset(gate.name for gate in REGISTRY if gate.critical)

@@ -26,6 +26,7 @@ from reviewer.suite.fields import (
     Wordings,
     once,
 )
+from reviewer.suite.gates import OPTIONAL
 from reviewer.suite.model import Category, Mode, Order, Stopping, TrajectoryMatch
 from reviewer.suite.simulator import SimulatorShape
 
@@ -207,8 +208,9 @@ class PolicyShape(Shape):
     stopping: Stopping = "fixed"
     gates: dict[OptionalGate, Repeats] = Field(
         default={},
-        description="Optional hard gates that are in force, each with its limit. `loops`: the same "
-        "call with the same arguments this many times in a row fails.",
+        description="Optional hard gates that are in force, each with its limit. "
+        + " ".join(f"`{gate}`: {limit}." for gate, limit in OPTIONAL.items()),
+        json_schema_extra={"propertyNames": {"enum": list(OPTIONAL)}},
     )
 
 

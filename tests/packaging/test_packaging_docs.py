@@ -17,7 +17,7 @@ from packaging_commands import ran, typed
 from reviewer.cli.arguments import parser
 from reviewer.desk.reports.renderings import FORMATS
 from reviewer.signing.signers import ROLES
-from reviewer.suite.gates import GATE_CODES
+from reviewer.suite.gates import GATE_CODES, OPTIONAL
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -185,10 +185,15 @@ def test_the_tour_can_be_typed_as_it_stands(tmp_path: Path) -> None:
 
 def test_every_code_and_word_of_the_formats_is_on_the_page() -> None:
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    table = re.search(r"^\| gate \| codes \|\n\|---\|---\|\n((?:\|.*\n)+)", text, re.M)
+    assert table is not None
+    rows = dict(re.findall(r"^\| (\S+) \| (.*) \|$", table[1], re.M))
+    assert sorted(rows) == sorted(GATE_CODES)
     for gate, codes in GATE_CODES.items():
-        assert f"| {gate} |" in text
         for code in codes:
-            assert f"`{code}" in text, code
+            assert f"`{code}" in rows[gate], code
+    for gate in OPTIONAL:
+        assert f'`{{"{gate}": ' in text, gate
     for word in (*ROLES, *FORMATS):
         assert f"`{word}`" in text, word
 

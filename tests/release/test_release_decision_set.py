@@ -25,6 +25,7 @@ from reviewer.report.judged import JudgeEvidence, JudgeShare
 from reviewer.report.outline import outline
 from reviewer.report.report import report
 from reviewer.report.reviewed import RandomFigures, ReviewEvidence
+from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, JudgePolicy, LabelPolicy, PassHat, RegressionPolicy
 
 ORDER = ["D0", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"]
@@ -281,7 +282,7 @@ def subjects(draw: st.DrawFn) -> Evidence:
                     attempts
                     - gates(**{kind: fails})[g]
                     - gates(**{unknown: attempts - measured})[g]
-                    for g in range(7)
+                    for g in range(len(GATES))
                 ),
                 gate_fail=gates(**{kind: fails}),
                 gate_unknown=gates(**{unknown: attempts - measured}),

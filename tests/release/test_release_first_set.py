@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import again, episode, failed, suite, v7, v8
+from release_examples import again, episode, failed, gates, suite, v7, v8
 
 from reviewer.desk.reports.renderings import markdown
 from reviewer.desk.reports.reports import Built, Shown
@@ -15,7 +15,6 @@ from reviewer.report.beside import Beside
 from reviewer.report.evidence import EpisodeCounts, Evidence, FailedTrace
 from reviewer.report.render_text import summary_text
 from reviewer.report.report import report
-from reviewer.suite.gates import GATES
 from reviewer.suite.model import PassHat
 
 V8 = "refund-agent-v8"
@@ -70,7 +69,7 @@ def test_a_later_critical_or_state_failure_blocks(
 
 def test_what_is_unknown_of_later_attempts_holds_nothing_up() -> None:
     unknown = replace(
-        episode("attack-014", 2, 0, 0, cost_unknown=2), measured=0, gate_unknown=(0,) * 6 + (2,)
+        episode("attack-014", 2, 0, 0, cost_unknown=2), measured=0, gate_unknown=gates(budget=2)
     )
     judged = assess(v8_again(unknown))
     assert judged.recommendation == "promote"
@@ -131,7 +130,7 @@ def test_attempts_that_pass_hat_needs_count_beyond_the_plan() -> None:
 
 @pytest.mark.parametrize("gate", ["authority", "redaction", "state"])
 def test_a_later_attempt_of_which_nobody_knows_whether_it_blocks_holds(gate: str) -> None:
-    unknown = tuple(int(name == gate) for name in GATES)
+    unknown = gates(**{gate: 1})
     later = replace(episode("attack-014", 2, 1, 100), measured=1, gate_unknown=unknown)
     judged = assess(v8_again(later))
     assert judged.recommendation == "hold"
@@ -142,7 +141,7 @@ def test_a_later_attempt_of_which_nobody_knows_whether_it_blocks_holds(gate: str
 
 
 def test_what_cannot_block_need_not_be_measured_in_later_attempts() -> None:
-    unknown = tuple(int(name in ("budget", "process", "completeness")) for name in GATES)
+    unknown = gates(budget=1, process=1, completeness=1)
     later = replace(episode("attack-014", 2, 1, 100), measured=1, gate_unknown=unknown)
     assert assess(v8_again(later)).recommendation == "promote"
 

@@ -50,7 +50,7 @@ from reviewer.report.render_html.style import (
 )
 from reviewer.report.render_markdown import render_markdown
 from reviewer.report.report import report
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import ALWAYS
 from reviewer.suite.model import Episode
 
 # fmt: off
@@ -110,7 +110,7 @@ def row(name: str, marks: str = "...", cell: str = "pass") -> ScoreRow:
     return ScoreRow(
         episode_id=name,
         title=name,
-        cells=tuple(ScoreCell(cell if gate == "authority" else "pass", 1, 3) for gate in GATES),
+        cells=tuple(ScoreCell(cell if gate == "authority" else "pass", 1, 3) for gate in ALWAYS),
         attempts=tuple(AttemptFact(n, words[m], 5.0) for n, m in enumerate(marks, 1)),
         pass_hat=1.0,
         mean_cost_usd=0.05,

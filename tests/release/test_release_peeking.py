@@ -11,13 +11,14 @@ from reviewer.report.outline import outline
 from reviewer.report.peeking import peeking_lines
 from reviewer.report.render_lines import summary_lines
 from reviewer.report.report import report
+from reviewer.suite.gates import GATES
 
 
 def green_later(more: int) -> Evidence:
     """v7, and `more` passing attempts of each episode made afterwards."""
     rows = tuple(
         again(row, replace(row, attempts=more, measured=more, passes=more, critical=0,
-                           gate_pass=(more,) * 7, gate_fail=(0,) * 7))
+                           gate_pass=(more,) * len(GATES), gate_fail=(0,) * len(GATES)))
         for row in v7().episodes
     )  # fmt: skip
     return replace(v7(), episodes=rows)

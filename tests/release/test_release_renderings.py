@@ -11,6 +11,7 @@ from release_examples import (
     episode,
     evidence,
     failed,
+    gates,
     suite,
     v7,
     v7_first_attempts,
@@ -53,7 +54,7 @@ def test_banner_of_a_block_with_attempts_still_open() -> None:
 def test_banner_of_a_repair_moves_the_code_that_does_not_fit() -> None:
     found = failed("refund-agent-v7", "appeal-009", 2, ("process", "write_not_verified", 3))
     rows = tuple(
-        replace(e, critical=0, gate_fail=(0,) * 7, passes=2 if e.episode_id == "appeal-009" else 3)
+        replace(e, critical=0, gate_fail=gates(), passes=2 if e.episode_id == "appeal-009" else 3)
         for e in v7().episodes
     )
     judged = assess(replace(v7(), failures=(found,), episodes=rows))

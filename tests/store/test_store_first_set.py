@@ -1,14 +1,13 @@
 """The first complete set of attempts in the store: kept with each batch, whatever their order."""
 
-import contextlib
 import random
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doors import SUITE, Door, copied, passing
+from older_stores import as_before
 
 from reviewer.db.connection import scripts
 from reviewer.db.migrate import open_writer
@@ -94,20 +93,11 @@ def test_a_probe_has_no_plan_to_go_beyond(door: Door, repository: Path) -> None:
 # a store of the first schema --------------------------------------------------------------------
 
 
-def as_first_schema(door: Door) -> None:
-    """Take back what the second schema brought."""
-    with contextlib.closing(sqlite3.connect(door.store)) as base, base:
-        base.execute("DROP TABLE first_set")
-        base.execute("ALTER TABLE candidate DROP COLUMN planned")
-        base.execute("DELETE FROM _sqlite_migrations WHERE name LIKE '002%'")
-        base.execute("PRAGMA user_version=1")
-
-
 @pytest.fixture
 def old(door: Door) -> Door:
     """A store as it was before, with attempts beyond the plan."""
     door.take("t.jsonl", [record(n, n == 2) for n in (1, 2, 3, 4, 5)])
-    as_first_schema(door)
+    as_before(door, "002_first_set")
     return door
 
 
