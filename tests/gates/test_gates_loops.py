@@ -1,0 +1,81 @@
+"""The optional gate `loops`: one call, with the same arguments, again and again in a row."""
+
+from typing import Any
+
+import pytest
+from gate_builders import call, episode, results_of, trace
+
+from reviewer.gates import Verdict, clauses, compile_contract, score
+from reviewer.suite.gates import ALWAYS, GATES, in_force
+
+LIMITS = {"loops": 3}
+LOOK = call("look", arguments={"a": 1, "b": 2})
+TURNED = call("look", arguments={"b": 2, "a": 1})
+OTHER = call("look", arguments={"a": 2})
+
+
+def judged(*events: Any, limits: dict[str, int] = LIMITS, **fields: Any) -> Verdict:
+    return score(compile_contract(episode(**fields), limits=limits), trace(*events))
+
+
+def test_it_is_off_unless_a_policy_names_it() -> None:
+    assert in_force({}) == ALWAYS
+    assert "loops" not in ALWAYS
+    assert in_force(LIMITS) == GATES
+    contract, record = compile_contract(episode()), trace(*[LOOK] * 9)
+    verdict = score(contract, record)
+    assert (verdict.codes(), verdict.passed) == ([], True)
+    assert set(results_of(verdict)) == set(ALWAYS)
+    assert "loops" not in {clause.gate for clause in clauses(contract, record, verdict)}
+
+
+def test_the_call_that_reaches_the_limit_fails() -> None:
+    verdict = judged(LOOK, TURNED, LOOK, LOOK)
+    assert verdict.codes() == ["looped:look"]
+    (finding,) = verdict.findings
+    assert (finding.gate, finding.severity, finding.seq) == ("loops", "fail", 3)
+    assert results_of(verdict, GATES)["loops"] == "fail"
+    assert (verdict.passed, verdict.critical) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (LOOK, LOOK),
+        (LOOK, LOOK, OTHER, LOOK, LOOK),
+        (LOOK, LOOK, "else", LOOK),
+        (OTHER, LOOK, LOOK, OTHER),
+    ],
+)
+def test_any_other_call_ends_the_row(events: tuple[Any, ...]) -> None:
+    verdict = judged(*events)
+    assert (verdict.codes(), verdict.passed) == ([], True)
+
+
+def test_what_came_of_a_call_does_not_matter() -> None:
+    assert judged(LOOK, {**LOOK, "status": "error"}, LOOK).codes() == ["looped:look"]
+
+
+def test_every_row_that_is_too_long_is_told() -> None:
+    verdict = judged(*[LOOK] * 3, "else", *[LOOK] * 4)
+    assert [finding.seq for finding in verdict.findings] == [3, 7]
+
+
+def test_the_policy_says_how_many_are_too_many() -> None:
+    assert judged(LOOK, LOOK, limits={"loops": 2}).codes() == ["looped:look"]
+    assert judged(*[LOOK] * 4, limits={"loops": 5}).codes() == []
+
+
+def test_an_episode_may_call_it_critical() -> None:
+    assert judged(*[LOOK] * 3, critical=["loops"]).critical
+
+
+def test_its_clause_says_the_longest_row_beside_the_limit() -> None:
+    contract = compile_contract(episode(), limits=LIMITS)
+    for count, result in ((2, "pass"), (3, "fail")):
+        record = trace(*[LOOK] * count)
+        told = clauses(contract, record, score(contract, record))
+        assert result in [clause.result for clause in told if clause.gate == "loops"]
+    record = trace(LOOK, LOOK)
+    told = clauses(contract, record, score(contract, record))
+    assert "longest row of one call 2, fewer than 3" in [clause.text for clause in told]
