@@ -60,29 +60,29 @@ GROUP = "reviewer.readers"
 
 @cache
 def native_reader() -> Reader:
-    """The reader of our own records, which claims whatever is left."""
+    """Return the reader of our own records, which claims whatever is left."""
     return _made(NATIVE)
 
 
 def in_turn() -> Iterator[Reader]:
-    """Every other reader, in the order they are asked; each is loaded when its turn comes."""
+    """Yield every other reader, in the order they are asked; each is loaded when its turn comes."""
     yield from map(_made, OURS)
     yield from _installed()
 
 
 @cache
 def foreign_readers() -> tuple[Reader, ...]:
-    """Every other reader, in the order they are asked."""
+    """Return every other reader, in the order they are asked."""
     return tuple(in_turn())
 
 
 def all_readers() -> tuple[Reader, ...]:
-    """Every reader, most specific first, the native one last."""
+    """Return every reader, most specific first, the native one last."""
     return (*foreign_readers(), native_reader())
 
 
 def named(name: str) -> Reader:
-    """The reader of that name. Raises KeyError."""
+    """Return the reader of that name. Raises KeyError."""
     if name == "native":
         return native_reader()
     for reader in in_turn():
@@ -92,8 +92,8 @@ def named(name: str) -> Reader:
 
 
 def problems() -> tuple[str, ...]:
-    """Why readers of other packages could not be used, a sentence each; nothing before a file that
-    none of ours takes made us look for them."""
+    """Return why readers of other packages could not be used, a sentence each; empty until a file
+    that no reader of ours claims made us load them."""
     return tuple(_problems)
 
 

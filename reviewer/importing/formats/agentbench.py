@@ -1,6 +1,6 @@
 """AgentBench runs: `<agent>/<task>/runs.jsonl`, with the errors and the verdicts beside it.
 
-Acts stand in the history as text; `overall.json` holds the verdicts of a task, joined to runs by
+Acts are in the history as text; `overall.json` holds the verdicts of a task, joined to runs by
 their index.
 """
 
@@ -48,7 +48,7 @@ class Call(NamedTuple):
 
 
 def call_in(content: str) -> Call | None:
-    """The one act an agent's turn holds; None when there is none that is known."""
+    """Return the one act an agent's turn holds; None when there is none that is known."""
     if len(content) > MOST:
         return None
     fenced = _FENCE.match(content)
@@ -57,8 +57,7 @@ def call_in(content: str) -> Call | None:
 
 
 def acts_in(content: str) -> int:
-    """Return how many acts a turn holds that stand in lines of their own; only the first is
-    read."""
+    """Return how many acts a turn holds that are in lines of their own; only the first is read."""
     return len(_ACT.findall(content)) or len(_VERB.findall(content))
 
 
@@ -103,7 +102,8 @@ CUT_SHORT = "no overall.json: the run was cut short or never scored, so nothing 
 
 
 class Judged(NamedTuple):
-    """A run's word there. `said` is whether it says so itself (`completedCorrect`)."""
+    """The word of `overall.json` on a run. `said` is whether it says so itself
+    (`completedCorrect`)."""
 
     status: str
     passed: bool | None
@@ -111,7 +111,7 @@ class Judged(NamedTuple):
 
 
 class Overall:
-    """Verdicts by index; those of an index that stands there several times go by position."""
+    """Verdicts by index; where an index occurs several times, verdicts go by position."""
 
     def __init__(self, there: bool) -> None:
         self.missing = NOT_SCORED if there else CUT_SHORT
@@ -121,14 +121,14 @@ class Overall:
         self._counts: Counter[str] = Counter()
 
     def add(self, index: Any, status: str) -> None:
-        """Note one result."""
+        """Take one result."""
         passed = next((word for end, word in _WORDS if status.endswith(end)), None)
         self._counts["results"] += 1
         self._counts["correct"] += passed is True
         self._found[str(index)].append(Judged(status, passed, passed is not None))
 
     def take(self, index: int | str) -> Judged | None:
-        """The verdict of a run, each once."""
+        """Return the verdict of a run, each once."""
         self._counts["runs"] += 1
         waiting = self._found.get(str(index))
         if not waiting:
@@ -141,7 +141,7 @@ class Overall:
         return type(self.accuracy) in (int, float)
 
     def close(self, notes: set[str]) -> None:
-        """What does not add up, once every run took its verdict."""
+        """Note what does not add up, once every run took its verdict."""
         runs, results = self._counts["runs"], self._counts["results"]
         left = sum(map(len, self._found.values()))
         if results and left:
@@ -155,8 +155,8 @@ class Overall:
 
 
 def overall_of(source: Source, path: Path) -> Overall:
-    """What stands there, read as a stream: it repeats every history. A broken one judges nothing,
-    with a note."""
+    """Return the verdicts of `overall.json`, read as a stream since it repeats every history. A
+    broken file judges nothing, with a note."""
     if path not in source.companions:
         return Overall(there=False)
     overall = Overall(there=True)
@@ -272,7 +272,7 @@ class AgentBenchReader(Format):
 
 
 def _history(draft: Draft, output: dict[str, Any]) -> str:
-    """The conversation; the first thing said by the user."""
+    """Write the conversation; return the first thing said by the user."""
     history = output.get("history")
     if not isinstance(history, list):
         draft.note("no history: what the agent did is not known")
@@ -305,8 +305,7 @@ def _history(draft: Draft, output: dict[str, Any]) -> str:
 
 
 def _rest(draft: Draft, line: dict[str, Any], output: dict[str, Any]) -> None:
-    """Return what of a run is left. A run that broke before its first turn has no history to
-    read."""
+    """Account for what is left of a run. A run that broke before its first turn has no history."""
     if line.get("output") is not None and not isinstance(line["output"], dict):
         draft.unread("output")
     if not isinstance(output.get("history"), list) and not line.get("error"):

@@ -80,7 +80,7 @@ class AgentLabReader(Format):
         draft.source["n_steps"] = value.get("n_steps")
         tell_rest(value, draft)
         if value.get("n_steps") != 0:
-            draft.unread("step_*.pkl.gz")  # what the agent did stands there alone
+            draft.unread("step_*.pkl.gz")  # what the agent did is there alone
         return draft.foreign(
             episode_id=named.episode,
             candidate_id=source.candidate or self.candidate_id(source.path),
@@ -149,7 +149,7 @@ def _verdict(draft: Draft, value: dict[str, Any]) -> SourceVerdict:
 
 
 def _cost(draft: Draft, value: dict[str, Any]) -> float | None:
-    """The tracker's cost; older versions have one of each provider."""
+    """Return the tracker's cost; older versions have one of each provider."""
     whole = measured(value.get("stats.cum_cost"))
     if whole is not None:
         return whole
@@ -179,7 +179,7 @@ def _usage(value: dict[str, Any]) -> dict[str, int] | None:
 
 
 def _latency(draft: Draft, value: dict[str, Any]) -> float | None:
-    """Seconds the agent thought and the environment acted, in ms."""
+    """Return the time the agent thought and the environment acted, in ms."""
     parts = (value.get("stats.cum_agent_elapsed"), value.get("stats.cum_step_elapsed"))
     total = added([measured(part) for part in parts])
     if total is None:

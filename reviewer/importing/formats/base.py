@@ -41,7 +41,7 @@ def each_record(
     path: Path | None = None,
 ) -> Iterator[Foreign | Broken]:
     """Yield what `make` gives of every record of a file, each on its own. `what` is what a record
-    is called there, before its number, and `of` what stands behind that."""
+    is called there, before its number, and `of` what is behind that."""
     for piece in source.pieces(path):
         name = f"{what} {piece.number}{of}"
         if piece.problem:

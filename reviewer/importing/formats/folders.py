@@ -12,14 +12,14 @@ _ODD = re.compile(r"[^a-z0-9._]+")
 
 
 def slug(text: str) -> str:
-    """A name as a part of a suite id: lower case, safe as a file name; `unnamed` when nothing of
-    it is left."""
+    """Return a name as a part of a suite id: lower case, safe as a file name; `unnamed` when
+    nothing of it is left."""
     return _ODD.sub("-", text.lower()).strip("-._")[:80] or "unnamed"
 
 
 def folder_names(path: Path, count: int) -> tuple[str, ...]:
-    """The names of the folders a file lies in, nearest first; empty ones above the root, and for
-    what was piped in: where that lies says nothing."""
+    """Return the names of the folders a file lies in, nearest first. Names are empty above the
+    root, and for standard input: its place says nothing."""
     if path.name == STDIN:
         return ("",) * count
     names = [folder.name for folder in path.absolute().parents][:count]
@@ -27,7 +27,7 @@ def folder_names(path: Path, count: int) -> tuple[str, ...]:
 
 
 def above(path: Path, most: int) -> Iterator[Path]:
-    """The folder a file lies in, then those around it, at most `most` of them."""
+    """Yield the folder a file lies in, then those around it, at most `most` of them."""
     for number, folder in enumerate(path.absolute().parents):
         if number == most:
             return
@@ -35,8 +35,8 @@ def above(path: Path, most: int) -> Iterator[Path]:
 
 
 def within(folder: Path, name: str) -> Path | None:
-    """The file that a text out of a file names below `folder`; None when there is none, or when
-    the name leads out of the folder."""
+    """Return the file that a text out of a file names below `folder`; None when there is none, or
+    when the name leads out of the folder."""
     if not name or len(name) > 512 or "\0" in name:
         return None
     try:
@@ -50,8 +50,8 @@ MOST = 5000
 
 
 def files_below(folder: Path, but: Path) -> tuple[Path, ...]:
-    """Regular files below `folder` without `but`, links and what is too large to be read here, by
-    path; at most `MOST` of them."""
+    """Return regular files below `folder`, by path, at most `MOST` of them; without `but`, links,
+    and files too large to be read here."""
     found: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders.sort()

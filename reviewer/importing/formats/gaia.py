@@ -1,7 +1,7 @@
 """GAIA runs: submissions, and the row files of smolagents' harnesses; a row is an attempt.
 
-A verdict that stands in the row is taken. Where there is none, the answer is compared with the true
-one by GAIA's own rule, where that stands beside the rows or in them; a true answer is never kept.
+A verdict that is in the row is taken. Where there is none, the answer is compared with the true one
+by GAIA's own rule, where that is beside the rows or in them; a true answer is never kept.
 """
 
 import hashlib
@@ -79,29 +79,30 @@ MOST_QUESTIONS = 100_000
 
 
 class Common:
-    """`same` is what is to be told of an answer that all rows share, else empty."""
+    """`same` is the note on an answer that all rows share, else empty."""
 
     def __init__(self, same: str, beside: "Beside") -> None:
         self.same = same
         self._task_ids, self._gold = beside
 
     def gold(self, row: dict[str, Any], task_id: str) -> tuple[str, str]:
-        """(the true answer, where it stands), both empty when it is not known: to be compared
-        with, never to be kept. GAIA hides those of its test part behind a question mark."""
+        """Return (the true answer, where it is from), both empty when it is not known. It is
+        compared with and never kept. GAIA hides the answers of its test part behind a question
+        mark."""
         beside = self._gold.get(task_id, ""), "metadata.jsonl"
         own = row.get("true_answer")
         stated = (as_text(own).strip() if own is not None else ""), "true_answer"
         return next((one for one in (beside, stated) if one[0] not in ("", "?")), ("", ""))
 
     def task_of(self, question: str) -> tuple[str, str]:
-        """(the task's id out of the metadata, or empty; an id made of the question)."""
+        """Return (the task's id out of the metadata, or empty; an id made of the question)."""
         plain = _plain(question)
         made = hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()[:12]
         return self._task_ids.get(plain, ""), f"q-{made}"
 
 
 def common_of(source: Source) -> Common:
-    """Of every row that can be read. Raises Unreadable, OSError."""
+    """Return what all readable rows have in common. Raises Unreadable, OSError."""
     rows, first, same = 0, "", True
     asked: set[int] = set()
     for piece in source.pieces():
@@ -129,14 +130,14 @@ def common_of(source: Source) -> Common:
 
 
 class Beside(NamedTuple):
-    """Of the metadata beside the rows: task ids by question, true answers by task."""
+    """What the metadata beside the rows says: task ids by question, true answers by task."""
 
     task_ids: dict[str, str]
     gold: dict[str, str]
 
 
 def _beside(source: Source) -> Beside:
-    """Task ids and true answers out of the metadata; nothing of the answers may be kept."""
+    """Return task ids and true answers out of the metadata; nothing of the answers may be kept."""
     found: dict[str, str] = {}
     gold: dict[str, str] = {}
     for path in source.companions:
@@ -159,12 +160,12 @@ def _plain(question: str) -> str:
 
 
 def first_text(row: dict[str, Any], *names: str) -> str:
-    """The first of these members that is a text with something in it."""
+    """Return the first of these members that is a text with something in it."""
     return next((row[n] for n in names if isinstance(row.get(n), str) and row[n].strip()), "")
 
 
 def as_text(value: Any) -> str:
-    """An answer or error as text, whatever JSON it is."""
+    """Return an answer or error as text, whatever JSON it is."""
     found = words(value)
     return found if isinstance(found, str) else str(found)
 
@@ -245,7 +246,7 @@ class GaiaReader(Format):
 
 
 def _as_code(row: dict[str, Any]) -> list[Any]:
-    """Calls whose argument is the code that was run, of which the calls in it are read."""
+    """Return the calls whose argument is the code that was run: the calls in that code are read."""
     listed = [
         step["tool_calls"]
         for step in objects(row.get("intermediate_steps"))
@@ -287,7 +288,7 @@ def _episode(draft: Draft, row: dict[str, Any], question: str, common: Common) -
 
 
 def _exception(draft: Draft, row: dict[str, Any], answer: str | None) -> str | None:
-    """The row's error in any of the ways it is written, also as the answer."""
+    """Return the row's error in any of the ways it is written, also as the answer."""
     said = row.get("agent_error")
     text = "" if said is None else as_text(said).strip()
     if text.casefold() in _NO_ERROR:

@@ -1,6 +1,6 @@
 """HAL run files (`<run id>_UPLOAD.json`): one document of a whole run, a task an attempt.
 
-Verdicts stand in `results` as lists of task ids, costs for the whole run only. What agents said is
+Verdicts are in `results` as lists of task ids, costs for the whole run only. What agents said is
 logged per call to a model, each with the whole history again: a message is taken once, and a call
 that another one only passed on is not counted twice.
 """
@@ -41,7 +41,7 @@ _TAKEN = ("score", "reward", "cost", "metrics", "conversation_history", "taken_a
 
 
 class Place(NamedTuple):
-    """Where a logged call stands in the file."""
+    """Where a logged call is in the file."""
 
     start: int
     length: int
@@ -76,17 +76,17 @@ class Run:
         self._accuracy: Any = None
 
     def task(self, task_id: Any) -> Task:
-        """The task of that id, a new one where it was not met before."""
+        """Return the task of that id, a new one at its first mention."""
         return self.tasks.setdefault(str(task_id), Task())
 
     def passed(self, task_id: str) -> bool | None:
-        """What the lists of the results say; None when neither names the task."""
+        """Return what the lists of the results say; None when neither names the task."""
         good = task_id in self._lists.get("successful_tasks", ())
         bad = task_id in self._lists.get("failed_tasks", ())
         return None if good == bad else good
 
     def doubts(self) -> list[str]:
-        """What does not add up."""
+        """Return what does not add up."""
         found = []
         good, bad = (self._lists.get(n, set()) for n in ("successful_tasks", "failed_tasks"))
         if good & bad:
@@ -99,7 +99,7 @@ class Run:
         return found
 
     def configured(self, config: Any) -> None:
-        """The run's own settings."""
+        """Take the run's own settings."""
         if not isinstance(config, dict):
             return
         self.benchmark = str(config.get("benchmark_name") or "")
@@ -112,7 +112,7 @@ class Run:
         self.summary.update(present({name: config.get(name) for name in kept}))
 
     def resulted(self, name: str, value: Any) -> None:
-        """One member of `results`."""
+        """Take one member of `results`."""
         if name in ("successful_tasks", "failed_tasks"):
             self._lists[name] = {str(one) for one in _listed(value)}
             for one in _listed(value):
@@ -127,14 +127,14 @@ class Run:
                     self.task(task_id).call_time = one.get("total_time")
 
     def evaluated(self, task_id: str, value: Any) -> None:
-        """One member of `raw_eval_results`, where those are the results of tasks."""
+        """Take one member of `raw_eval_results`, where those are the results of tasks."""
         if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
             self.task(task_id).variations = True
         elif isinstance(value, dict) and ("score" in value or "reward" in value):
             self.task(task_id).result = {name: value[name] for name in _TAKEN if name in value}
 
     def logged(self, part: Part, name: str | int, value: Any) -> None:
-        """One logged call, or all of a task in one as newer harnesses write it."""
+        """Take one logged call, or all calls of a task in one as newer harnesses write them."""
         if not isinstance(value, dict):
             return
         if isinstance(name, str):
@@ -155,7 +155,7 @@ class Run:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list, or one that was written as Python prints it."""
+    """Return a list, or one that was written as Python prints it."""
     if isinstance(value, str):
         try:
             value = literal(value)
@@ -165,7 +165,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def run_of(source: Source) -> Run:
-    """The file, walked once. A part that cannot be read is noted. Raises Unreadable."""
+    """Return the file, walked once. A part that cannot be read is noted. Raises Unreadable."""
     run = Run()
     for part in source.walk(*_WALKED):
         try:
@@ -217,8 +217,8 @@ def _is_text(content: Any) -> bool:
 
 
 class Calls:
-    """Calls of one task in the order they were made. A message is new when no conversation so far
-    had it at that place; agents that run side by side each keep their own."""
+    """Writes the calls of one task in the order they were made. A message is new when no
+    conversation so far had it at that place; agents that run side by side each keep their own."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -226,7 +226,7 @@ class Calls:
         self._seen: set[bytes] = set()
 
     def add(self, call: Any) -> None:
-        """One call: what of its history is new, then what it answered."""
+        """Take one call: what of its history is new, then what it answered."""
         output = call.get("output")
         before = b""
         for message in objects(at_path(call, "inputs", "messages")):
@@ -243,7 +243,7 @@ class Calls:
 
     def _message(self, before: bytes, message: dict[str, Any], at: Any = None) -> bytes:
         content = message.get("content")
-        # A text is the same in one block; calls and results are told apart by all they hold.
+        # A text is the same in one block; calls and results are distinguished by all they hold.
         shown = words(content) if _is_text(content) else content
         said = [role_of(message), shown, message.get("tool_calls") or None]
         place = hashlib.sha256(before + _encode(said)).digest()
@@ -320,7 +320,7 @@ def _suite(benchmark: str) -> str:
 
 
 def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | None:
-    """What was said, of the fullest record of it there is; the tokens it took."""
+    """Write what was said, out of the fullest record of it; return the tokens it took."""
     if task.compact is not None:
         messages = task.compact.get("messages")
         _add_all(draft, messages)
@@ -355,7 +355,7 @@ def _add_all(draft: Draft, messages: Any) -> None:
 
 
 def _usage(found: list[Any]) -> dict[str, int] | None:
-    """Usage of several calls, in the spelling of whichever provider."""
+    """Return the usage of several calls, in any provider's spelling."""
     totals = {"input_tokens": 0.0, "output_tokens": 0.0, "cached_tokens": 0.0}
     for usage in objects(found):
         cached = amount(usage.get("cache_read_input_tokens"))

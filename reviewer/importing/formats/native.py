@@ -12,8 +12,8 @@ class NativeReader:
     probe = False
 
     def sniff(self, head: Head) -> bool:
-        """Every JSON file that no other reader claims is read as native, so that each of its
-        records says for itself what it lacks."""
+        """Return True: a JSON file that no other reader claims is read as native, so that each of
+        its records says what it lacks."""
         return True
 
     def suite_id(self, path: Path) -> str:

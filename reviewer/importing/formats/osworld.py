@@ -99,7 +99,8 @@ class OsWorldReader(Format):
         )
 
     def _about(self, source: Source, draft: Draft, named: _Named) -> dict[str, Any]:
-        """The task as far as it may be known: never its evaluator, which holds the answer."""
+        """Return the task as far as it may be known: never its evaluator, which holds the
+        answer."""
         draft.source["folders"] = named._asdict()
         settings = _settings(source.path)
         args = source.beside(settings) if settings else None
@@ -120,7 +121,7 @@ class OsWorldReader(Format):
 
 
 class _Steps:
-    """Lines of a trajectory into a draft."""
+    """Writes the lines of a trajectory into a draft."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -132,7 +133,7 @@ class _Steps:
         draft.source["gui_actions"] = 0
 
     def add(self, raw: bytes | None, source: Source, number: int) -> None:
-        """One line; one that cannot be read is noted, the others still count."""
+        """Take one line; a line that cannot be read is noted, the others still count."""
         try:
             line = source.value(raw) if raw is not None else None
         except Rejected:
@@ -188,7 +189,7 @@ class _Steps:
 
 
 def _call(action: Any) -> tuple[str, dict[str, Any]]:
-    """An action as a tool and its arguments, in any of the action spaces."""
+    """Return an action as a tool and its arguments, in any of the action spaces."""
     if isinstance(action, str):
         word = action.strip()
         return (word, {}) if word in _WORDS else ("pyautogui", {"code": action})
@@ -229,13 +230,14 @@ def _named(path: Path) -> _Named:
 
 
 def _settings(path: Path) -> Path | None:
-    """args.json, which lies in the model's folder; newer runs keep one a task."""
+    """Return the path of args.json, which lies in the model's folder; newer runs keep one a
+    task."""
     found = (folder / "args.json" for folder in above(path, 3))
     return next((file for file in found if file.is_file()), None)
 
 
 def _task(path: Path) -> Path | None:
-    """The task's own file, where the benchmark's folder lies above the results."""
+    """Return the task's own file, where the benchmark's folder lies above the results."""
     named = _named(path)
     if not named.domain:
         return None

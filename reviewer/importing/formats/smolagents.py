@@ -35,7 +35,7 @@ class NotLiteral(ValueError):
 
 
 def literal(text: str) -> Any:
-    """The value of a literal, as JSON knows values. Raises NotLiteral."""
+    """Return the value of a literal, as JSON knows values. Raises NotLiteral."""
     text = text.strip()
     if not text or len(text) > MOST:
         raise NotLiteral
@@ -76,8 +76,8 @@ def _plain(value: Any) -> Any:
 
 
 def parts(text: str) -> tuple[str, list[str]]:
-    """(what stands before the first bracket, the texts between the commas inside it); ("", []) for
-    a text without one, or one longer than is read."""
+    """Return (what is before the first bracket, the texts between the commas inside it); ("", [])
+    for a text without one, or one longer than is read."""
     if len(text) > 8 * MOST:
         return "", []
     found: list[str] = []
@@ -100,7 +100,7 @@ def parts(text: str) -> tuple[str, list[str]]:
 
 
 def members(text: str) -> tuple[str, dict[str, str]]:
-    """(class, texts of its members) of an object as dataclasses print themselves:
+    """Return (class, texts of its members) of an object as dataclasses print themselves:
     `Step(number=1, error=None)`."""
     name, found = parts(text)
     named = (_NAMED.match(one) for one in found)
@@ -116,12 +116,13 @@ _SEEN = re.compile(r"\s*(Observation|Error):[ \t]*\n?")
 
 
 def role_of(message: dict[str, Any]) -> str:
-    """`tool-call` also where it is written `MessageRole.TOOL_CALL`."""
+    """Return the role of a message; `tool-call` also where it is written
+    `MessageRole.TOOL_CALL`."""
     return str(message.get("role")).rpartition(".")[2].casefold().replace("_", "-")
 
 
 def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
-    """One message, with the calls it makes or the result it brings."""
+    """Write one message, with the calls it makes or the result it brings."""
     blocks, acts = _taken_apart(message.get("content"))
     role, content = role_of(message), words(blocks)
     text = text_of(content)
@@ -145,8 +146,7 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
 
 
 def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
-    """Return what a message says, and the calls and results among its blocks, whichever
-    provider's."""
+    """Return what a message says, and the calls and results among its blocks, of any provider."""
     if not isinstance(content, list):
         return content, []
     parts = parts_of(content, Account()) or []
@@ -156,7 +156,7 @@ def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
 
 
 def add_call(draft: Draft, call: dict[str, Any]) -> None:
-    """A call as chat APIs write it: `{"id", "function": {"name", "arguments"}}`, or flat."""
+    """Write a call as chat APIs have it: `{"id", "function": {"name", "arguments"}}`, or flat."""
     inner = call.get("function")
     function = inner if isinstance(inner, dict) else call
     arguments = function.get("arguments")
@@ -213,8 +213,8 @@ class _Step(NamedTuple):
 
 
 def steps_of(kept: Any) -> list[Any]:
-    """The steps of a record: a list, or one text that holds the whole list as Python prints it. A
-    text that is no list is one step."""
+    """Return the steps of a record: a list, or one text that holds the whole list as Python prints
+    it. A text that is no list is one step."""
     if isinstance(kept, list):
         return kept[:MOST_STEPS]
     if not isinstance(kept, str) or not kept.strip():
@@ -225,7 +225,7 @@ def steps_of(kept: Any) -> list[Any]:
 
 
 def asks(steps: list[Any]) -> bool:
-    """Whether the steps hold the task themselves."""
+    """Return whether the steps hold the task themselves."""
     return any(
         role_of(step) == "user" or "task" in step
         if isinstance(step, dict)
@@ -235,7 +235,7 @@ def asks(steps: list[Any]) -> bool:
 
 
 def add_steps(draft: Draft, steps: list[Any]) -> None:
-    """Every step into a draft, in order."""
+    """Write every step into a draft, in order."""
     for step in steps:
         if isinstance(step, dict):
             _add_object(draft, step)
@@ -260,7 +260,7 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
             draft.unread("intermediate_steps")
         return
     error, timing, reply = step.get("error"), step.get("timing"), step.get("model_output_message")
-    # A call that failed stands in the model's reply only.
+    # A call that failed is in the model's reply only.
     calls = step.get("tool_calls") or at_path(reply, "tool_calls")
     if isinstance(error, dict):
         error = error.get("message") or error
@@ -321,7 +321,7 @@ def _text(value: str) -> Any:
 
 
 def _printed_calls(draft: Draft, found: dict[str, str]) -> list[dict[str, Any]]:
-    """The calls of a printed step: its own, else those of the model's reply."""
+    """Return the calls of a printed step: its own, else those of the model's reply."""
     reply = members(found.get("model_output_message", ""))[1].get("tool_calls", "")
     for text in (found.get("tool_calls", ""), reply):
         calls = _calls(text)
@@ -333,7 +333,8 @@ def _printed_calls(draft: Draft, found: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _calls(text: str) -> list[dict[str, Any]]:
-    """Calls as the step keeps them (`ToolCall`), or as the model made them, a level deeper."""
+    """Return calls as the step keeps them (`ToolCall`), or as the model made them, a level
+    deeper."""
     made = [members(one)[1] for one in parts(text)[1]]
     inner = [{**found, **members(found.get("function", ""))[1]} for found in made]
     return [

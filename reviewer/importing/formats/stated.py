@@ -49,7 +49,7 @@ class Named(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Return what the attempt is called for good, with the kind of the name in front."""
+        """The permanent name of the attempt, with the kind of the name in front."""
         for kind, name in (
             ("session", self.conversation or self.session),
             ("run", self.run),
@@ -65,7 +65,7 @@ NOBODY = Named()
 
 
 def named(value: Any) -> Named:
-    """The names of a record, its own before those in its metadata and its request."""
+    """Return the names of a record, its own before those in its metadata and its request."""
     if not isinstance(value, dict) or _ANY.isdisjoint(value):
         return NOBODY
     found = [one for one in _holders(value) if not NAMES.isdisjoint(one)]
@@ -112,7 +112,7 @@ def _whole(holder: dict[str, Any], names: Sequence[str]) -> int | None:
 
 
 def text(value: Any) -> str:
-    """A name as text, out of an object with an id too; empty for what is none."""
+    """Return a name as text, out of an object with an id too; empty for what is none."""
     if isinstance(value, dict):
         value = value.get("id")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -121,9 +121,9 @@ def text(value: Any) -> str:
 
 
 def episode_of(source: Source, number: int, value: Any, draft: Draft, place_name: str = "") -> str:
-    """The episode of a record that is told: its task; else what its attempt is called, of which
-    each other first request is an episode of its own; else its place. Notes in the draft what the
-    attempt is called. `place_name` is what its place is called, by default with its number."""
+    """Return the episode of a record: its task; else the name of its attempt, of which each other
+    first request is an episode of its own; else its place. Notes the name of the attempt in the
+    draft. `place_name` is what its place is called, by default with its number."""
     names = named(value)
     draft.identity = names.identity
     if names.part is not None:
@@ -171,8 +171,8 @@ class Stated(NamedTuple):
 
 
 def stated(value: dict[str, Any], draft: Draft) -> Stated:
-    """Return what a record says of its attempt, itself before its metadata. What is no number of
-    its kind is left, and noted."""
+    """Return what a record says of its attempt, itself before its metadata. A number of the wrong
+    kind is left out, and noted."""
     about = value.get("metadata")
     if isinstance(about, dict):
         said = {name: one for name, one in value.items() if one is not None}

@@ -45,8 +45,8 @@ SHOWN = 32 * 1024
 MOST_SHOWN = 4 << 20
 """Characters kept of a whole recording."""
 PAUSE_S = 2.0
-"""What the screen said is cut where it stood still this long: an agent that was started once works
-on behind one input."""
+"""What the screen said is cut where it was still this long: an agent that was started once works on
+behind one input."""
 
 
 class _Moment(NamedTuple):
@@ -58,7 +58,7 @@ class _Moment(NamedTuple):
 
 
 def recorded(draft: Draft, text: str) -> None:
-    """Tell a recording into the draft: inputs as calls of `terminal`, what follows them as their
+    """Write a recording into the draft: inputs as calls of `terminal`, what follows them as their
     results, markers as the agent's messages."""
     head, _, rest = text.partition("\n")
     header = parse_text(head)
@@ -106,7 +106,7 @@ def _is_moment(value: Any) -> bool:
 
 
 def _groups(moments: list[_Moment]) -> Iterator[_Moment]:
-    """Runs of one kind as one moment each, at the time of their first."""
+    """Yield runs of one kind as one moment each, at the time of their first."""
     held: list[str] = []
     first = last = _Moment(0.0, "", "")
     for one in moments:
@@ -184,13 +184,13 @@ class Run(NamedTuple):
 
     @property
     def suite(self) -> str:
-        """The core data set is the benchmark itself."""
+        """The suite of the data set; the core data set is the benchmark itself."""
         name = "" if self.dataset in ("", CORE, "terminal-bench") else slug(self.dataset)
         return f"terminal-bench-{name}" if name else "terminal-bench"
 
 
 def is_trial(value: Any) -> bool:
-    """Whether a value, shown as far as it may be, is a trial's results."""
+    """Return whether a value, shown as far as it may be, is a trial's results."""
     return (
         isinstance(value, dict)
         and {"trial_name", "task_id", "is_resolved"} <= set(value)
@@ -199,7 +199,7 @@ def is_trial(value: Any) -> bool:
 
 
 def run_of(path: Path) -> Run:
-    """The run a results file belongs to, by its `run_metadata.json` and `tb.lock`."""
+    """Return the run a results file belongs to, by its `run_metadata.json` and `tb.lock`."""
     metadata: dict[str, Any] = {}
     lock: dict[str, Any] = {}
     folders = list(above(path, 6))
@@ -228,7 +228,8 @@ def run_of(path: Path) -> Run:
 
 
 def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
-    """A trial as an attempt; `folder` is its own, None when there is none. Raises Rejected."""
+    """Return a trial as an attempt; `folder` is its own, None when there is none. Raises
+    Rejected."""
     trial = source.value(raw)
     if not is_trial(trial):
         raise Rejected("type:record")
@@ -292,7 +293,7 @@ def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
 
 
 def _pane(draft: Draft, source: Source, folder: Path, name: str) -> None:
-    """What the terminal showed at a point, as a snapshot."""
+    """Write what the terminal showed at a point, as a snapshot."""
     text = source.text(folder / "panes" / f"{name}.txt")
     if text is not None:
         draft.state({"terminal": name, "text": clipped(text, PANE)})
@@ -303,7 +304,7 @@ def _all_passed(results: dict[str, Any]) -> bool:
 
 
 def _tests(draft: Draft, results: Any, resolved: bool | None) -> None:
-    """One result for each test; they answer no call of the agent."""
+    """Write one result for each test; they answer no call of the agent."""
     if results is None:
         draft.note("the tests' results are not stated")
         return
@@ -336,7 +337,8 @@ def _facts(draft: Draft, trial: dict[str, Any], run: Run) -> None:
 
 
 def _attempt(trial: dict[str, Any]) -> int | None:
-    """`i` of `i-of-n`; of a single attempt None, since other runs of it are numbered alike."""
+    """Return `i` of `i-of-n`; None for a single attempt, since other runs of it are numbered
+    alike."""
     found = _NUMBER.search(str(trial["trial_name"]))
     number, total = (int(part) for part in found.groups()) if found else (0, 0)
     return number if total > 1 and 0 < number <= total else None
@@ -357,7 +359,7 @@ def _usage(trial: dict[str, Any], draft: Draft) -> dict[str, Any] | None:
 
 
 def _small(file: Path) -> dict[str, Any]:
-    """A small settings file; empty when it is not there or cannot be read."""
+    """Return a small settings file; empty when it is not there or cannot be read."""
     try:
         raw = start_of(file, SETTINGS + 1) if file.is_file() else b""
         value = parse(raw) if 0 < len(raw) <= SETTINGS else None
@@ -388,7 +390,8 @@ class TerminalBenchReader(Format):
         return files_below(folder, path) if folder else ()
 
     def ran_at(self, path: Path) -> float:
-        """When the trial started, in milliseconds since 1970; infinity when nobody knows."""
+        """Return when the trial started, in milliseconds since 1970; infinity when it is
+        unknown."""
         return started_ms(at_path(shown(path), "trial_started_at"))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
@@ -400,7 +403,8 @@ class TerminalBenchReader(Format):
 
 
 def _own_folder(path: Path) -> Path | None:
-    """The folder of the one trial whose results a file holds; None when it is no trial's own."""
+    """Return the folder of the one trial whose results a file holds; None when it is no trial's
+    own."""
     if path.name != RESULTS:
         return None
     value, folder = whole_value(path), path.parent
@@ -418,7 +422,7 @@ def _is_run(value: Any) -> bool:
 
 
 def _of_run(source: Source) -> Iterator[Foreign | Broken]:
-    """The trials of a run that stand only in its own results; notes on totals that differ."""
+    """Yield the trials of a run that are only in its own results; notes on totals that differ."""
     counted = {True: 0, False: 0}
     totals: dict[str, Any] = {}
     beside = False
@@ -450,7 +454,7 @@ def _of_run(source: Source) -> Iterator[Foreign | Broken]:
 
 
 def _own_result(folder: Path, trial: Any) -> Path | None:
-    """The trial's own results below the run's folder."""
+    """Return the trial's own results below the run's folder."""
     if not isinstance(trial, dict):
         return None
     task, name = trial.get("task_id"), trial.get("trial_name")

@@ -29,8 +29,8 @@ def text(value: Any) -> str:
 
 
 def at_path(value: Any, *path: str | int) -> Any:
-    """Return what stands at a path of member names and places in lists, None when a step of it
-    leads nowhere."""
+    """Return what is at a path of member names and places in lists, None when a step of it leads
+    nowhere."""
     for step in path:
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None

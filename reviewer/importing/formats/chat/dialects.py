@@ -127,7 +127,7 @@ class VercelModelReader(OpenAIChatReader):
 
 
 def _steps(value: Any) -> list[Any]:
-    """The steps of a result that hold typed content."""
+    """Return the steps of a result that hold typed content."""
     steps = sequence(at_path(value, "steps"))
     first = objects(at_path(steps, 0, "content"))
     typed = any(isinstance(one.get("type"), str) for one in first)

@@ -1,6 +1,5 @@
-"""What stands around chat messages (lists, objects that hold them, pairs of a request with its
-answer), and which dialect a list of them is written in.
-"""
+"""What is around chat messages (lists, objects that hold them, pairs of a request with its answer),
+and which dialect a list of them is written in."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +44,7 @@ def _is_item(value: Any) -> bool:
 
 
 def list_in(value: Any) -> tuple[str, list[Any]] | None:
-    """(member, messages) of an object that holds a list of them."""
+    """Return (member, messages) of an object that holds a list of them."""
     if not isinstance(value, dict):
         return None
     for name in LISTS:
@@ -61,7 +60,7 @@ def is_pair(value: Any) -> bool:
 
 
 def parts_of_pair(value: Any) -> tuple[str, str] | None:
-    """(member of the request, member of its answer)."""
+    """Return (member of the request, member of its answer)."""
     if not isinstance(value, dict):
         return None
     for name in _REQUESTS:
@@ -71,8 +70,9 @@ def parts_of_pair(value: Any) -> tuple[str, str] | None:
 
 
 def opened_pair(value: Any) -> Any:
-    """A pair with its request and its answer out of the JSON text, the HTTP body or the stream they
-    are kept in; what was around them is kept, under `around`. Anything else as it is."""
+    """Return a pair with its request and its answer out of the JSON text, the HTTP body or the
+    stream they are kept in; what was around them is kept, under `around`. Anything else as it
+    is."""
     if not isinstance(value, dict):
         return value
     asked = next((name for name in _REQUESTS if name in value), "")
@@ -87,12 +87,12 @@ def opened_pair(value: Any) -> Any:
 
 
 def opened_request(value: Any) -> Any:
-    """A request out of the JSON text or the HTTP body it is kept in."""
+    """Return a request out of the JSON text or the HTTP body it is kept in."""
     return _opened(value, _ASKS)
 
 
 def opened_answer(value: Any) -> Any:
-    """An answer out of the JSON text, the HTTP body or the stream it is kept in."""
+    """Return an answer out of the JSON text, the HTTP body or the stream it is kept in."""
     if isinstance(value, (str, list)):
         parsed = parse_text(value) if isinstance(value, str) else None
         if parsed is None:
@@ -137,7 +137,7 @@ def _says(value: dict[str, Any], name: str) -> bool:
 
 
 def answered(answer: dict[str, Any]) -> dict[str, Any] | None:
-    """The message of the first choice of an answer."""
+    """Return the message of the first choice of an answer."""
     for name, inner in (("choices", "message"), ("candidates", "content")):
         if isinstance(first := at_path(answer, name, 0), dict):
             return dict_of(first.get(inner))
@@ -149,7 +149,7 @@ def answered(answer: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def answers_beside(value: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(member, answer) of what a record of messages keeps of the answer to them."""
+    """Yield (member, answer) of what a record of messages keeps of the answer to them."""
     for name in ("choices", "candidates"):
         if isinstance(value.get(name), list) and value[name]:
             yield name, {name: value[name], "usage": value.get("usage")}
@@ -175,7 +175,7 @@ _ENDS = {
 
 
 def ended(answer: Any) -> str | None:
-    """Why an answer ended, in our words; None where it does not say."""
+    """Return why an answer ended, in our terms; None where it does not say."""
     if not isinstance(answer, dict):
         return None
     firsts = [at_path(answer, name, 0) for name in ("choices", "candidates")]
@@ -210,7 +210,7 @@ _MARKUP = re.compile(
 
 
 def dialect_of(messages: list[Any]) -> str:
-    """The name of the dialect; empty for what any of them could have written."""
+    """Return the name of the dialect; empty for what any of them could have written."""
     as_text = structured = False
     for message in messages:
         if not isinstance(message, dict):

@@ -60,19 +60,19 @@ class LangChainReader(Format):
 
 
 def _inside(value: Any) -> Any:
-    """The messages of an object that holds a thread (a state, a run)."""
+    """Return the messages of an object that holds a thread (a state, a run)."""
     if not isinstance(value, dict):
         return None
     return value.get("messages") or (value.get("values") or {}).get("messages")
 
 
 def is_thread(value: Any) -> bool:
-    """Whether this is a list of LangChain messages."""
+    """Return whether this is a list of LangChain messages."""
     return isinstance(value, list) and bool(value) and _is_message(value[0])
 
 
 def _is_message(value: Any) -> bool:
-    """Return whether this is a message in LangChain's own dress, not in that of a chat API."""
+    """Return whether this is a message in LangChain's own form, not in that of a chat API."""
     if not isinstance(value, dict) or "role" in value or "source" in value or "message" in value:
         return False
     found = plain(value, Account())
@@ -103,7 +103,7 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
 
 
 def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, Any]]:
-    """Take messages; answers the models that spoke and the tokens they counted."""
+    """Take messages; return the models that spoke and the tokens they counted."""
     models: list[str] = []
     counted: list[dict[str, int] | None] = []
     teller.account.every(thread)

@@ -127,7 +127,8 @@ class _Trace:
         """Function spans of calls that waited for a person: they run in a later span."""
 
     def ask(self, name: Any, arguments: Any) -> dict[str, Any] | None:
-        """The call of the model's own that this runs."""
+        """Return the open call of the model that this function span runs, None when there is
+        none."""
         given = self.draft.arguments(arguments)
         for event in self.asked:
             if event["tool"] == name and event["arguments"] == given:

@@ -59,7 +59,7 @@ class OpenAIChatReader(Format):
         return not self.dialect or dialect_of(found) == self.dialect
 
     def messages(self, value: Any) -> list[Any]:
-        """The messages of a record, empty when it has none."""
+        """Return the messages of a record, empty when it has none."""
         if are_messages(value):
             return list(value)
         if (names := parts_of_pair(value)) is not None:
@@ -109,7 +109,7 @@ class OpenAIChatReader(Format):
         return source.attempt(make, f"record {number}")
 
     def say(self, teller: Teller, value: Any) -> list[Any]:
-        """Take the messages of a record; answers them."""
+        """Take the messages of a record and return them."""
         messages = self.messages(value)
         if isinstance(value, dict):
             teller.account.read(value, _READ)
@@ -129,8 +129,8 @@ class OpenAIChatReader(Format):
     def beside(
         self, teller: Teller, value: dict[str, Any], messages: list[Any]
     ) -> list[tuple[dict[str, Any], Any]]:
-        """(message, tokens) of what a record keeps of the answer beside its messages, where no
-        message repeats it."""
+        """Return (message, tokens) of what a record keeps of the answer beside its messages, where
+        no message repeats it."""
         more: list[tuple[dict[str, Any], Any]] = []
         for name, answer in answers_beside(value):
             found = answered(answer)
@@ -148,13 +148,13 @@ class OpenAIChatReader(Format):
         teller.say(message)
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        """The tokens that a record counts."""
+        """Return the tokens that a record counts."""
         return tokens_of(spent(value))
 
     def foreign(
         self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
     ) -> Foreign:
-        """The attempt that a record is."""
+        """Return a record as an attempt."""
         said = stated(value, draft)
         return draft.foreign(
             episode_id=episode_of(source, number, value, draft),
@@ -235,7 +235,7 @@ def _offered(teller: Teller, value: dict[str, Any]) -> None:
 
 
 def _instructions(teller: Teller, value: dict[str, Any]) -> None:
-    """Return what a request says before its messages."""
+    """Take what a request says before its messages."""
     for name in ("system", "systemInstruction", "system_instruction"):
         given = value.get(name)
         if isinstance(given, dict) and isinstance(given.get("parts"), list):
@@ -266,7 +266,7 @@ def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _answer(teller: Teller, answer: Any, following: list[dict[str, Any]], mine: int) -> int:
-    """Take what was answered; how many of the next request's messages will repeat it."""
+    """Take what was answered; return how many of the next request's messages will repeat it."""
     given = _messages(_split(following[0])[0])[mine:] if following else []
     if isinstance(answer, str):
         return _said(teller, {"role": "assistant", "content": answer}, given) if answer else 0
@@ -293,7 +293,8 @@ def _answer(teller: Teller, answer: Any, following: list[dict[str, Any]], mine: 
 
 
 def _said(teller: Teller, message: Any, given: list[Any], **more: Any) -> int:
-    """Take one message of an answer; 1 when it is the first of those the next request repeats."""
+    """Take one message of an answer; return 1 when it is the first of those the next request
+    repeats."""
     teller.say(message, "assistant", **more)
     again = given[0] if given else None
     role = at_path(again, "role")

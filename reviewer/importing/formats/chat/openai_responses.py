@@ -78,7 +78,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _response(pair: dict[str, Any]) -> dict[str, Any]:
-    """The response of a pair, out of the stream it may be kept as."""
+    """Return the response of a pair, out of the stream it may be kept as."""
     return mapping(opened_answer(pair.get("response")))
 
 
@@ -90,7 +90,8 @@ def _input(pair: dict[str, Any]) -> list[Any]:
 
 
 def _key(item: Any) -> tuple[str, str]:
-    """What makes two writings of one item the same: ids come and go, calls keep `call_id`."""
+    """Return what two writings of one item have in common: ids come and go, calls keep
+    `call_id`."""
     if not isinstance(item, dict):
         return "?", str(item)
     kind = item.get("type") or "message"
@@ -102,7 +103,7 @@ def _key(item: Any) -> tuple[str, str]:
 
 
 def _goes_on(pairs: list[dict[str, Any]], pair: dict[str, Any]) -> bool:
-    """Whether a request belongs to the conversation of those before it."""
+    """Return whether a request belongs to the conversation of those before it."""
     before = _response(pair).get("previous_response_id") or pair["request"].get(
         "previous_response_id"
     )
@@ -113,7 +114,7 @@ def _goes_on(pairs: list[dict[str, Any]], pair: dict[str, Any]) -> bool:
 
 
 def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:
-    """The items of `given` that `history` does not have yet."""
+    """Return the items of `given` that `history` does not have yet."""
     if chained:
         return given
     place = 0
@@ -221,8 +222,8 @@ def _chained(
     episode: str,
     candidate: str,
 ) -> tuple[str, str]:
-    """The episode and candidate of a conversation that is known by the ids of its responses, one of
-    which may stand in another file."""
+    """Return the episode and candidate of a conversation that is known by the ids of its responses,
+    one of which may be in another file."""
     before = answers[0].get("previous_response_id") or pairs[0]["request"].get(PREVIOUS)
     ids = [one for one in (before, *(a.get("id") for a in answers)) if isinstance(one, str) and one]
     if not ids:

@@ -1,1 +1,1 @@
-"""Harbor jobs and trials, and the ATIF trajectories that stand in them or alone."""
+"""Harbor jobs and trials, and the ATIF trajectories that are in them or alone."""

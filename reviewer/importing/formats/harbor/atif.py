@@ -2,8 +2,8 @@
 
 A trajectory names neither its task nor a verdict: the task comes from the Harbor trial around it,
 else from the file's name. Parts that continue each other and sub-agents' trajectories that lie
-beside it are one attempt with it. Several trajectories may stand in one file, as lines or as an
-array; each is an attempt then.
+beside it are one attempt with it. Several trajectories may be in one file, as lines or as an array;
+each is an attempt then.
 """
 
 import re
@@ -44,7 +44,7 @@ class Family:
         self._known: dict[Path, dict[str, Any] | None] = {}
 
     def files(self) -> tuple[Path, ...]:
-        """Every file that the trajectory refers to, directly or not, without itself."""
+        """Return every file that the trajectory refers to, directly or not, without itself."""
         found: dict[Path, None] = {}
         waiting = [self.path]
         while waiting and len(found) < MOST_FILES:
@@ -57,7 +57,8 @@ class Family:
         return tuple(found)
 
     def next_part(self, document: dict[str, Any]) -> dict[str, Any] | None:
-        """The document that continues this one; None when it is not there, or of another run."""
+        """Return the document that continues this one; None when it is not there, or of another
+        run."""
         ref = document.get("continued_trajectory_ref")
         file = self._meant(ref) if isinstance(ref, str) else None
         found = self.document(file) if file else None
@@ -65,7 +66,7 @@ class Family:
         return found if len(runs) < 2 else None
 
     def sub_agent(self, ref: dict[str, Any]) -> dict[str, Any] | None:
-        """The document a sub-agent's reference names by its path."""
+        """Return the document a sub-agent's reference names by its path."""
         name = ref.get("trajectory_path")
         file = self._meant(name) if isinstance(name, str) else None
         found = self.document(file) if file else None
@@ -73,14 +74,15 @@ class Family:
         return found if len(ids) < 2 else None
 
     def document(self, file: Path) -> dict[str, Any] | None:
-        """A trajectory as it stands in a file of its own; None for anything else."""
+        """Return a trajectory as it is in a file of its own; None for anything else."""
         if file not in self._known:
             self._known[file] = _loaded(file)
         return self._known[file]
 
     def _meant(self, ref: str) -> Path | None:
-        """The file a reference means. Trajectories are written with references to their plain
-        names (`trajectory.cont-1.json`) and later renamed alike (`x.trajectory.cont-1.json`)."""
+        """Return the file a reference means. Trajectories are written with references to their
+        plain names (`trajectory.cont-1.json`) and later renamed alike
+        (`x.trajectory.cont-1.json`)."""
         name = PurePosixPath(ref.replace("\\", "/")).name
         prefix, word, _ = self.path.name.partition("trajectory")
         wanted = [prefix + name] if prefix and word else []
@@ -102,7 +104,7 @@ def _loaded(file: Path) -> dict[str, Any] | None:
 
 
 def _refs(document: dict[str, Any]) -> Iterator[str]:
-    """Every path a document refers to, whatever its shape."""
+    """Yield every path a document refers to, whatever its shape."""
     waiting: list[Any] = [
         document.get(name)
         for name in ("steps", "subagent_trajectories", "continued_trajectory_ref")
@@ -119,7 +121,7 @@ def _refs(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _run(document: dict[str, Any]) -> str | None:
-    """The run a part belongs to; newer writers mark parts in the session id."""
+    """Return the run a part belongs to; newer writers mark parts in the session id."""
     session = document.get("session_id")
     return session.partition("-cont-")[0] if isinstance(session, str) else None
 
@@ -157,7 +159,7 @@ class AtifReader(Format):
 
 
 def is_atif(value: Any) -> bool:
-    """Whether a value, shown as far as it may be, is a trajectory."""
+    """Return whether a value, shown as far as it may be, is a trajectory."""
     if not isinstance(value, dict):
         return False
     if str(value.get("schema_version")).startswith("ATIF-v"):
@@ -205,7 +207,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
 
 
 def parts_of(document: dict[str, Any], family: Family, draft: Draft) -> Iterator[dict[str, Any]]:
-    """A trajectory and what continues it, in order, with notes of what is missing."""
+    """Yield a trajectory and what continues it, in order, with notes of what is missing."""
     extra = object_in(object_in(document, "agent"), "extra")
     if extra.get("parent_session_id"):
         draft.note("a sub-agent's trajectory: that of the agent it worked for is another file")
@@ -226,7 +228,7 @@ def parts_of(document: dict[str, Any], family: Family, draft: Draft) -> Iterator
 
 
 def describe(draft: Draft, document: dict[str, Any]) -> None:
-    """Facts of a document that fit no event, kept with the trace."""
+    """Keep with the trace the facts of a document that fit no event."""
     version = document.get("schema_version")
     if version not in KNOWN:
         draft.note("a version of ATIF that is not known here: read as 1.8")
@@ -247,8 +249,8 @@ def describe(draft: Draft, document: dict[str, Any]) -> None:
 
 
 def _logs(path: Path) -> tuple[Path, ...]:
-    """What the agent of a Harbor trial that has no result (yet) wrote beside its trajectory: the
-    same run once more."""
+    """Return what the agent of a Harbor trial that has no result (yet) wrote beside its trajectory:
+    the same run once more."""
     folder = path.parent
     if folder.name != "agent" or not (folder.parent / "config.json").is_file():
         return ()

@@ -43,8 +43,8 @@ class Agent(NamedTuple):
 
 
 def agent_of(document: dict[str, Any]) -> Agent:
-    """The agent of a document. A version of several lines (what the tool printed) is reduced to
-    the one that names the agent, else the first."""
+    """Return the agent of a document. A version of several lines (what the tool printed) is reduced
+    to the one that names the agent, else the first."""
     agent = object_in(document, "agent")
     name, version, model = (text(agent.get(key)) for key in ("name", "version", "model_name"))
     lines = [line.strip() for line in version.splitlines() if line.strip()]
@@ -58,14 +58,14 @@ def agent_of(document: dict[str, Any]) -> Agent:
 
 
 def actor_of(document: dict[str, Any]) -> str:
-    """What a sub-agent's events are signed with."""
+    """Return the actor of a sub-agent's events."""
     name = agent_of(document).name or "sub-agent"
     taken = name in USER_ACTORS or name in ("agent", "system")
     return f"sub-agent {name}" if taken else name
 
 
 def object_in(holder: dict[str, Any], name: str, where: str = "") -> dict[str, Any]:
-    """A member that is an object; empty when it is not there. Raises Rejected."""
+    """Return a member that is an object; empty when it is not there. Raises Rejected."""
     found = holder.get(name)
     if found is not None and not isinstance(found, dict):
         raise Rejected(f"type:{where}{name}")
@@ -73,7 +73,7 @@ def object_in(holder: dict[str, Any], name: str, where: str = "") -> dict[str, A
 
 
 def objects_in(holder: dict[str, Any], name: str, where: str = "") -> list[dict[str, Any]]:
-    """A member that is an array of objects; empty when it is not there. Raises Rejected."""
+    """Return a member that is an array of objects; empty when it is not there. Raises Rejected."""
     found = holder.get(name)
     if found is None:
         return []
@@ -83,7 +83,8 @@ def objects_in(holder: dict[str, Any], name: str, where: str = "") -> list[dict[
 
 
 def references(result: dict[str, Any], where: str) -> list[dict[str, Any]]:
-    """The sub-agents' trajectories a result refers to: one object or an array. Raises Rejected."""
+    """Return the sub-agents' trajectories a result refers to: one object or an array. Raises
+    Rejected."""
     found = result.get("subagent_trajectory_ref")
     refs = [found] if isinstance(found, dict) else found
     return objects_in({"subagent_trajectory_ref": refs}, "subagent_trajectory_ref", where)
@@ -92,7 +93,7 @@ def references(result: dict[str, Any], where: str) -> list[dict[str, Any]]:
 def paired(
     calls: list[dict[str, Any]], results: list[dict[str, Any]]
 ) -> list[dict[str, Any] | None]:
-    """For each result of a step the call it answers, None when nothing says which."""
+    """Return for each result of a step the call it answers, None when nothing says which."""
     named = [(call.get("tool_call_id"), call) for call in calls]
     pairs = [
         next((c for key, c in named if key is not None and key == r.get("source_call_id")), None)
@@ -107,12 +108,12 @@ def paired(
 
 
 def invocation(holder: dict[str, Any]) -> dict[str, Any]:
-    """What the NeMo toolkit adds to a step or a call: when it ran and how it ended."""
+    """Return what the NeMo toolkit adds to a step or a call: when it ran and how it ended."""
     return mapping(at_path(holder, "extra", "invocation"))
 
 
 def timed(holder: dict[str, Any]) -> dict[str, Any]:
-    """When a step or a call ran, and for how long."""
+    """Return when a step or a call ran, and for how long."""
     ran = invocation(holder)
     if "start_timestamp" not in ran:
         return {}
@@ -121,7 +122,7 @@ def timed(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def status_of(holder: dict[str, Any]) -> Status | None:
-    """How a call or a result ended, where its `extra` says so."""
+    """Return how a call or a result ended, where its `extra` says so."""
     extra = holder.get("extra")
     if not isinstance(extra, dict):
         return None
@@ -147,30 +148,30 @@ class Totals(NamedTuple):
     cost_usd: float | None = None
 
     def usage(self) -> dict[str, Any] | None:
-        """The token counts as a record's `usage`."""
+        """Return the token counts as a record's `usage`."""
         return tokens(input_tokens=self.input, output_tokens=self.output, cached_tokens=self.cached)
 
 
 class Usage:
-    """Usage of one attempt while its documents are told."""
+    """Usage of one attempt, collected while its documents are read."""
 
     def __init__(self) -> None:
         self._steps: list[Totals] = []
         self._declared: list[Totals] = []
 
     def step(self, metrics: dict[str, Any]) -> None:
-        """What one model step states, an empty object when it states nothing."""
+        """Take what one model step states, an empty object when it states nothing."""
         self._steps.append(_read(metrics, STEP))
 
     def declared(self, metrics: dict[str, Any]) -> None:
-        """The total of one part of the agent's own trajectory."""
+        """Take the total of one part of the agent's own trajectory."""
         found = _measured(_read(metrics, TOTAL))
         if any(value is not None for value in found):
             self._declared.append(found)
 
     def settled(self, draft: Draft) -> Totals:
-        """The attempt's usage: the last declared total, else the sum of the steps, noted where
-        the two differ."""
+        """Return the attempt's usage: the last declared total, else the sum of the steps, noted
+        where the two differ."""
         summed, whole_sum = self._summed()
         if not self._declared:
             if summed != whole_sum:
@@ -192,7 +193,7 @@ class Usage:
         )
 
     def _summed(self) -> tuple[Totals, Totals]:
-        """(the sum of what steps state, the same where every step states it)."""
+        """Return (the sum of what steps state, the same where every step states it)."""
         known = [[value for value in column if value is not None] for column in self._columns()]
         sums = [math.fsum(column) if column else None for column in known]
         full = [
@@ -217,7 +218,8 @@ def _totals(values: list[float | None]) -> Totals:
 
 
 def _measured(found: Totals) -> Totals:
-    """Zeros that mean "not measured" as None: a cost of 0, and counts that are all 0."""
+    """Return the totals with zeros that mean "not measured" as None: a cost of 0, and counts that
+    are all 0."""
     if not any((found.input, found.output, found.cached)):
         found = found._replace(input=None, output=None, cached=None)
     return found._replace(cost_usd=found.cost_usd or None)
@@ -240,7 +242,7 @@ Find = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 class Teller:
-    """Tells documents into a draft. Copied context is told where it first stood, a sub-agent's
+    """Writes documents into a draft: copied context where it first occurred, a sub-agent's
     trajectory where the first step refers to it."""
 
     def __init__(self, draft: Draft, find: Find) -> None:
@@ -258,7 +260,7 @@ class Teller:
         self._copied_request = ""
 
     def part(self, document: dict[str, Any], skip: int = 0) -> None:
-        """Tell one part of the agent's own trajectory, less its first `skip` steps. Raises
+        """Write one part of the agent's own trajectory, less its first `skip` steps. Raises
         Rejected (`missing:steps`, `type:...`)."""
         self._document(document, "agent", {}, 0, skip)
         self.usage.declared(object_in(document, "final_metrics"))
@@ -278,7 +280,8 @@ class Teller:
         return self._stamps[0] if self._stamps else None
 
     def elapsed_ms(self) -> float | None:
-        """From the first step's time to the last one's, noted; None where times cannot tell."""
+        """Return the time from the first step to the last one, with a note; None where times are
+        unusable."""
         if len(self._stamps) < 2:
             return None
         if len(set(self._stamps)) == 1:
@@ -366,7 +369,7 @@ class Teller:
         return "user" if source == "user" and not depth else "system"
 
     def _facts(self, step: dict[str, Any], asked: bool, depth: int) -> dict[str, Any]:
-        """When a step was, how long it took, what it used."""
+        """Return when a step was, how long it took, what it used."""
         found = timed(step)
         stamp = step.get("timestamp")
         if stamp is not None:
@@ -399,8 +402,9 @@ class Teller:
         who: str,
         more: dict[str, Any],
     ) -> None:
-        """The calls of a step and what came of them: by id, else by position when as many results
-        name no call as calls have no result; else they belong to the step as a whole."""
+        """Write the calls of a step and their results. They pair by id, else by position when as
+        many results name no call as calls have no result; else the results belong to the step as a
+        whole."""
         draft = self.draft
         for call in calls:
             more = {**more, **timed(call)}

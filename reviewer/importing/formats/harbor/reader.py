@@ -1,6 +1,6 @@
 """Harbor jobs and trials: `<job>/<trial>/result.json` with the trial's folder around it.
 
-A trial is an attempt; its steps stand in an ATIF trajectory beside the result, or in one for each
+A trial is an attempt; its steps are in an ATIF trajectory beside the result, or in one for each
 step of the trial. Trials have no number: they are read in the order they ran. A job's own
 `result.json` only sums up its trials.
 """
@@ -69,15 +69,15 @@ HARMLESS = frozenset(
 
 
 class _Scene(NamedTuple):
-    """One step of a trial and the trajectory told of it; a trial without steps is one scene."""
+    """One step of a trial and its trajectory; a trial without steps is one scene."""
 
     name: str
     file: Path | None
 
 
 def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
-    """A trial's result as an attempt; `folder` is the trial's own, None when it has none here.
-    Raises Rejected."""
+    """Return a trial's result as an attempt; `folder` is the trial's own, None when it has none
+    here. Raises Rejected."""
     trial = source.value(raw)
     if not is_trial(trial):
         raise Rejected("type:record")
@@ -126,7 +126,7 @@ def _scenes(trial: dict[str, Any], folder: Path | None, companions: set[Path]) -
 
 
 def _trajectory(folder: Path, companions: set[Path]) -> Path | None:
-    """The ATIF trajectory below a folder; agents that write it under another name are looked
+    """Return the ATIF trajectory below a folder; agents that write it under another name are looked
     for among their logs."""
     for place in PLACES:
         if (folder / place) in companions:
@@ -166,7 +166,7 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
             for number, part in enumerate(parts_of(document, known, draft)):
                 teller.part(part, 0 if number else again)
         except (Rejected, TypeError, ValueError, AttributeError) as error:
-            # The verdict stands in another file: it is not lost to a step of an odd shape.
+            # The verdict is in another file: it is not lost to a step of an odd shape.
             said = str(error) if isinstance(error, Rejected) else f"shape:{type(error).__name__}"
             draft.note(f"the trajectory cannot be told from here on: {said}")
             draft.unread(PLACES[0])
@@ -187,7 +187,7 @@ def _described(draft: Draft, document: dict[str, Any], trial: dict[str, Any]) ->
 
 
 def _same(step: Any) -> bytes:
-    """What tells a step from another, without its number and its time."""
+    """Return what distinguishes a step from another, without its number and its time."""
     names = ("source", "message", "tool_calls")
     told = [step.get(name) for name in names] if isinstance(step, dict) else step
     return msgspec.json.encode(told)
@@ -220,7 +220,7 @@ def _facts(draft: Draft, trial: dict[str, Any], folder: Path | None) -> None:
 
 
 def _latency(trial: dict[str, Any]) -> float | None:
-    """The time the agent ran, in all its steps."""
+    """Return the time the agent ran, in all its steps."""
     spans = [object_in(one, "agent_execution") for one in (steps_of(trial) or [trial])]
     return added([elapsed_ms(one.get("started_at"), one.get("finished_at")) for one in spans])
 
@@ -232,7 +232,8 @@ def _with_files(
     source: Source,
     draft: Draft,
 ) -> SourceVerdict:
-    """The verdict with what reward files beside it and its steps say; neither replaces it."""
+    """Return the verdict with what reward files beside it and its steps say; neither replaces
+    it."""
     detail = dict(verdict.detail)
     steps = [{"step": one.get("step_name"), "rewards": rewards_of(one)} for one in steps_of(trial)]
     if steps:
@@ -294,7 +295,8 @@ class HarborReader(Format):
         return files_below(folder, path) if folder else ()
 
     def ran_at(self, path: Path) -> float:
-        """When the trial started, in milliseconds since 1970; infinity when nobody knows."""
+        """Return when the trial started, in milliseconds since 1970; infinity when it is
+        unknown."""
         return started_ms(at_path(shown(path), "started_at"))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
@@ -306,7 +308,8 @@ class HarborReader(Format):
 
 
 def _own_folder(path: Path) -> Path | None:
-    """The folder of the one trial whose result a file holds; None when it is no trial's own."""
+    """Return the folder of the one trial whose result a file holds; None when it is no trial's
+    own."""
     if path.name not in RESULTS:
         return None
     value, folder = whole_value(path), path.parent
@@ -317,7 +320,7 @@ def _own_folder(path: Path) -> Path | None:
 
 
 def _job(source: Source) -> Iterator[Foreign | Broken]:
-    """The trials a summary holds itself and that have no folder; notes on the others."""
+    """Yield the trials a summary holds itself and that have no folder; notes on the others."""
     source.sums_up = True
     beside = set(_trial_folders(source.path.parent))
     stats: dict[str, Any] = {}

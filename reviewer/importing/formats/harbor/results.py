@@ -52,7 +52,7 @@ refused."""
 
 
 def is_trial(value: Any) -> bool:
-    """Whether a value, shown as far as it may be, is a trial's result."""
+    """Return whether a value, shown as far as it may be, is a trial's result."""
     if not isinstance(value, dict) or "is_resolved" in value or "task_name" not in value:
         return False
     signs = {"trial_uri", "task_checksum", "agent_info", "agent_result", "verifier_result"}
@@ -61,12 +61,12 @@ def is_trial(value: Any) -> bool:
 
 
 def is_job(value: Any) -> bool:
-    """Whether a value is a job's summary."""
+    """Return whether a value is a job's summary."""
     return isinstance(value, dict) and "n_total_trials" in value and "stats" in value
 
 
 def around(path: Path) -> dict[str, Any] | None:
-    """The trial that a file lies in: its result, or its settings when it left no result."""
+    """Return the trial that a file lies in: its result, or its settings when it left no result."""
     for folder in above(path, 4):
         for name in (*RESULTS, "config.json"):
             file = folder / name
@@ -82,7 +82,7 @@ def around(path: Path) -> dict[str, Any] | None:
 
 
 def task_name(task_id: Any) -> str:
-    """The name in a task's id: a package's `org/name`, else the last part of its path."""
+    """Return the name in a task's id: a package's `org/name`, else the last part of its path."""
     if not isinstance(task_id, dict):
         return text(task_id)
     name, org, path = (task_id.get(key) for key in ("name", "org", "path"))
@@ -92,12 +92,13 @@ def task_name(task_id: Any) -> str:
 
 
 def episode_of(trial: dict[str, Any]) -> str:
-    """The task. A trial's own name is that of its task cut to 32 characters, so it is no id."""
+    """Return the task. A trial's own name is that of its task cut to 32 characters, so it is no
+    id."""
     return _swe_instance(trial) or _task(trial)
 
 
 def suite_of(trial: dict[str, Any]) -> str:
-    """The data set, called as its repository is when that says more (a version)."""
+    """Return the data set, called as its repository is when that says more (a version)."""
     source = text(trial.get("source"))
     if instance := _swe_instance(trial):
         return swe_suite(instance, "")
@@ -113,8 +114,8 @@ def _task(trial: dict[str, Any]) -> str:
 
 
 def _swe_instance(trial: dict[str, Any]) -> str:
-    """The instance id of a task of the SWE benchmarks, whose attempts meet in one suite whoever
-    ran them; empty for any other task."""
+    """Return the instance id of a task of the SWE benchmarks, whose attempts meet in one suite
+    whichever tool ran them; empty for any other task."""
     task, source = _task(trial), trial.get("source")
     organization, _, name = task.rpartition("/")
     swe = "swe" in f"{source} {organization}".lower()
@@ -122,7 +123,7 @@ def _swe_instance(trial: dict[str, Any]) -> str:
 
 
 def candidate_of(trial: dict[str, Any]) -> str:
-    """Agent, its version, the configured model, and the effort it was set to."""
+    """Return the agent, its version, the configured model, and the effort it was set to."""
     info = mapping(trial.get("agent_info"))
     settings = mapping(at_path(trial, "config", "agent"))
     served = mapping(info.get("model_info"))
@@ -147,7 +148,7 @@ class Ended(NamedTuple):
 
 
 def ended(trial: dict[str, Any]) -> Ended:
-    """How the trial ended. An exception of a step is the trial's."""
+    """Return how the trial ended. An exception of a step is the trial's."""
     for holder in (trial, *steps_of(trial)):
         name = mapping(holder.get("exception_info")).get("exception_type")
         if isinstance(name, str) and name:
@@ -156,12 +157,12 @@ def ended(trial: dict[str, Any]) -> Ended:
 
 
 def steps_of(trial: dict[str, Any]) -> list[dict[str, Any]]:
-    """Results of a trial's steps, empty for a trial of one step."""
+    """Return the results of a trial's steps, none for a trial of one step."""
     return objects(trial.get("step_results"))
 
 
 def rewards_of(holder: dict[str, Any]) -> dict[str, float] | None:
-    """Rewards by name, None when the verifier gave none."""
+    """Return rewards by name, None when the verifier gave none."""
     found = mapping(holder.get("verifier_result")).get("rewards")
     if not isinstance(found, dict):
         return None
@@ -170,8 +171,8 @@ def rewards_of(holder: dict[str, Any]) -> dict[str, float] | None:
 
 
 def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
-    """Reward, exception and pass or fail side by side. Harbor has rewards and no threshold: 1
-    passes, 0 fails, what lies between is left to the reviewer."""
+    """Return reward, exception and pass or fail side by side. Harbor has rewards and no threshold:
+    1 passes, 0 fails, and the reviewer decides on values between."""
     rewards, end = rewards_of(trial), ended(trial)
     passed, reward = judged(rewards)
     if rewards is None:
@@ -187,7 +188,8 @@ def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
 
 
 def judged(rewards: dict[str, float] | None) -> tuple[bool | None, float | None]:
-    """(passed, reward) of named rewards: `reward` or the only one, else all of them alike."""
+    """Return (passed, reward) of named rewards: `reward` or the only one, else all of them
+    alike."""
     if not rewards:
         return None, None
     only = next(iter(rewards.values())) if len(rewards) == 1 else None
@@ -206,7 +208,7 @@ def _reward(value: Any) -> float | None:
 
 
 def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where usage stands: the trial's own, else that of each step that has one."""
+    """Return where usage is: the trial's own, else that of each step that has one."""
     own = mapping(trial.get("agent_result"))
     if own:
         return [own]
@@ -214,7 +216,7 @@ def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def used(trial: dict[str, Any], name: str) -> float | None:
-    """The sum of one figure over a trial's contexts; zero is "not measured"."""
+    """Return the sum of one figure over a trial's contexts; zero is "not measured"."""
     values = [amount(one.get(name)) for one in contexts(trial)]
     known = [value for value in values if value is not None]
     return sum(known) or None if known else None

@@ -1,7 +1,7 @@
 """Messages of Inspect as events: texts, calls, results, and which of them were already told.
 
-Each model call carries the whole conversation so far; what stands in it again is no new event.
-Messages are known by what they say and not by their ids: agents rebuild them with new ones.
+Each model call carries the whole conversation so far; what is in it again is no new event. Messages
+are known by what they say and not by their ids: agents rebuild them with new ones.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _ROLES = ("system", "user", "tool", "assistant")
 
 
 class History:
-    """The messages of one sample told by now."""
+    """The messages of one sample that were written so far."""
 
     def __init__(self, pool: list[Any], texts: Texts) -> None:
         self.spoken = False
@@ -33,24 +33,24 @@ class History:
         self._own: set[str] = set()
 
     def own(self, message_id: Any) -> None:
-        """The id of a message that an event of its own tells. It may come back in another role:
-        a handoff turns what a sub-agent did into words of the user."""
+        """Take the id of a message that an event of its own holds. It may come back in another
+        role: a handoff turns what a sub-agent did into words of the user."""
         if isinstance(message_id, str) and message_id:
             self._own.add(message_id)
 
     def count(self, role: str, content: Any) -> None:
-        """Something told that will come back in this role with another id."""
+        """Count something that will come back in this role with another id."""
         self._told[role, _hashable(content)] += 1
 
     def news(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What a model call was given beyond all that was told: system, user and tool messages,
-        and assistant messages that stand there before the agent ever spoke."""
+        """Yield what a model call was given beyond all that was written: system, user and tool
+        messages, and assistant messages that are there before the agent ever spoke."""
         found = [(self._pool[n], self._keyed(n)) for n in self._referred(event.get("input_refs"))]
         found += [(one, self._key(one)) for one in sequence(event.get("input"))]
         yield from self._unheard(found)
 
     def rest(self, messages: Iterable[Any]) -> Iterator[dict[str, Any]]:
-        """As `news`, of the conversation as it was at the end."""
+        """Yield the same of the conversation as it was at the end."""
         yield from self._unheard([(one, self._key(one)) for one in messages])
 
     def _unheard(self, found: list[tuple[Any, Key | None]]) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ TRUNCATED = "outputs of tools were cut off by the harness"
 
 
 def status_of(error: Any, failed: bool = False) -> Status:
-    """How a call ended, by the type of its tool error."""
+    """Return how a call ended, by the type of its tool error."""
     kind = mapping(error).get("type")
     if kind == "timeout":
         return "timeout"
@@ -109,7 +109,7 @@ def status_of(error: Any, failed: bool = False) -> Status:
 
 
 def observed(result: Any, error: Any) -> Any:
-    """What a call returned; with an error, its type and message beside what there is."""
+    """Return what a call returned; with an error, its type and message beside what there is."""
     seen = words(_shown(result)) if isinstance(result, (list, dict)) else result
     if not isinstance(error, dict):
         return seen
@@ -118,7 +118,7 @@ def observed(result: Any, error: Any) -> Any:
 
 
 def _shown(result: Any) -> Any:
-    """One media part as a list of it, so that an image is `[image]` and not a megabyte."""
+    """Return one media part as a list of it, so that an image is `[image]` and not a megabyte."""
     is_part = isinstance(result, dict) and isinstance(result.get("type"), str)
     return [result] if is_part and set(result) & _MEDIA else result
 
@@ -137,8 +137,9 @@ class Talk:
         self.called: set[str] = set()
 
     def said(self, actor: str, message: dict[str, Any], **more: Any) -> None:
-        """An assistant's turn: what the provider's own tools did, the text, then the calls.
-        `more` (time, tokens, cost) goes to the text, or to the first call of a turn without."""
+        """Write an assistant's turn: what the provider's own tools did, the text, then the calls.
+        `more` (time, tokens, cost) goes to the text, or to the first call of a turn without
+        text."""
         content = self.texts.whole(message.get("content"))
         for part in sequence(content):
             if mapping(part).get("type") == "tool_use":
@@ -158,8 +159,8 @@ class Talk:
             more = {}
 
     def heard(self, message: dict[str, Any], inside: bool = False) -> None:
-        """A message the agent was given. Inside a sub-agent, what has the user's role comes from
-        the program; so does an assistant's turn that stood in the input."""
+        """Write a message the agent was given. Inside a sub-agent, messages with the user's role
+        come from the program, and so do assistant's turns that were in the input."""
         role, content = message.get("role"), self.texts.whole(message.get("content"))
         if role == "tool":
             if (call := self.taken(message.get("tool_call_id"))) is not None:
@@ -172,7 +173,7 @@ class Talk:
         self.draft.message("user" if user else "system", words(content))
 
     def call(self, actor: str, call: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """A tool call as the model made it."""
+        """Write a tool call as the model made it."""
         event = self.draft.call(
             call.get("function"),
             self.texts.whole(call.get("arguments")),
@@ -186,17 +187,17 @@ class Talk:
         return event
 
     def waiting(self, call_id: Any) -> dict[str, Any] | None:
-        """The oldest call of that id that nothing has answered yet."""
+        """Return the oldest call of that id that nothing has answered yet."""
         waiting = self._open.get(text(call_id))
         return waiting[0] if waiting else None
 
     def taken(self, call_id: Any) -> dict[str, Any] | None:
-        """As `waiting`; whoever takes the call tells its result."""
+        """As `waiting`, and no longer open: the caller writes its result."""
         waiting = self._open.get(text(call_id))
         return waiting.popleft() if waiting else None
 
     def deny(self, call: dict[str, Any]) -> None:
-        """An approver refused the call."""
+        """Mark a call that an approver refused."""
         call["status"] = "denied"
         self._denied.add(id(call))
 
@@ -209,7 +210,7 @@ class Talk:
         failed: bool = False,
         **more: Any,
     ) -> None:
-        """What a call returned: `answer` has its `function` and `error`."""
+        """Write what a call returned: `answer` has its `function` and `error`."""
         error = answer.get("error")
         refused = call is not None and id(call) in self._denied
         status = "denied" if refused else status_of(error, failed)
@@ -218,7 +219,7 @@ class Talk:
         self.draft.result(observed(value, error), call_id, answer.get("function"), status, **more)
 
     def _served(self, actor: str, part: dict[str, Any]) -> None:
-        """A tool the model's provider ran inside the turn: the call and its result in one."""
+        """Write the call and the result of a tool that the model's provider ran inside the turn."""
         self.call(actor, {**part, "function": part.get("name")})
         error = part.get("error")
         failed = {"type": "provider", "message": text(error)} if error else None

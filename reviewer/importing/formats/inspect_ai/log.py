@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 
 def of_one_value(sample: Any) -> Parts:
-    """The parts of a sample that stands in one piece. Raises Rejected."""
+    """Return the parts of a sample that is in one piece. Raises Rejected."""
     if not isinstance(sample, dict):
         raise Rejected("type:sample")
     transcript = mapping(sample.get("transcript"))  # before 0.3.42
@@ -62,8 +62,8 @@ class Texts:
         self._left = MAX_RECORD
 
     def whole(self, value: Any) -> Any:
-        """`value` with every reference resolved. Raises Rejected when the sum of all that was
-        resolved is beyond what a record may be: one text may be referred to a million times."""
+        """Return `value` with every reference resolved. Raises Rejected when the sum of all that
+        was resolved is more than a record may be: one text may be referred to a million times."""
         if isinstance(value, str):
             return self._text(value) if value.startswith(_SCHEMES) else value
         if isinstance(value, list):
@@ -84,8 +84,8 @@ class Texts:
 
 
 def picked(pool: Sequence[Any], refs: Any) -> list[Any]:
-    """The items of `pool` that half-open ranges `[[start, end], …]` name, in that order. Raises
-    Rejected for ranges that name far more than there is."""
+    """Return the items of `pool` that half-open ranges `[[start, end], …]` name, in that order.
+    Raises Rejected for ranges that name far more than there is."""
     found: list[Any] = []
     for start, end in ranges(refs, len(pool)):
         found += pool[start:end]
@@ -95,7 +95,7 @@ def picked(pool: Sequence[Any], refs: Any) -> list[Any]:
 
 
 def ranges(refs: Any, size: int) -> list[tuple[int, int]]:
-    """Ranges as far as they are ranges within `size` items."""
+    """Return ranges as far as they are ranges within `size` items."""
     return [
         (one[0], min(one[1], size))
         for one in sequence(refs)
@@ -104,7 +104,7 @@ def ranges(refs: Any, size: int) -> list[tuple[int, int]]:
 
 
 def plain(name: str) -> str:
-    """A name out of the file as a note may hold it: nothing in it that means something else."""
+    """Return a name out of the file in a form that is safe in a note."""
     return re.sub(r"[^A-Za-z0-9_./+-]", "?", name[:60])
 
 
@@ -118,7 +118,7 @@ Load = Callable[[], Parts]
 
 
 def names_of_log(names: frozenset[str]) -> bool:
-    """Whether an archive with these entries is a log."""
+    """Return whether an archive with these entries is a log."""
     return START in names or (HEADER in names and any(map(_WHOLE.fullmatch, names)))
 
 
@@ -136,7 +136,7 @@ class EvalLog:
         self.header = self._named(HEADER) or self._named(START)
 
     def samples(self) -> Iterator[tuple[str, Load]]:
-        """(name, how to read it) of every sample, in the archive's order."""
+        """Yield (name, how to read it) of every sample, in the archive's order."""
         for name in self._archive.names():
             self._source.reached = max(self._source.reached, self._archive.behind(name))
             if _WHOLE.fullmatch(name):
@@ -145,7 +145,7 @@ class EvalLog:
                 yield name, partial(self._gathered, shell.group(1))
 
     def _named(self, name: str) -> dict[str, Any]:
-        """A top-level entry, empty when it is not there or cannot be read."""
+        """Return a top-level entry, empty when it is not there or cannot be read."""
         if name not in self._archive:
             return {}
         try:
@@ -158,7 +158,7 @@ class EvalLog:
         return of_one_value(self._value(name)[0])
 
     def _value(self, name: str, most: int = MAX_RECORD) -> tuple[Any, int]:
-        """(an entry's value, its bytes). Raises Rejected."""
+        """Return (an entry's value, its bytes). Raises Rejected."""
         try:
             raw = self._archive.read(name, most)
         except EntryProblem as problem:
@@ -166,7 +166,7 @@ class EvalLog:
         return self._source.value(raw), len(raw)
 
     def _chunked(self) -> dict[tuple[str, str], list[tuple[int, str]]]:
-        """Chunks by sample and sequence, in order of the index of their first item."""
+        """Return chunks by sample and sequence, in order of the index of their first item."""
         found: dict[tuple[str, str], list[tuple[int, str]]] = {}
         for name in self._archive.names():
             if chunk := _CHUNK.fullmatch(name):
@@ -177,7 +177,8 @@ class EvalLog:
         return found
 
     def _gathered(self, prefix: str) -> Parts:
-        """A chunked sample. Raises Rejected, also when its entries are too large together."""
+        """Return a chunked sample. Raises Rejected, also when its entries are too large
+        together."""
         sample, left = self._value(f"{prefix}/sample.json")
         left = MAX_RECORD - left
         if not isinstance(sample, dict):
@@ -208,7 +209,7 @@ _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 AT_ONCE = 32 << 20
 _UNUSED = frozenset({"reductions", "samples"})
 _HEAD = frozenset({"eval", "stats"})
-"""Where these stand before the samples, as Inspect writes them, all of the header does."""
+"""Where these are before the samples, as Inspect writes them, all of the header does."""
 
 
 class JsonLog:
@@ -224,7 +225,7 @@ class JsonLog:
             self._take(part)
 
     def samples(self) -> Iterator[tuple[str, Load]]:
-        """(name, how to read it) of every sample, in order."""
+        """Yield (name, how to read it) of every sample, in order."""
         for part in self._parts():
             if _is_sample(part) or (part.problem and part.path[:1] in ((), ("samples",))):
                 self._source.reached = part.end
@@ -257,8 +258,8 @@ class JsonLog:
 
 
 def _cut_at_once(source: Source) -> list[Part] | None:
-    """The parts of a small document, cut in one go: three times as fast as the walk. None for a
-    larger one, and for one with something wrong in it."""
+    """Return the parts of a small document, cut in one go: three times as fast as the walk. None
+    for a larger one, and for one with something wrong in it."""
     with source.open() as handle:
         raw = handle.read(AT_ONCE + 1)
     if len(raw) > AT_ONCE:

@@ -75,7 +75,7 @@ HARMLESS = frozenset(
 
 
 def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
-    """The sample as a native record. Raises Rejected."""
+    """Return the sample as a native record. Raises Rejected."""
     sample, texts = parts.sample, Texts(parts.attachments)
     if sample.get("id") in (None, ""):
         raise Rejected("missing:id")
@@ -113,7 +113,7 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
 
 
 def _together(parts: Parts) -> dict[str, Any]:
-    """The sample with its events, also where the file keeps them apart from it."""
+    """Return the sample with its events, also where the file keeps them apart from it."""
     sample = parts.sample
     if sample.get("events") or at_path(sample, "transcript", "events"):
         return sample
@@ -121,8 +121,8 @@ def _together(parts: Parts) -> dict[str, Any]:
 
 
 def _account(sample: dict[str, Any], texts: Texts, draft: Draft) -> None:
-    """Enter what of the sample could be an act and was not told. Spans are no acts: the events in
-    them are. What a sandbox ran for a tool, a scorer or the set-up is no act beside that tool's
+    """Enter what of the sample could be an act and was not written. Spans are no acts: the events
+    in them are. What a sandbox ran for a tool, a scorer or the set-up is no act beside that tool's
     call. Of a call that an approver changed, messages and events say what was asked."""
     told: list[Any] = []
     working: set[str] = set()
@@ -150,7 +150,8 @@ def _account(sample: dict[str, Any], texts: Texts, draft: Draft) -> None:
 
 
 def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
-    """The error that ended the sample; told as an event too, if none of its events tells it."""
+    """Return the error that ended the sample, and write it as an event if none of its events holds
+    it."""
     if not sample.get("error"):
         return None
     said = text(at_path(sample, "error", "message"))[:1000] or "error"
@@ -160,7 +161,7 @@ def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
 
 
 def _doubts(draft: Draft, parts: Parts, texts: Texts) -> None:
-    """Notes on what is missing in the sample."""
+    """Note what is missing in the sample."""
     if not parts.events:
         draft.note(NO_EVENTS)
     if sequence(parts.sample.get("error_retries")):
@@ -179,7 +180,7 @@ def _said_of(sample: dict[str, Any], decided: Decided) -> Iterator[str]:
 
 
 def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Texts) -> None:
-    """Facts of the sample that have no place of their own in a trace."""
+    """Keep facts of the sample that have no place of their own in a trace."""
     source = draft.source
     source["run"] = run.known
     for name in ("uuid", "limit", "turn_count", "choices", "target"):
@@ -199,7 +200,7 @@ def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Texts) -> None:
 
 
 def _final_state(sample: dict[str, Any], texts: Texts) -> Any:
-    """The store at the end; a task that keeps nothing in it has an empty one."""
+    """Return the store at the end; a task that keeps nothing in it has an empty one."""
     return texts.whole(mapping(sample.get("store"))) or None
 
 
@@ -216,7 +217,7 @@ def _visible(content: Any) -> Any:
 
 
 def _request(sample: dict[str, Any], texts: Texts) -> str:
-    """What was asked: the input, or the user's messages in it."""
+    """Return what was asked: the input, or the user's messages in it."""
     given = texts.whole(sample.get("input"))
     if isinstance(given, str):
         return given
@@ -229,7 +230,7 @@ def _request(sample: dict[str, Any], texts: Texts) -> str:
 
 
 def _latency(sample: dict[str, Any], told: Trajectory, draft: Draft) -> float | None:
-    """Milliseconds the sample took, its scoring included where Inspect measured it."""
+    """Return the milliseconds the sample took, its scoring included where Inspect measured it."""
     total = measured(sample.get("total_time"))
     if total is not None:
         return amount(total * 1000)
@@ -243,7 +244,7 @@ def _latency(sample: dict[str, Any], told: Trajectory, draft: Draft) -> float | 
 def _termination(
     sample: dict[str, Any], parts: Parts, told: Trajectory, draft: Draft
 ) -> str | None:
-    """How the attempt ended: its error, its limit, else by itself; None when the log says
+    """Return how the attempt ended: its error, its limit, else by itself; None when the log says
     nothing of how."""
     if sample.get("error"):
         message = text(at_path(sample, "error", "message"))
@@ -268,8 +269,8 @@ class InspectReader(Format):
     name = "inspect"
 
     def sniff(self, head: Head) -> bool:
-        """An archive with a journal of Inspect's, or an object with `eval` (its `task` and when
-        it was `created`) and `status`."""
+        """Return whether the file is an archive with a journal of Inspect's, or an object with
+        `eval` (its `task` and when it was `created`) and `status`."""
         if head.kind == "zip":
             return START.encode() in head.start or _lists_a_log(head.path)
         spec = at_path(head.value, "eval")
@@ -295,7 +296,7 @@ class InspectReader(Format):
 
 
 def _samples(log: EvalLog | JsonLog, source: Source) -> Iterator[Foreign | Broken]:
-    """Every sample. The last is held back until what is to be said of the file is known."""
+    """Yield every sample. The last is held back until what is to be said of the file is known."""
     run = Run(log.header, source.path, source.candidate)
     tally = Tally(run)
     last: Foreign | Broken | None = None
@@ -314,7 +315,7 @@ def _samples(log: EvalLog | JsonLog, source: Source) -> Iterator[Foreign | Broke
     source.notes.update(tally.notes())
     yield last
     if isinstance(log, EvalLog) and log.cut:
-        raise Unreadable(log.cut)  # whatever stood behind the cut is lost, and that is no success
+        raise Unreadable(log.cut)  # whatever was behind the cut is lost, and that is no success
 
 
 def _loaded(run: Run, tally: Tally, load: Callable[[], Parts]) -> Foreign:
@@ -322,7 +323,8 @@ def _loaded(run: Run, tally: Tally, load: Callable[[], Parts]) -> Foreign:
 
 
 def _lists_a_log(path: Path) -> bool:
-    """Whether the archive's directory is that of a log whose journal stands behind its samples."""
+    """Return whether the archive's directory is that of a log whose journal is behind its
+    samples."""
     try:
         with Archive(path) as archive:
             return names_of_log(frozenset(archive.names()))

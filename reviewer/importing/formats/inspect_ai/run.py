@@ -57,13 +57,14 @@ class Spent(NamedTuple):
 
 
 def counts(usage: Any) -> dict[str, int] | None:
-    """Token counts under our names, those that are known."""
+    """Return the known token counts under our names."""
     named = mapping(usage)
     return tokens(**{ours: named.get(theirs) for theirs, ours in NAMES.items()})
 
 
 def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Spent:
-    """What a sample spent: `declared` is its usage by model, over everything that was called."""
+    """Return what a sample spent: `declared` is its usage by model, over everything that was
+    called."""
     ours = [call for call in calls if call.agent and call.model == model]
     if model not in declared:
         ours = ours or [call for call in calls if call.agent]
@@ -86,7 +87,7 @@ def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Spent:
 
 
 def _beside(calls: list[Spend]) -> dict[str, Any]:
-    """Lines of their own for those who are not the candidate."""
+    """Return what those who are not the candidate used, a line for each."""
     found: dict[str, Any] = {}
     for whose in ("grader", "simulated_user"):
         theirs = [call.usage for call in calls if call.whose == whose]
@@ -107,7 +108,8 @@ def _sums(usages: list[dict[str, Any]]) -> tuple[dict[str, int] | None, float | 
 def _less(
     declared: Any, shared: list[dict[str, Any]]
 ) -> tuple[dict[str, int] | None, float | None, bool]:
-    """The declared usage of a model without that of some calls, and whether it covers them."""
+    """Return (the declared usage of a model without that of some calls, its cost, whether it covers
+    those calls)."""
     named = mapping(declared)
     total, cost = counts(named), amount(named.get("total_cost"))
     if not shared:
@@ -131,7 +133,7 @@ class Sums:
             self._totals[model] += whole(mapping(usage).get("total_tokens")) or 0
 
     def differ(self, declared: Any) -> bool:
-        """Whether a header's totals are others than these."""
+        """Return whether a header's totals are others than these."""
         theirs = {
             model: whole(mapping(usage).get("total_tokens"))
             for model, usage in mapping(declared).items()
@@ -170,7 +172,7 @@ class Decided(NamedTuple):
 
 
 def orders(header: dict[str, Any]) -> list[Deciding]:
-    """Scores in the order in which they decide: the header's headline, its results, its
+    """Return scores in the order in which they decide: the header's headline, its results, its
     scorers."""
     results = mapping(header.get("results"))
     scores = [mapping(one) for one in sequence(results.get("scores"))] or [
@@ -202,15 +204,15 @@ def _deciding(score: dict[str, Any], why: str) -> Deciding:
 
 
 def scores_of(sample: dict[str, Any]) -> dict[str, Any]:
-    """The scores of a sample by name, in the file's order."""
+    """Return the scores of a sample by name, in the file's order."""
     scores = mapping(sample.get("scores"))
     old = mapping(sample.get("score"))
     return scores or ({"score": old} if old else {})
 
 
 def decide(scores: dict[str, Any], order: list[Deciding]) -> Decided:
-    """Pass or fail by the first score of `order` that the sample has, else by its own first. A
-    pass is full credit."""
+    """Decide pass or fail by the first score of `order` that the sample has, else by its own first
+    one. A pass is full credit."""
     if not scores:
         return Decided(None, None, None, "")
     first = next(iter(scores))
@@ -230,8 +232,8 @@ def decide(scores: dict[str, Any], order: list[Deciding]) -> Decided:
 
 
 def number_of(value: Any) -> float | None:
-    """A score as a number, as Inspect's own metrics read it; None for lists, objects and words
-    that mean none."""
+    """Return a score as a number, as Inspect's own metrics read it; None for lists, objects and
+    words that mean none."""
     if isinstance(value, (bool, int, float)):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
@@ -251,8 +253,8 @@ def _parsed(value: str) -> float | None:
 def verdict(
     sample: dict[str, Any], decided: Decided, exception: str | None, spent: Spent
 ) -> SourceVerdict:
-    """The source's word with every score behind it (texts cut), and what graders,
-    simulated users and models that are not the candidate's used."""
+    """Return the source's word with every score behind it (texts cut), and what graders, simulated
+    users and models that are not the candidate's used."""
     detail: dict[str, Any] = {}
     if decided.by is not None:
         by = decided.by
@@ -270,7 +272,7 @@ def verdict(
 
 
 def edited(scores: dict[str, Any]) -> bool:
-    """Whether a person changed or added one of them."""
+    """Return whether a person changed or added one of them."""
     return any(
         mapping(edit).get("provenance")
         for score in scores.values()
@@ -279,7 +281,8 @@ def edited(scores: dict[str, Any]) -> bool:
 
 
 def _shown(score: dict[str, Any]) -> dict[str, Any]:
-    """One score: value, answer, explanation, reason and every edit with who made it and why."""
+    """Return one score: value, answer, explanation, reason and every edit with who made it and
+    why."""
     shown = {"value": score.get("value")}
     for name in ("answer", "explanation", "reason"):
         if isinstance(score.get(name), str):
@@ -294,7 +297,7 @@ def _shown_edit(edit: dict[str, Any]) -> dict[str, Any]:
 
 
 def _who(said: dict[str, Any]) -> dict[str, str]:
-    """Who did it, when and why."""
+    """Return who did it, when and why."""
     names = ("author", "timestamp", "reason")
     return {name: said[name][:SHOWN] for name in names if isinstance(said.get(name), str)}
 
@@ -329,7 +332,7 @@ class Run:
         }
 
     def _candidate(self, spec: dict[str, Any]) -> str:
-        """Scaffold, version, model and settings, as far as the header says."""
+        """Return scaffold, version, model and settings, as far as the header says."""
         if not self.model:
             return ""
         plan = mapping(self.header.get("plan"))
@@ -345,14 +348,14 @@ class Run:
         return " ".join(filter(None, parts))[:400]
 
     def planned(self) -> int | None:
-        """How many samples there should be: those of the dataset times the epochs."""
+        """Return how many samples there should be: those of the dataset times the epochs."""
         spec = mapping(self.header.get("eval"))
         data, config = mapping(spec.get("dataset")), mapping(spec.get("config"))
         ids = len(sequence(data.get("sample_ids"))) or whole(data.get("samples"))
         return None if not ids else ids * (whole(config.get("epochs")) or 1)
 
     def empty(self) -> str:
-        """Why there is nothing to import in a log without samples."""
+        """Return why there is nothing to import in a log without samples."""
         status = plain(text(self.header.get("status")))
         if self.header.get("results") or self.header.get("reductions"):
             return (
@@ -362,13 +365,13 @@ class Run:
 
 
 def suite_of(task: str) -> str:
-    """The probe suite of a task."""
+    """Return the probe suite of a task."""
     name = re.sub(r"[^a-z0-9_.-]+", "-", task.rpartition("/")[2].lower()).strip("-.")
     return f"inspect-{name[:80]}" if name else "inspect"
 
 
 def _version(spec: dict[str, Any]) -> str:
-    """The commit of the evaluation's code, else the version of Inspect."""
+    """Return the commit of the evaluation's code, else the version of Inspect."""
     revision = mapping(spec.get("revision"))
     commit = text(revision.get("commit"))[:12]
     if commit:
@@ -387,7 +390,7 @@ class Tally:
         self._values: dict[str, list[float]] = defaultdict(list)
 
     def take(self, sample: dict[str, Any], decided: Decided) -> None:
-        """One more sample."""
+        """Count one more sample."""
         scores = scores_of(sample)
         self._samples += 1
         self._errors += bool(sample.get("error")) and not scores
@@ -401,7 +404,7 @@ class Tally:
                 self._values[str(sample.get("id"))].append(decided.reward)
 
     def notes(self) -> Iterator[str]:
-        """What the reader of the file should know of it."""
+        """Yield what the reader of the file should know of it."""
         header = self._run.header
         if not header.get("eval"):
             yield NO_HEADER
@@ -440,7 +443,7 @@ class Tally:
         return whole(at_path(self._run.header, "results", "total_samples"))
 
     def _against(self) -> Iterator[str]:
-        """Figures of the header that are not those of the samples."""
+        """Yield notes on figures of the header that are not those of the samples."""
         header = self._run.header
         declared = self._declared()
         if declared and declared != self._samples:
@@ -456,7 +459,7 @@ class Tally:
             yield f"the header's accuracy is {stated:.6g}, that of the samples {found:.6g}"
 
     def _accuracy(self) -> float | None:
-        """The header's accuracy of the deciding score, over the mean of its epochs."""
+        """Return the header's accuracy of the deciding score, over the mean of its epochs."""
         first = self._run.order[0] if self._run.order else None
         for score in map(mapping, sequence(at_path(self._run.header, "results", "scores"))):
             same = first and (score.get("scorer") or score.get("name"), score.get("name")) == (

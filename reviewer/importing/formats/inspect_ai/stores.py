@@ -1,8 +1,8 @@
 """The store of a sample as its events change it.
 
-Every span reports its own changes at its end, so one change is told once per enclosing span: what
-a span reports is applied to the store as it was when that span began, and counts only when the
-store is then another than the one known by now.
+Every span reports its own changes at its end, so one change is told once per enclosing span: what a
+span reports is applied to the store as it was when that span began, and counts only when the store
+is then another than the one known so far.
 """
 
 from typing import Any
@@ -34,19 +34,20 @@ class Stores:
         self._patch = _Patch()
 
     def begin(self, span: Any = None) -> None:
-        """A span begins (with an id), or a step (without)."""
+        """Begin a span (with an id) or a step (without)."""
         if isinstance(span, str):
             self._begun[span] = self.state
         else:
             self._steps.append(self.state)
 
     def end(self) -> None:
-        """The innermost step ends."""
+        """End the innermost step."""
         if self._steps:
             self._steps.pop()
 
     def change(self, span: Any, changes: list[Any]) -> bool:
-        """Take what a span says it changed; whether the store is another now. Raises NoPatch."""
+        """Apply what a span says it changed; return whether the store differs now. Raises
+        NoPatch."""
         before = self._before(span)
         after: Any = before
         for one in changes:
@@ -66,7 +67,7 @@ class Stores:
         return news
 
     def affords(self) -> bool:
-        """Whether a snapshot of the store may be kept."""
+        """Return whether a snapshot of the store may be kept."""
         self._left -= len(msgspec.json.encode(self.state))
         return self._left >= 0
 
@@ -92,7 +93,7 @@ class _Patch:
             raise NoPatch
 
     def applied(self, value: Any, change: Any) -> Any:
-        """`value` after one operation. Raises NoPatch."""
+        """Return `value` after one operation. Raises NoPatch."""
         named = mapping(change)
         kind, keys = named.get("op"), _keys(named.get("path"))
         if kind in ("add", "replace"):

@@ -1,9 +1,9 @@
 """The events of a sample as the events of a trace, in the order of the list.
 
-The list is not sorted by time: an approval stands before its tool event, which is stamped
-earlier; a call that hands over to a sub-agent stands before what that agent does. So a result is
-told when the span of its tool ends. Since 0.3.9x events carry the id of their span; earlier logs
-have `step` begin and end marks.
+The list is not sorted by time: an approval is before its tool event, which is stamped earlier; a
+call that hands over to a sub-agent is before what that agent does. So a result is told when the
+span of its tool ends. Since 0.3.9x events carry the id of their span; earlier logs have `step`
+begin and end marks.
 """
 
 import re
@@ -37,7 +37,7 @@ class Scope(NamedTuple):
     tool: str = ""
 
     def inner(self, kind: str, name: Any) -> "Scope":
-        """The scope of a span of that type and name inside this one."""
+        """Return the scope of a span of that type and name inside this one."""
         if kind in _SCORING:
             return self._replace(scoring=True)
         if kind == "agent":
@@ -48,13 +48,14 @@ class Scope(NamedTuple):
 
 
 def actor_of(name: Any) -> str:
-    """A sub-agent's name as an actor: never one that would count as the user or the agent."""
+    """Return a sub-agent's name as an actor: never one that would count as the user or the
+    agent."""
     own = text(name)[: IDENTIFIER - 10] or "unnamed"
     return f"sub-agent {own}" if own.strip().casefold() in _RESERVED else own
 
 
 class Spans:
-    """The spans and steps open or over by now."""
+    """The spans and steps that are open or over so far."""
 
     def __init__(self) -> None:
         self._scopes: dict[str, Scope] = {}
@@ -73,7 +74,7 @@ class Spans:
             self._tools[name] = own
 
     def step(self, event: dict[str, Any]) -> None:
-        """A step's end closes the innermost one that is open, whatever it is called."""
+        """Take a step mark. An end closes the innermost open step, whatever it is called."""
         if event.get("action") == "begin":
             self.enter(text(event.get("type")), event.get("name"))
         else:
@@ -90,18 +91,18 @@ class Spans:
             self._outer.pop()
 
     def scope(self, event: dict[str, Any]) -> Scope:
-        """The scope an event stands in."""
+        """Return the scope an event is in."""
         found = self._scopes.get(event["span_id"]) if _has_span(event) else None
         return found or self._top()
 
     def caller(self, event: dict[str, Any]) -> Scope:
-        """The scope of who called a tool: a step may stand around the tool event itself."""
+        """Return the scope of who called a tool: a step may be around the tool event itself."""
         if not _has_span(event) and self._steps and self._top().tool == event.get("function"):
             return self._outer[-1]
         return self.scope(event)
 
     def claim_tool(self, name: Any) -> str:
-        """The span that was just begun for a call of this tool, empty when there is none."""
+        """Return the span that was just begun for a call of this tool, empty when there is none."""
         return self._tools.pop(name, "") if isinstance(name, str) else ""
 
     def _top(self) -> Scope:
@@ -121,7 +122,7 @@ _USER = re.compile(r"user|customer|simulat", re.IGNORECASE)
 
 
 class Turns:
-    """Tells model events; `spends` is what each of them used."""
+    """Writes model events; `spends` is what each of them used."""
 
     def __init__(self, draft: Draft, talk: Talk, parts: Parts, texts: Texts) -> None:
         self.spends: list[Spend] = []
@@ -131,8 +132,8 @@ class Turns:
         self._history = History(parts.pool, texts)
 
     def model(self, event: dict[str, Any], scope: Scope) -> None:
-        """A model call. A grader's is no part of the trajectory; a model role that plays the user
-        is not the agent; another role (a critic) is a sub-agent of that name."""
+        """Take a model call. A call by a grader is no part of the trajectory; a model role that
+        plays the user is not the agent; another role (a critic) is a sub-agent of that name."""
         role, output = text(event.get("role")), mapping(event.get("output"))
         usage, cached = mapping(output.get("usage")), event.get("cache") == "read"
         grader = scope.scoring or bool(_GRADER.search(role))
@@ -160,11 +161,11 @@ class Turns:
             self._draft.note(CACHED)
 
     def returned(self, event: dict[str, Any]) -> None:
-        """A tool event: its result will stand in the conversation under this id."""
+        """Note a tool event: its result will be in the conversation under this id."""
         self._history.own(event.get("message_id"))
 
     def conversation(self, messages: list[Any]) -> None:
-        """A sample without model events: its conversation is all there is."""
+        """Take the conversation of a sample without model events: it has nothing else."""
         for message in map(mapping, messages):
             if message.get("role") == "assistant":
                 self._talk.said("agent", message)
@@ -176,8 +177,8 @@ class Turns:
                 self._talk.heard(message)
 
     def rest(self, messages: list[Any]) -> None:
-        """What only the conversation at the end tells: the user's last words, results of tools
-        that ran outside of Inspect."""
+        """Take what only the final conversation holds: the user's last words, results of tools that
+        ran outside of Inspect."""
         heard = [one for one in messages if mapping(one).get("role") in ("user", "tool")]
         for message in self._history.rest(heard):
             self._talk.heard(message)
@@ -198,7 +199,7 @@ class Turns:
 
 
 def speaks(events: list[Any]) -> bool:
-    """Whether the agent's model calls are among the events of a sample."""
+    """Return whether the agent's model calls are among the events of a sample."""
     spans = Spans()
     for event in map(mapping, events):
         if event.get("event") == "span_begin":
@@ -253,7 +254,7 @@ class Trajectory:
         self._speaks = speaks(parts.events)
 
     def read(self) -> None:
-        """Tell everything the sample holds."""
+        """Write everything the sample holds."""
         messages = sequence(self._parts.sample.get("messages"))
         if not self._speaks:
             self.turns.conversation(messages)
@@ -289,7 +290,7 @@ class Trajectory:
             (self._stores.begin if event.get("action") == "begin" else self._stores.end)()
 
     def _tell(self, span: str) -> None:
-        """The span of a tool is over: its result is known now."""
+        """Write the result of a tool whose span ended."""
         waiting = self._results.pop(span, None)
         if waiting is not None:
             waiting()
@@ -333,7 +334,7 @@ class Trajectory:
         )
 
     def _inside(self, event: dict[str, Any], kind: str, name: Any) -> None:
-        """Events that old logs keep inside the event of a tool or a subtask."""
+        """Take the events that old logs keep inside the event of a tool or a subtask."""
         inner = sequence(event.get("events"))
         if inner:
             self._spans.enter(kind, name)
@@ -369,8 +370,8 @@ class Trajectory:
     def _changed(
         self, call: dict[str, Any] | None, ran: dict[str, Any], said: dict[str, Any]
     ) -> None:
-        """Give a call the arguments it ran with; the approval keeps those that were asked for.
-        What ran as another tool, or in a form that nobody knows, is not understood."""
+        """Give a call the arguments it ran with; the approval keeps those that were asked for. A
+        call that ran as another tool, or in an unknown form, counts as not understood."""
         given = ran["arguments"]
         if call is None or ran["function"] != call["tool"] or not isinstance(given, dict):
             self.draft.unread("approval.modified")
@@ -378,7 +379,7 @@ class Trajectory:
             said["asked"], call["arguments"] = call["arguments"], given
 
     def _review(self, event: dict[str, Any], scope: Scope) -> None:
-        """A word on a call that is no approval: of its result, or a monitor's."""
+        """Take a review that is no approval of a call: of its result, or by a monitor."""
         decided = text(event.get("decision")) or text(event.get("action"))
         call_id = mapping(event.get("call")).get("id") or event.get("step_id")
         if decided:
@@ -386,7 +387,7 @@ class Trajectory:
             self.draft.approval(said, call_id, at=event.get("timestamp"))
 
     def _input(self, event: dict[str, Any], scope: Scope) -> None:
-        """What a person typed or was shown at the terminal."""
+        """Take what a person typed or was shown at the terminal."""
         typed = event.get("content") or text(event.get("input")).strip()
         if typed:
             self.draft.message("user", typed, at=event.get("timestamp"))

@@ -76,7 +76,7 @@ class OpenHandsReader(Format):
             yield source.attempt(lambda raw=raw: self._record(source, source.value(raw)))  # type: ignore[misc]
 
     def _stream(self, source: Source) -> Foreign:
-        """A bare stream of events: one attempt, named by its file."""
+        """Return a bare stream of events as one attempt, named by its file."""
         events = []
         for piece in source.pieces():
             if piece.problem:
@@ -171,7 +171,7 @@ def _start(draft: Draft, record: dict[str, Any]) -> None:
 
 
 def _told(draft: Draft, ledger: Ledger, record: dict[str, Any]) -> Story:
-    """The events of an attempt; old files hold them in pairs of action and observation."""
+    """Write the events of an attempt; old files hold them in pairs of action and observation."""
     history = record.get("history")
     story = Story(draft, ledger)
     if not isinstance(history, list):
@@ -193,7 +193,7 @@ def _told(draft: Draft, ledger: Ledger, record: dict[str, Any]) -> Story:
 
 
 def _facts(draft: Draft, record: dict[str, Any], metadata: dict[str, Any], story: Story) -> None:
-    """What has no place of its own in a trace."""
+    """Keep what has no place of its own in a trace."""
     named = ("agent_class", "max_iterations", "git_commit", "dataset", "start_time")
     facts = {name: metadata.get(name) for name in named}
     facts |= {"served_models": sorted(story.models) or None, "llm_calls": story.calls or None}
@@ -217,7 +217,8 @@ def _termination(error: Any, story: Story) -> str | None:
 def _verdict(
     draft: Draft, record: dict[str, Any], found: Joined | None, error: Any
 ) -> SourceVerdict | None:
-    """The record's own report of tests, else a joined one; the resolver's guess is called one."""
+    """Return the verdict of the record's own report of tests, else a joined one; a guess of the
+    resolver is marked as one."""
     exception = error[:EXCEPTION_CHARS] if isinstance(error, str) and error else None
     for given in (record.get("report"), at_path(record, "test_result", "report")):
         report = mapping(given)

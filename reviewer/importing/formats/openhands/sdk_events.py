@@ -31,13 +31,13 @@ _MEMBERS = frozenset(
 
 
 def is_event(value: dict[str, Any]) -> bool:
-    """Whether an object is an event of this generation."""
+    """Return whether an object is an event of this generation."""
     kind = value.get("kind")
     return isinstance(kind, str) and kind in _KINDS and "source" in value
 
 
 def take(story: Story, event: dict[str, Any]) -> None:
-    """One event into the story."""
+    """Take one event into the story."""
     kind, at = event["kind"], event.get("timestamp")
     story.clocked(at)
     if kind == "SystemPromptEvent":
@@ -62,7 +62,8 @@ def take(story: Story, event: dict[str, Any]) -> None:
 
 
 def _took(story: Story, event: dict[str, Any]) -> None:
-    """Return what of an event was read: the call as the model made it answers for itself."""
+    """Account for what was read of an event: the call as the model made it is accounted for by
+    itself."""
     story.took(event, _MEMBERS)
     story.account.whole(*(event.get(name) for name in _WHOLE))
     given = event.get("action")
@@ -73,7 +74,7 @@ def _took(story: Story, event: dict[str, Any]) -> None:
 
 
 def _state(story: Story, key: Any, value: Any) -> None:
-    """How the conversation stands, and what it has cost by then."""
+    """Take the state of the conversation, or what it has cost so far."""
     if key == "execution_status":
         ends = {"finished": "done", "error": "error", "stuck": "stuck_in_loop"}
         story.ended = ends.get(str(value)) or story.ended
@@ -86,7 +87,7 @@ def _state(story: Story, key: Any, value: Any) -> None:
 
 
 def _elsewhere(story: Story, event: dict[str, Any]) -> None:
-    """A call that another agent's server ran: asked and answered in one event."""
+    """Write a call that another agent's server ran: call and result are in one event."""
     at, given = event.get("timestamp"), event.get("raw_input")
     story.pending.pop(str(event.get("tool_call_id")), None)
     if not isinstance(given, dict):
@@ -143,7 +144,8 @@ def _action(story: Story, event: dict[str, Any]) -> None:
 
 
 def _said(story: Story, event: dict[str, Any]) -> None:
-    """The call of a tool that only says something; of another name it may do more."""
+    """Account for the call of a tool that only says something; a tool of another name may do
+    more."""
     asked = event.get("tool_call")
     if isinstance(asked, dict) and asked.get("name") in ("finish", "think"):
         story.account.whole(asked)

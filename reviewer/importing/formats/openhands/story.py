@@ -28,10 +28,10 @@ NO_PRICE = "a cost of 0 beside counted tokens says that no price was known: not 
 
 
 class Ledger:
-    """Costs, tokens and latency per model response, each told once.
+    """Costs, tokens and latency per model response, each given out once.
 
     `metrics` joins by response id. Where it holds costs alone, they belong to the calls in order,
-    if there are as many. Files without it tell what was spent by then on each event.
+    if there are as many. Files without it state on each event what was spent so far.
     """
 
     def __init__(self, draft: Draft, metrics: Any) -> None:
@@ -60,7 +60,7 @@ class Ledger:
         return None if total is None else total * 1000
 
     def spent(self, response_id: Any, usage: Any, accumulated: Any) -> dict[str, Any]:
-        """What one response cost, as event members; nothing when it was told before."""
+        """Return what one response cost, as event members; nothing at a second call for it."""
         own = str(response_id) if response_id else ""
         if own and own in self._told:
             return {}
@@ -79,7 +79,7 @@ class Ledger:
         return present(found)
 
     def _step(self, accumulated: Any) -> dict[str, Any]:
-        """What was added since the event before: these figures grow."""
+        """Return what was added since the event before: these figures grow."""
         if not isinstance(accumulated, dict):
             return {}
         usage = mapping(accumulated.get("accumulated_token_usage"))
@@ -101,7 +101,7 @@ class Ledger:
         }
 
     def stated(self, uses: list[Any]) -> None:
-        """What every use of a model has come to by now; the last word stands."""
+        """Take what every use of a model has come to so far; the last statement counts."""
         known = objects(uses)
         usages = objects([one.get("accumulated_token_usage") for one in known])
         self._priced_at_all = bool(known)
@@ -112,7 +112,7 @@ class Ledger:
         )
 
     def total(self) -> float | None:
-        """USD of the whole run; None when nothing was priced."""
+        """Return the cost of the whole run in USD; None when nothing was priced."""
         stated = self.metrics.get("accumulated_cost") if self.metrics else self._before[0]
         cost = measured(stated)
         if cost is None and self._priced_at_all:
@@ -120,8 +120,8 @@ class Ledger:
         return cost
 
     def tokens(self, calls: int) -> dict[str, Any] | None:
-        """Tokens of the whole run: its own total, else the last accumulated one, else the sum of
-        its responses, a least where some of them have no count."""
+        """Return the tokens of the whole run: its own total, else the last accumulated one, else
+        the sum of its responses, a lower bound where some of them have no count."""
         usage = self.metrics.get("accumulated_token_usage")
         if isinstance(usage, dict) and measured(usage.get("prompt_tokens")):
             return _tokens(usage)
@@ -133,7 +133,7 @@ class Ledger:
         return summed(self._running, calls - len(self._running))
 
     def by_order(self, calls: list[dict[str, Any]]) -> None:
-        """Costs without ids onto the events of the responses, where there are as many."""
+        """Put costs without ids onto the events of the responses, where there are as many."""
         if self._priced or not self.costs:
             return
         if len(calls) != len(self.costs):
@@ -149,7 +149,7 @@ def _cost(row: Any) -> float | None:
 
 
 def _tokens(usage: dict[str, Any]) -> dict[str, int] | None:
-    """Counts under the metrics' own names, or those of a chat completion."""
+    """Return counts under the metrics' own names, or those of a chat completion."""
     sent = measured(usage.get("prompt_tokens"))
     if sent is None:
         return None
@@ -238,7 +238,7 @@ class Story:
             self.last = stamp
 
     def take(self, event: dict[str, Any]) -> None:
-        """One event of the file; resolver files nest nothing."""
+        """Take one event of the file; files of the resolver nest nothing."""
         self.clocked(event.get("timestamp"))
         if isinstance(event, Repeated) or not isinstance(event.get("args", {}), dict):
             self.draft.unread("history.event", len(self.draft.events) + 1)
@@ -254,8 +254,8 @@ class Story:
         self._took(event)
 
     def _took(self, event: dict[str, Any]) -> None:
-        """Return what of an event was read. Of a nested one, what it asks for and what came back
-        are one member each; what it says beside those must be known."""
+        """Account for what was read of an event. In a nested one, what it asks for and what came
+        back are one member each; its other members must be known."""
         nested = isinstance(event.get("args"), dict) or isinstance(event.get("extras"), dict)
         self.took(event, _EVENT if nested else event.keys() | _EVENT)
         for name, value in event.items():
@@ -268,7 +268,7 @@ class Story:
             self.draft.unread("history.tool_call_metadata")
 
     def took(self, event: dict[str, Any], names: AbstractSet[str]) -> None:
-        """Take these members of an event; any other that holds something may be an act."""
+        """Mark members of an event as read; any other member that holds something may be an act."""
         self.account.read(event, names - {"tool_call"})
         self.account.at(event, len(self.draft.events))
         for name, value in event.items():
@@ -276,7 +276,8 @@ class Story:
                 self.draft.unread(member("history.event", name))
 
     def said(self, event: dict[str, Any]) -> None:
-        """The agent's words came by a tool that does nothing else: its call is no second act."""
+        """Note that the agent's words came by a tool that does nothing else: its call is no second
+        act."""
         meta = event.get("tool_call_metadata")
         if isinstance(meta, dict) and meta.get("function_name") in _SAYING:
             asked = _asked_for(event, meta.get("tool_call_id"))
@@ -311,13 +312,13 @@ class Story:
         self.say(text, event.get("timestamp"), self._spent(event))
 
     def say(self, text: Any, at: Any, spent: dict[str, Any] | None) -> None:
-        """The agent's words, with what the response cost that they came from."""
+        """Write the agent's words, with the cost of the response that they came from."""
         said = self.draft.message("agent", text, at=at, **(spent or {}))
         if spent is not None:
             self.responses.append(said)
 
     def _words(self, kind: str, event: dict[str, Any], args: dict[str, Any]) -> None:
-        """What the agent says by a tool that does nothing else."""
+        """Write what the agent says by a tool that does nothing else."""
         thought, final = args.get("thought"), args.get("final_thought") or args.get("message")
         text = thought if kind == "think" else final or thought
         spent = self._spent(event)
@@ -333,7 +334,7 @@ class Story:
             self.ended = "rejected"
 
     def _spent(self, event: dict[str, Any]) -> dict[str, Any] | None:
-        """Event members for what a response cost; None when it was told before."""
+        """Return event members for what a response cost; None at its second event."""
         if event.get("source") not in (None, "agent"):
             return None
         response = _response(event)
@@ -345,7 +346,7 @@ class Story:
         return self.ledger.spent(own, response.get("usage"), event.get("llm_metrics"))
 
     def told(self, response_id: str) -> bool:
-        """Whether this response was met before; it counts as met from now on."""
+        """Return whether this response was met before; it counts as met from now on."""
         known = response_id in self._responses
         self._responses.add(response_id)
         return known
@@ -356,7 +357,7 @@ class Story:
             self._asked[event_id] = call_id, at
 
     def call_of(self, event_id: Any) -> tuple[Any, Any]:
-        """(call id, time) of the call that an event made; (None, None) when it made none."""
+        """Return (call id, time) of the call that an event made; (None, None) when it made none."""
         known = isinstance(event_id, (int, str))
         return self._asked.get(event_id, (None, None)) if known else (None, None)
 
@@ -377,8 +378,8 @@ class Story:
         self._approval(args, call)
 
     def _approval(self, args: dict[str, Any], call: dict[str, Any]) -> None:
-        """The one native approval there is: whether a call was confirmed before it ran. Only a
-        stream that shows a person confirming makes it a person's."""
+        """Write whether a call was confirmed before it ran, the only approval in these files. It
+        counts as a person's only in a stream that shows a person confirming."""
         state = args.get("confirmation_state", args.get("is_confirmed"))
         if not isinstance(state, str):
             return
@@ -417,7 +418,7 @@ class Story:
         self.draft.result(observation, call_id, None, status, at=at, latency_ms=latency)
 
     def end(self) -> None:
-        """Behind the last event."""
+        """Settle what is only known behind the last event."""
         for seq in self.pending.values():
             self.draft.unread("history.raw_input", seq)
         self.ledger.by_order(self.responses)
@@ -428,7 +429,7 @@ def _response(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_for(event: dict[str, Any], call_id: Any) -> Any:
-    """The arguments as the model wrote them; None when the file does not hold its call."""
+    """Return the arguments as the model wrote them; None when the file does not hold its call."""
     for call in objects(at_path(_response(event), "choices", 0, "message", "tool_calls")):
         if call.get("id") == call_id and call_id:
             value = parse_text(at_path(call, "function", "arguments"))
@@ -443,7 +444,8 @@ def _stripped(args: dict[str, Any]) -> dict[str, Any]:
 def _observed(
     kind: str, event: dict[str, Any], extras: dict[str, Any], content: Any
 ) -> tuple[Any, Status | None]:
-    """(what came back, its status): a refusal, the exit code, or the source's own success."""
+    """Return (what came back, its status): a refusal, the exit code, or the source's own
+    success."""
     if kind == "user_rejected":
         return content, "denied"
     if kind == "error":

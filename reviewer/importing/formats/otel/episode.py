@@ -1,8 +1,8 @@
-"""One episode's spans, told as a native record: what to call it, what of it nobody told.
+"""One episode's spans as a native record: what to call it, and what of it no reader took.
 
-Every attribute and event of every span is gone through, whatever the span is for: a call in a
-second choice, under another role, in metadata, in a span of a kind nobody knows. What repeats a
-call that was told is a copy: instrumentations write each several times.
+Every attribute and event of every span is examined, whatever the span is for: a call may be in a
+second choice, under another role, in metadata, in a span of an unknown kind. A part that repeats a
+recorded call is a copy: instrumentations write each call several times.
 """
 
 import re
@@ -64,27 +64,29 @@ _LIKE = re.compile(r"[-_. ]")
 
 @lru_cache(maxsize=256)
 def safe(text: str) -> str:
-    """`text` as part of a file name; empty when nothing of it can stay. One that holds what looks
-    like a person's is dropped: in its new spelling no rule would know it again."""
+    """Return `text` as part of a file name; empty when nothing of it can stay. A text that holds
+    what looks like a person's identifier is dropped: in its new spelling no rule would recognize
+    it."""
     if redactor_of(RedactionRules()).masked(text) != text:
         return ""
     return _UNSAFE.sub("-", text)[:80].strip("-.").lower()
 
 
 def service_of(span: Span) -> str:
-    """The service a span comes from; empty for the name SDKs give when none was set."""
+    """Return the service a span comes from; empty for the name SDKs give when none was set."""
     name = span.resource.get("service.name")
     return name if isinstance(name, str) and not name.startswith("unknown_service") else ""
 
 
 def main_service(tree: Tree) -> str:
-    """The service of the first model call, else of the first span that has one."""
+    """Return the service of the first model call, else of the first span that has one."""
     calls = [call.span for call in tree.calls]
     return next((name for span in (*calls, *tree.spans) if (name := service_of(span))), "")
 
 
 def candidate_of(tree: Tree) -> str:
-    """Service and version, agent, model: as far as the spans say; empty when they say nothing."""
+    """Return service and version, agent, model, as far as the spans say; empty when they say
+    nothing."""
     spans = [*(call.span for call in tree.calls), *tree.spans]
     service = next((span for span in spans if service_of(span)), None)
     owners = (tree.owner(call.span) for call in tree.calls)
@@ -109,7 +111,7 @@ def _first(names: Iterable[str]) -> str:
 
 
 def _joined(*words: str) -> str:
-    """Words in a row, without those that say the same again in other spelling."""
+    """Return words in a row, without those that repeat another in a different spelling."""
     found: dict[str, str] = {}
     for word in words:
         if word:
@@ -127,7 +129,7 @@ HARMLESS = frozenset(
         *("logfire.json_schema",),
         # how the model was asked: settings of the request
         *("llm.invocation_parameters", "tool_choice", "toolChoice", "ai.prompt.toolChoice"),
-        # what stands around a call of the network, and what broke
+        # what is around a call of the network, and what broke
         *("http.request.header", "http.response.header", "exception.stacktrace", "stacktrace"),
     )
 )
@@ -144,7 +146,7 @@ _MOST = 1 << 20
 
 
 def account_for(tree: Tree, draft: Draft) -> None:
-    """Enter into the draft what the agent's spans hold and nobody told."""
+    """Enter into the draft what the spans of the agent hold and no reader took."""
     for span in tree.own:
         place = f"spans[{span.name[:60] or span.id}]"
         if (declared := unknown_kind(span)) and not tree.kind(span):
@@ -164,7 +166,7 @@ def _acts(span: Span) -> bool:
 
 
 def opened(attributes: Attributes, read: Container[str] = ()) -> dict[str, Any]:
-    """Attributes as an object, less those that were `read`: what is flattened with numbers
+    """Return attributes as an object, less those that were `read`: what is flattened with numbers
     (`prefix.0.role`) is nested, and texts that hold JSON are opened."""
     root: dict[str, Any] = {}
     for name, value in attributes.items():
@@ -193,7 +195,7 @@ _LONGEST = 200
 
 
 def _steps(name: str) -> list[str] | None:
-    """The steps of a flattened name, None for one that is not."""
+    """Return the steps of a flattened name, None for one that is not."""
     try:
         return _known[name]
     except KeyError:
@@ -212,7 +214,8 @@ def _value(value: Any, depth: int = 0) -> Any:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Without OpenInference's wrappers: `{"tool_call": {...}}`, `{"message": {...}}`."""
+    """Return the value without OpenInference's wrappers: `{"tool_call": {...}}`, `{"message":
+    {...}}`."""
     if isinstance(value, list):
         return [_unwrapped(one) for one in value]
     if not isinstance(value, dict) or isinstance(value, Repeated):
@@ -256,7 +259,7 @@ class Heading(NamedTuple):
 
 
 def native(tree: Tree, heading: Heading) -> Foreign:
-    """The record of one attempt. Raises Rejected."""
+    """Return the record of one attempt. Raises Rejected."""
     draft = Draft(heading.format)
     calls = read_texts(tree, [prepared(call) for call in tree.calls])
     cast, ending = Cast(tree), ending_of(tree)
@@ -297,7 +300,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
 
 
 def _said_of(tree: Tree) -> SourceVerdict | None:
-    """Return what scores and graders beside the agent said and used."""
+    """Return what scores and graders beside the agent said and used, as a verdict."""
     scores, used = scores_of(tree), others(tree)
     if not used:
         return scores
@@ -305,8 +308,8 @@ def _said_of(tree: Tree) -> SourceVerdict | None:
 
 
 def _final_message(tree: Tree, cast: Cast, calls: Sequence[Prepared], ending: Ending) -> str | None:
-    """The last answer of an agent that works for no other: what its last model call said, else
-    what its span says it gave back."""
+    """Return the last answer of an agent that works for no other: what its last model call said,
+    else the output of its span."""
     if ending.waiting:
         return None
     own = [one for one in calls if not cast.actor(one.call.span)[1]]
@@ -324,7 +327,7 @@ def _conversation(tree: Tree) -> str:
 
 
 def _note(tree: Tree, draft: Draft) -> None:
-    """What was missing or doubtful."""
+    """Note what was missing or doubtful."""
     around = [span for span in tree.all if not tree.kind(span)]
     starts = {span.start for span in tree.spans}
     told = (e["message"] for e in draft.events if e["kind"] == "message")
@@ -343,7 +346,7 @@ def _note(tree: Tree, draft: Draft) -> None:
 
 
 def _describe(tree: Tree, draft: Draft, ending: Ending) -> None:
-    """Facts that have no member of their own in a record."""
+    """Keep facts that have no member of their own in a record."""
     models = [one for call in tree.calls for one in (call.span, *call.around)]
     listed = {
         "traces": (span.trace for span in tree.all),

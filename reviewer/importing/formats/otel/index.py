@@ -1,6 +1,5 @@
-"""Where the spans stand in a file, whatever stands around them, and which of them make one episode
-or one attempt: known by their places, without holding the file.
-"""
+"""Where the spans are in a file, whatever is around them, and which of them make one episode or one
+attempt: known by their places, without holding the file."""
 
 import io
 from array import array
@@ -40,8 +39,8 @@ class Found(NamedTuple):
 
 
 def values(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
-    """Every value at the end of a root, or beside the way to one, of each document in a file: a
-    single document, one a line, several in a row, or an array of them.
+    """Yield every value at the end of a root, or beside the way to one, of each document in a file:
+    a single document, one a line, several in a row, or an array of them.
 
     A line that is no JSON costs that line. Raises Unreadable when nothing more can be had.
     """
@@ -107,7 +106,7 @@ def _found(document: int, path: Path, base: int, part: Part) -> Found:
 
 
 def _first_byte(window: BinaryIO) -> bytes:
-    """The first byte that says something; the window stands where it stood."""
+    """Return the first byte that says something; the window is where it was."""
     start = window.tell()
     head = window.read(65536).removeprefix(_BOM).lstrip(_BLANK)
     window.seek(start)
@@ -115,8 +114,8 @@ def _first_byte(window: BinaryIO) -> bytes:
 
 
 def _next_document(handle: BinaryIO, at: int) -> int | None:
-    """Where another document begins behind the last value of one: nothing but closing brackets
-    and blanks stand between."""
+    """Return where another document begins behind the last value of one: nothing but closing
+    brackets and blanks are between."""
     handle.seek(at)
     while chunk := handle.read(65536):
         rest = chunk.lstrip(_BLANK + b",]}")
@@ -127,7 +126,7 @@ def _next_document(handle: BinaryIO, at: int) -> int | None:
 
 
 def _line_end(handle: BinaryIO, at: int) -> int:
-    """The offset behind a line that goes on at `at`, where the handle stands."""
+    """Return the offset behind a line that goes on at `at`, where the handle is."""
     while True:
         line = handle.readline(CHUNK)
         at += len(line)
@@ -161,7 +160,7 @@ MOST_PARENTS = 500_000
 
 
 class Item(NamedTuple):
-    """A place in the file that holds spans; `holders` are the places of what stands above them
+    """A place in the file that holds spans; `holders` are the places of what is above them
     (resource, scope), -1 where there is none."""
 
     at: int
@@ -170,8 +169,8 @@ class Item(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Items that belong together. More than one run: the episodes in it still have to be told
-    apart."""
+    """Items that belong together. With more than one run, the episodes in it are yet to be
+    separated."""
 
     items: list[int]
     runs: frozenset[Run]
@@ -196,7 +195,7 @@ class Index:
         self._below: list[tuple[str, str]] = []
 
     def add(self, item: Item, spans: Sequence[Span]) -> None:
-        """Note where some spans stand."""
+        """Note where some spans are."""
         node = self._join(key for span in spans for key in self._keys(span))
         useful = sum(kind_of(span) not in ("", "judge") for span in spans)
         if self.spans < MOST_PARENTS:
@@ -222,7 +221,7 @@ class Index:
                 self._below.append((span.trace, span.parent))
 
     def _join_children(self) -> None:
-        """Join traces one of which has a span whose parent stands in the other alone."""
+        """Join traces one of which has a span whose parent is in the other alone."""
         for trace, parent in self._below:
             other = self._traces_of.get(parent, trace)
             if other not in (trace, AMBIGUOUS):
@@ -265,7 +264,7 @@ class Index:
         return len(self._at)
 
     def names(self) -> Iterator[str]:
-        """Return what the attempts are called for good: their traces and conversations."""
+        """Yield the permanent names of the attempts: their traces and conversations."""
         for key in self._nodes:
             if key[0] in _KINDS and len(key) > 1:
                 yield f"{_KINDS[key[0]]}:{key[1:]}"
@@ -275,8 +274,8 @@ class Index:
         return Item(self._at[number], self._size[number], (first[number], second[number]))
 
     def groups(self) -> Iterator[Group]:
-        """Items that belong together, by the start of their first span; those that describe
-        nothing of an agent's work are passed over."""
+        """Yield items that belong together, by the start of their first span; items that describe
+        nothing of an agent's work are left out."""
         self._join_children()
         first: dict[int, tuple[int, int]] = {}
         useful: set[int] = set()
@@ -298,7 +297,7 @@ class Index:
 
 
 def names_of(spans: Sequence[Span]) -> Iterator[str]:
-    """Return what the attempt of some spans is called for good."""
+    """Yield the permanent names of the attempt of some spans."""
     for span in spans:
         if span.trace:
             yield f"trace:{span.trace}"
@@ -307,7 +306,7 @@ def names_of(spans: Sequence[Span]) -> Iterator[str]:
 
 
 def _distinct(runs: set[Run]) -> frozenset[Run]:
-    """Runs without those that name no attempt of an episode of which another names one."""
+    """Return runs without those that name no attempt of an episode of which another names one."""
     numbered = {run.episode for run in runs if run.attempt is not None}
     return frozenset(r for r in runs if r.attempt is not None or r.episode not in numbered)
 
@@ -317,8 +316,8 @@ Load = Callable[[int], Sequence[Span]]
 
 
 def told_apart(group: Group, load: Load) -> list[list[int]]:
-    """The items of each episode in a group: a group with several runs (a whole evaluation in one
-    trace) is parted where a span's nearest ancestor names another run. What stands above all runs
+    """Return the items of each episode in a group. A group with several runs (a whole evaluation in
+    one trace) is split where a span's nearest ancestor names another run. What is above all runs
     belongs to none of them."""
     if len(group.runs) < 2:
         return [group.items]
@@ -351,7 +350,7 @@ def told_apart(group: Group, load: Load) -> list[list[int]]:
 
 
 def _with_attempt(run: Run | None, group: Group) -> Run | None:
-    """A run without an attempt, as the run of that episode that has one."""
+    """Return a run without an attempt, as the run of that episode that has one."""
     if run is None or run in group.runs:
         return run
     return next((one for one in group.runs if one.episode == run.episode), None)
@@ -374,9 +373,9 @@ def _nearest(
 
 
 def attempts_in(spans: Sequence[Span]) -> list[Sequence[Span]]:
-    """The spans of each attempt. Traces under one episode id are one attempt, as long as each goes
-    on where another ended or stands for a single span; when every one of them begins anew, with
-    the very same messages, they are attempts."""
+    """Return the spans of each attempt. Traces under one episode id are one attempt, as long as
+    each goes on where another ended or stands for a single span; when every one of them begins
+    again, with the very same messages, they are attempts."""
     if len({span.trace for span in spans}) < 2 or not any(run_of(span) for span in spans):
         return [spans]
     parts = _parts(spans)
@@ -387,7 +386,7 @@ def attempts_in(spans: Sequence[Span]) -> list[Sequence[Span]]:
 
 
 def _parts(spans: Sequence[Span]) -> list[list[Span]]:
-    """Spans by trace; traces of one conversation together."""
+    """Return spans by trace; traces of one conversation together."""
     same: dict[str, str] = {}
     for span in spans:
         if conversation := conversation_of(span):
@@ -400,8 +399,8 @@ def _parts(spans: Sequence[Span]) -> list[list[Span]]:
 
 
 def _opening(tree: Tree) -> object:
-    """What the first model call of a run with a span of its own was given; None when there is no
-    such run, or when the history holds answers already."""
+    """Return what the first model call of a run with a span of its own was given; None when there
+    is no such run, or when the history holds answers already."""
     if not tree.calls or not any(True for _ in tree.above(tree.calls[0].span)):
         return None
     call = tree.calls[0]

@@ -1,7 +1,6 @@
 """Traces as Jaeger's user interface and its query service hand them out.
 
-Times are microseconds, attributes are tags, and what a trace's processes say stands beside its
-spans.
+Times are microseconds, attributes are tags, and what a trace's processes say is beside its spans.
 """
 
 from collections.abc import Sequence

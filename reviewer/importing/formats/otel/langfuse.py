@@ -55,7 +55,8 @@ class LangfuseReader(SpanReader):
 
 
 def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
-    """A trace, its id, its observations: itself where it has none. Raises Rejected."""
+    """Return a trace, its id and its observations; the trace itself where it has none. Raises
+    Rejected."""
     if not isinstance(value, dict):
         raise Rejected("type:trace")
     inner = value.get("trace")
@@ -71,7 +72,7 @@ def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
 
 
 def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
-    """What is said of the trace as a whole; every span carries it."""
+    """Return what is said of the trace as a whole; every span carries it."""
     scores = trace.get("scores") or value.get("scores")
     found = {
         ROOT: trace.get("id"),
@@ -88,7 +89,8 @@ def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
 
 
 def _opened(value: Any) -> Any:
-    """A value out of the JSON text, or the JSON text of a JSON text, it may be written as."""
+    """Return a value out of the JSON text, or the JSON text of a JSON text, it may be written
+    as."""
     for _ in range(3):
         if not isinstance(value, str):
             break
@@ -125,7 +127,8 @@ def _span(value: dict[str, Any], trace: str, facts: Attributes) -> Span:
 
 
 def _observed(value: dict[str, Any]) -> Attributes:
-    """An observation's own members, under the names Langfuse's SDK gives them in attributes."""
+    """Return an observation's own members, under the names Langfuse's SDK gives them in
+    attributes."""
     priced = at_path(value, "costDetails", "total")
     found = {
         "langfuse.observation.type": value.get("type"),

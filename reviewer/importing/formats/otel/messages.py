@@ -51,15 +51,15 @@ class Part(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What one side said at once."""
+    """What one side said in one turn."""
 
     role: Role
     parts: tuple[Part, ...]
 
 
 def messages(value: Any, role: Role) -> list[Message]:
-    """The messages of any JSON value or JSON text; `role` is whose a bare text is. Empty when
-    nothing in it looks like a message."""
+    """Return the messages of any JSON value or JSON text; a bare text is one of the role `role`.
+    Empty when nothing in it looks like a message."""
     return [found for found in _any(value, role, 0) if found.parts]
 
 
@@ -111,7 +111,7 @@ _HOLDERS = ("messages", "contents", "choices", "candidates", "generations", "out
 
 
 def _holder(value: dict[str, Any], role: Role, depth: int) -> Iterator[Message]:
-    """Messages out of a request or an answer around them."""
+    """Yield messages out of a request or an answer around them."""
     for system in (value.get("system"), at_path(value, "config", "system_instruction")):
         if isinstance(system, (str, list)):
             yield from _any(system, "system", depth + 1)
@@ -150,7 +150,7 @@ def _message(value: dict[str, Any], role: Role) -> Iterator[Message]:
 
 
 def _calls_as_text(content: str) -> tuple[Part, ...]:
-    """Calls that a tool wrote as the JSON text of a message."""
+    """Return the calls that a tool wrote as the JSON text of a message."""
     if content[:2] != "[{" or '"function"' not in content[:4096]:
         return ()
     value = parse_text(content)
@@ -199,7 +199,7 @@ _RESULTS = ("tool_call_response", "tool-result", "tool_result", "function_call_o
 
 
 def part_of(value: dict[str, Any]) -> Part | None:
-    """One content part or item, None when it is of no known kind."""
+    """Return one content part or item, None when it is of no known kind."""
     kind = value.get("type")
     for name in ("function_call", "functionCall", "tool_call"):
         if isinstance(inner := value.get(name), dict):
@@ -285,7 +285,7 @@ _CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")
 
 
 def inputs(span: Span) -> list[Message]:
-    """The messages a span was given, the whole history as it repeats it."""
+    """Return the messages a span was given, the whole history as it repeats it."""
     found = _read(span.attributes, _INPUTS, "user")
     if system := span.first("gen_ai.system_instructions"):
         found = messages(system, "system") + found
@@ -293,7 +293,7 @@ def inputs(span: Span) -> list[Message]:
 
 
 def outputs(span: Span) -> list[Message]:
-    """The messages a span gave back."""
+    """Return the messages a span gave back."""
     said, called = span.first(*_SAID), span.first(*_CALLED)
     if said is not None or called is not None:
         text = [Message("agent", part.parts) for part in _verbatim(said)]
@@ -307,7 +307,7 @@ def _verbatim(said: Any) -> list[Message]:
 
 
 def history(span: Span) -> list[Message]:
-    """All messages of a run as its agent's span lists them at the end."""
+    """Return all messages of a run as its agent's span lists them at the end."""
     found = messages(span.first("pydantic_ai.all_messages"), "user")
     return found or _both(_listed(span.first("all_messages_events")))
 
@@ -325,8 +325,8 @@ _NUMBERED = re.compile(r"\d{1,9}\Z")
 
 
 def nested(attributes: Attributes, prefix: str) -> list[Any] | None:
-    """The list that stands flattened under `prefix` (`prefix.0.role`, `prefix.0.content` …), in
-    the order of its numbers; None when nothing stands there."""
+    """Return the list that is flattened under `prefix` (`prefix.0.role`, `prefix.0.content` …), in
+    the order of its numbers; None when nothing is there."""
     whole = attributes.get(prefix)
     if isinstance(whole, list):
         return whole
@@ -349,7 +349,7 @@ def nested(attributes: Attributes, prefix: str) -> list[Any] | None:
 
 
 def numbered(value: Any) -> Any:
-    """Objects whose members are all numbers, as lists in their order."""
+    """Return objects whose members are all numbers as lists in their order."""
     if not isinstance(value, dict):
         return value
     if value and all(_NUMBERED.match(name) for name in value):
@@ -361,7 +361,8 @@ _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message\Z")
 
 
 def _told(span: Span) -> tuple[list[Message], list[Message]]:
-    """(inputs, outputs) out of events: those on the span, or those listed in an attribute."""
+    """Return (inputs, outputs) out of events: those on the span, or those listed in an
+    attribute."""
     given: list[Any] = []
     answered: list[Any] = []
     for name, event in [*map(_opened, span.events), *_listed(span.first("events"))]:
@@ -387,7 +388,7 @@ def _both(events: list[tuple[str, Attributes]]) -> list[Message]:
 
 
 def _opened(event: Happening) -> tuple[str, Attributes]:
-    """An event with its body, which some keep as JSON text in one attribute."""
+    """Return an event with its body, which some keep as JSON text in one attribute."""
     for name in ("event_body", "gen_ai.event.content", "body"):
         body = event.attributes.get(name)
         value = parse_text(body) if isinstance(body, str) else body

@@ -73,7 +73,7 @@ class OpenInferenceReader(SpanReader):
 
 
 def _list_in(value: dict[str, Any]) -> str:
-    """The member that holds a list of spans, empty when the object is no such list."""
+    """Return the member that holds a list of spans, empty when the object is no such list."""
     for name in _LISTS:
         if isinstance(at_path(value, name, 0), dict):
             return name
@@ -85,7 +85,7 @@ def _either(value: dict[str, Any], *names: str) -> Any:
 
 
 def _ids(value: dict[str, Any]) -> tuple[str, str, str]:
-    """(trace, span, parent)."""
+    """Return (trace, span, parent)."""
     context = _either(value, "context", "spanContext", "_spanContext")
     held = context if isinstance(context, dict) else value
     prefix = "" if held is context else "context."
@@ -98,7 +98,7 @@ def _ids(value: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _status(value: dict[str, Any]) -> tuple[bool, str]:
-    """(whether it is an error, what is said of it)."""
+    """Return (whether it is an error, what is said of it)."""
     status = value.get("status")
     held = status if isinstance(status, dict) else value
     code = _either(held, "status_code", "code")
@@ -119,7 +119,7 @@ def _attributes(value: dict[str, Any]) -> Attributes:
 
 
 def _flat(value: Any, prefix: str = "", depth: int = 0) -> Attributes:
-    """Nested attributes under dotted names as well; each object also stays whole."""
+    """Return nested attributes under dotted names as well; each object also stays whole."""
     found: Attributes = {}
     for name, one in value.items() if isinstance(value, dict) else ():
         if one is None:

@@ -22,7 +22,7 @@ _SCOPE = ("scope", "instrumentationLibrary")
 
 
 def below(*root: str) -> tuple[Pattern, ...]:
-    """Where spans stand below a list of resources."""
+    """Return where spans are below a list of resources."""
     return tuple((*root, EACH, scopes, EACH, "spans", EACH) for scopes in SCOPES)
 
 
@@ -78,7 +78,7 @@ def _is_request(value: Any) -> bool:
 
 
 def trace_of(value: Any) -> str:
-    """The id of the trace a span belongs to. Raises Rejected."""
+    """Return the id of the trace a span belongs to. Raises Rejected."""
     if not isinstance(value, dict):
         raise Rejected("type:span")
     trace = hex_id(_of(value, "traceId"))
@@ -88,7 +88,7 @@ def trace_of(value: Any) -> str:
 
 
 def span_of(value: Any) -> Span:
-    """One span, without its resource and its scope. Raises Rejected."""
+    """Return one span, without its resource and its scope. Raises Rejected."""
     trace = trace_of(value)
     stamp = _of(value, "startTimeUnixNano")
     start, status = nanos(stamp), mapping(value.get("status"))
@@ -109,7 +109,7 @@ def span_of(value: Any) -> Span:
 
 
 def _of(value: dict[str, Any], name: str) -> Any:
-    """A member by its JSON name, or by its name in the protocol's definition."""
+    """Return a member by its JSON name, or by its name in the protocol's definition."""
     found = value.get(name)
     if found is None:
         found = value.get(_snake(name))
@@ -122,7 +122,7 @@ def _snake(name: str) -> str:
 
 
 def scope_name(scope: Any) -> str:
-    """Name and version of what recorded a span."""
+    """Return name and version of what recorded a span."""
     if not isinstance(scope, dict):
         return ""
     return f"{text(scope.get('name'))} {text(scope.get('version'))}".strip()
@@ -136,8 +136,8 @@ def _events(values: Any) -> tuple[Happening, ...]:
 
 
 def attributes(values: Any) -> Attributes:
-    """Key and typed value pairs as a mapping; a mapping stays. What has another shape is passed
-    over."""
+    """Return key and typed value pairs as a mapping; a mapping stays. A value of another shape is
+    left out."""
     if isinstance(values, dict):
         return {name: value for name, value in values.items() if isinstance(name, str)}
     found: Attributes = {}
@@ -149,7 +149,7 @@ def attributes(values: Any) -> Attributes:
 
 
 def _plain(value: dict[str, Any]) -> Any:
-    """A typed value as plain JSON."""
+    """Return a typed value as plain JSON."""
     for name, inner in value.items():
         if name == "stringValue":  # most are
             return inner

@@ -29,8 +29,8 @@ class Ending(NamedTuple):
 
 
 def ending_of(tree: Tree) -> Ending:
-    """How the last run of the episode ended: the agent's span says whether it failed, the last
-    model call why it stopped."""
+    """Return how the last run of the episode ended: the agent's span says whether it failed, the
+    last model call why it stopped."""
     ended = [span for span in tree.tops() if span.end is not None]
     last = max(ended, key=lambda span: span.end or 0, default=None)
     call = tree.calls[-1] if tree.calls else None
@@ -53,7 +53,8 @@ def ending_of(tree: Tree) -> Ending:
 
 
 def approvals_wanted(span: Span) -> frozenset[str]:
-    """Ids of the calls that a run handed back for approval instead of an answer (pydantic-ai)."""
+    """Return the ids of the calls that a run handed back for approval instead of an answer
+    (pydantic-ai)."""
     final = plain(span.first("final_result"))
     wanted = final.get("approvals") if isinstance(final, dict) and "calls" in final else None
     if not isinstance(wanted, list):
@@ -63,7 +64,7 @@ def approvals_wanted(span: Span) -> frozenset[str]:
 
 
 def last_output(span: Span) -> str | None:
-    """What a run gave back at last, as text; None when its span does not say."""
+    """Return the final output of a run as text; None when its span does not say."""
     final = span.first("final_result")
     if isinstance(final, str):
         return final
@@ -80,7 +81,7 @@ _RETURNED = ("langfuse.observation.output", "output.value", "traceloop.entity.ou
 
 
 def text_of(said: list[Message]) -> str | None:
-    """The text of the last message of the agent's that has any."""
+    """Return the text of the last message of the agent's that has any."""
     for message in reversed(said):
         if message.role == "agent":
             texts = [p.value for p in message.parts if p.kind == "text" and p.value.strip()]
@@ -94,7 +95,7 @@ MOST_SCORES = 100
 
 
 def scores_of(tree: Tree) -> SourceVerdict | None:
-    """Scores beside the trace, as a detail: what they mean for passing nobody says."""
+    """Return scores beside the trace as a detail: nothing says what they mean for passing."""
     given = next(
         (one for span in tree.all if (one := span.resource.get("langfuse.trace.scores"))), None
     )
@@ -132,18 +133,18 @@ WAITED = "time between its spans (a person was waited for, perhaps) is not in th
 
 
 def usage_of_call(call: Call) -> dict[str, int] | None:
-    """The tokens of one call: those of its innermost span, else of the nearest around it."""
+    """Return the tokens of one call: those of its innermost span, else of the nearest around it."""
     return next((u for span in (call.span, *call.around) if (u := usage_of(span))), None)
 
 
 def cost_of_call(call: Call) -> float | None:
-    """What one call cost in USD, as `usage_of_call`."""
+    """Return what one call cost in USD, as `usage_of_call`."""
     return next((c for span in (call.span, *call.around) if (c := cost_of(span))), None)
 
 
 def usage(tree: Tree, draft: Draft) -> dict[str, Any] | None:
-    """The sum over the model calls, per count that all of them give. Where some calls have no
-    counts it is a least, and says so. Calls that failed and count nothing are passed over."""
+    """Return the sum over the model calls, per count that all of them give. Where some calls have
+    no counts it is a lower bound, and marked. Calls that failed and count nothing are left out."""
     found = [(call, usage_of_call(call)) for call in tree.calls]
     counted = [one for call, one in found if one is not None or not call.span.error]
     known = [one for one in counted if one is not None]
@@ -201,7 +202,7 @@ def cost(tree: Tree, draft: Draft) -> float | None:
 
 
 def _held(span: Span, priced: Sequence[Span], tree: Tree) -> bool:
-    """Return whether it stands below another of them."""
+    """Return whether it is below another of them."""
     others = {id(one) for one in priced}
     return any(id(above) in others for above in tree.above(span))
 
@@ -226,10 +227,10 @@ def others(tree: Tree) -> dict[str, Any]:
 
 
 def latency_ms(tree: Tree, draft: Draft) -> float | None:
-    """How long the episode took, as the root of the agent's work says: the span that holds all of
+    """Return how long the episode took, by the root of the agent's work: the span that holds all of
     it, of several traces one each. The root of a Langfuse export is the trace itself, from its
-    first span to the end of its last. Where nothing holds all, the time in which a span was open.
-    """
+    first span to the end of its last. Where nothing holds all, it is the time in which a span was
+    open."""
     if any(ROOT in span.resource for span in tree.spans):
         return busy_ms(_traces(tree), draft)
     traces: dict[str, list[Span]] = {}
@@ -242,7 +243,7 @@ def latency_ms(tree: Tree, draft: Draft) -> float | None:
 
 
 def _root(tree: Tree, spans: Sequence[Span]) -> Span | None:
-    """The innermost span with both times that holds all of these, or is the only one."""
+    """Return the innermost span with both times that holds all of these, or is the only one."""
     shared: dict[int, Span] | None = None
     for span in spans:
         line = {id(one): one for one in (span, *tree.above(span))}
@@ -253,7 +254,7 @@ def _root(tree: Tree, spans: Sequence[Span]) -> Span | None:
 
 
 def _traces(tree: Tree) -> list[Span]:
-    """A span for each trace, as long as the trace."""
+    """Return a span for each trace, as long as the trace."""
     found: dict[str, Span] = {}
     for span in tree.own:
         if span.start is None or span.end is None:
@@ -265,8 +266,8 @@ def _traces(tree: Tree) -> list[Span]:
 
 
 def busy_ms(spans: Sequence[Span], draft: Draft) -> float | None:
-    """Milliseconds in which at least one of the spans was open; None when no span has both
-    times."""
+    """Return the milliseconds in which at least one of the spans was open; None when no span has
+    both times."""
     open_times = sorted(
         (span.start, span.end)
         for span in spans

@@ -1,6 +1,5 @@
-"""Reading any file of spans: a first pass notes where they stand and which belong together, a
-second reads the spans of one episode at a time.
-"""
+"""The reader of all span formats: a first pass notes where spans are and which belong together, a
+second reads the spans of one episode at a time."""
 
 from abc import ABC, abstractmethod
 from array import array
@@ -47,24 +46,24 @@ TOGETHER = "parts of its traces stand in other files: they were read together"
 NO_HOLDERS = (-1, -1)
 FILE_BITS = 48
 FILE_BYTES = (1 << FILE_BITS) - 1
-"""A place in one of several files: its number stands above these bits."""
+"""A place in one of several files: its number is above these bits."""
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 class SpanReader(Format, ABC):
-    """A format of spans. A subclass says where they stand and what one looks like."""
+    """A format of spans. A subclass says where they are and what one looks like."""
 
     @abstractmethod
     def roots(self, first: Any) -> tuple[Pattern, ...]:
-        """Where spans stand in a document of a file whose first value is `first`, as far as it
-        stands in the file's start."""
+        """Return where spans are in a document of a file whose first value is `first`, as far as it
+        is in the file's start."""
 
     def holds(self, path: Path) -> Path | None:
-        """The key of what stands above spans (a resource, a scope), when it is at `path`."""
+        """Return the key of what is above spans (a resource, a scope), when it is at `path`."""
         return None
 
     def holders(self, path: Path) -> tuple[Path, ...] | None:
-        """The keys (at most two) of what stands above the span at `path`; None when what stands
+        """Return the keys (at most two) of what is above the span at `path`; None when what is
         there is no span."""
         return ()
 
@@ -73,30 +72,30 @@ class SpanReader(Format, ABC):
 
     @abstractmethod
     def spans(self, value: Any) -> list[Span]:
-        """The spans of one value, without what stands above it. Raises Rejected."""
+        """Return the spans of one value, without what is above it. Raises Rejected."""
 
     def holder(self, value: Any) -> Any:
-        """What stands above spans, as `under` wants it: many stand below one."""
+        """Return what is above spans, as `under` wants it: many are below one."""
         return value
 
     def under(self, span: Span, held: Sequence[Any]) -> Span:
-        """A span with what stands above it. `held` are its holders, None where there is none."""
+        """Return a span with what is above it. `held` are its holders, None where there is none."""
         return span
 
     def suite_id(self, path: FilePath) -> str:
         return "otel"
 
     def ran_at(self, path: FilePath) -> float:
-        """When the first of the spans near the file's start began, in milliseconds since 1970;
-        infinity when unknown."""
+        """Return when the first of the spans near the file's start began, in milliseconds since
+        1970; infinity when unknown."""
         return self._near(path)[0]
 
     def names_near(self, path: FilePath) -> frozenset[str]:
-        """The traces and conversations of spans near the file's start."""
+        """Return the traces and conversations of spans near the file's start."""
         return self._near(path)[1]
 
     def _near(self, path: FilePath) -> tuple[float, frozenset[str]]:
-        """Both, read once: a folder's files are asked for one, then for the other."""
+        """Return both, read once: they are asked for one after the other."""
         try:
             state = path.stat()
             key = self.name, str(path), state.st_size, state.st_mtime_ns
@@ -128,12 +127,13 @@ class SpanReader(Format, ABC):
         return self.spans(parse(raw))
 
     def suite_of(self, tree: Tree) -> str:
-        """The probe suite of an episode: by the service that ran it."""
+        """Return the probe suite of an episode: by the service that ran it."""
         service = safe(main_service(tree))
         return f"otel-{service}" if service else "otel"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        """Every episode, by the start of its first span; before them what could not be read."""
+        """Yield every episode, by the start of its first span; before them what could not be
+        read."""
         with source.open() as handle:
             yield from _Files(self, source, handle).traces()
 
@@ -236,7 +236,7 @@ class _Files:
                     yield broken
 
     def _holder(self, key: Path, numbers: dict[Path, int]) -> int:
-        """The number of a holder; its place may come to be known only behind its spans."""
+        """Return the number of a holder; its place may come to be known only behind its spans."""
         number = numbers.setdefault(key, len(self._holder_at))
         if number == len(self._holder_at):
             self._holder_at.append(0)
@@ -255,7 +255,7 @@ class _Files:
         return None
 
     def _load(self, number: int) -> Sequence[Span]:
-        """The spans of an item, with what stands above them."""
+        """Return the spans of an item, with what is above them."""
         item = self._index.item(number)
         held = [self._held(holder) for holder in item.holders]
         spans = self._reader.spans(self._value(item.at, item.size))
@@ -321,7 +321,7 @@ T = TypeVar("T")
 
 
 def guarded(make: Callable[[], Sequence[T]], name: str) -> Sequence[T] | Broken:
-    """What `make` gives, or why it could not."""
+    """Return what `make` gives, or why it could not."""
     try:
         return make()
     except Rejected as error:

@@ -51,11 +51,11 @@ class Span(NamedTuple):
         return round((self.end - self.start) / 1e6, 6)
 
     def has(self, *names: str) -> bool:
-        """Whether one of these attributes says anything."""
+        """Return whether one of these attributes says anything."""
         return self.first(*names) is not None
 
     def first(self, *names: str) -> Any:
-        """The first of these attributes that says anything, else None."""
+        """Return the first of these attributes that says anything, else None."""
         for name in names:
             value = self.attributes.get(name)
             if value is not None and value != "":
@@ -63,7 +63,8 @@ class Span(NamedTuple):
         return None
 
     def text(self, *names: str) -> str:
-        """As `first`, when it is text or a whole number; else empty."""
+        """Return the first of these attributes when it is text or a whole number, else an empty
+        text."""
         value = self.first(*names)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
@@ -75,7 +76,7 @@ _NOTHING = re.compile(r"0*\Z")
 
 
 def hex_id(value: Any) -> str:
-    """A trace or span id as lower-case hex, whether the file has it as hex (any case) or, as
+    """Return a trace or span id as lower-case hex, whether the file has it as hex (any case) or, as
     protobuf's JSON has it, as base64. Other texts stay; empty when there is none or it is zero."""
     if not isinstance(value, str):
         return ""
@@ -93,8 +94,9 @@ MOST = 1 << 63
 
 
 def nanos(value: Any, scale: int = 1) -> int | None:
-    """A time as nanoseconds since 1970: a number (of `scale` nanoseconds), digits, `[seconds,
-    nanoseconds]` or an ISO 8601 text; a text without a zone is read as UTC, for its order only."""
+    """Return a time as nanoseconds since 1970: a number (of `scale` nanoseconds), digits,
+    `[seconds, nanoseconds]` or an ISO 8601 text; a text without a zone is read as UTC, for its
+    order only."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -112,7 +114,7 @@ def nanos(value: Any, scale: int = 1) -> int | None:
 
 
 def of_unknown_unit(value: Any) -> int | None:
-    """As `nanos`, for numbers whose unit only their size tells (s, ms, µs or ns)."""
+    """Return the same as `nanos` for numbers whose unit only their size tells (s, ms, µs or ns)."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         scale = next(
             (s for s, top in ((10**9, 1e11), (10**6, 1e14), (1000, 1e17)) if value < top), 1
@@ -158,7 +160,7 @@ _CONVERSATIONS = (
 
 
 def conversation_of(span: Span) -> str:
-    """The conversation or session a span belongs to, empty when not stated."""
+    """Return the conversation or session a span belongs to, empty when not stated."""
     found = span.text(*_CONVERSATIONS) or _text(span.resource.get("langfuse.session.id"))
     return "" if found.startswith(_ANSWERS) else found[:512]
 
@@ -188,7 +190,8 @@ _METADATA = (
 
 
 def run_of(span: Span) -> Run | None:
-    """The episode and attempt (as written) in a span's own metadata; None when it names none."""
+    """Return the episode and attempt (as written) in a span's own metadata; None when it names
+    none."""
     episode = _text(_stated(span, "episode_id", "episodeId"))
     if not episode:
         return None
@@ -242,7 +245,7 @@ _TOOL_PREFIX = re.compile(r"^(?:execute_tool|running tool:|tools/call|tool\.)\s*
 
 
 def tool_use(span: Span) -> ToolUse:
-    """The call a tool span describes."""
+    """Return the call a tool span describes."""
     name = span.text("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
     returned = _returned(span)
     message = tool_message(returned) or {}
@@ -301,7 +304,7 @@ def _returned(span: Span) -> Any:
 
 
 def tool_message(value: Any) -> dict[str, Any] | None:
-    """LangChain's message of what a tool returned, which names the call it answers."""
+    """Return LangChain's message of what a tool returned, which names the call it answers."""
     parsed = plain(value)
     if isinstance(parsed, dict) and isinstance(parsed.get("kwargs"), dict):
         parsed = parsed["kwargs"]
@@ -310,7 +313,7 @@ def tool_message(value: Any) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """A value out of the JSON text it may be written as; other texts stay."""
+    """Return a value out of the JSON text it may be written as; other texts stay."""
     if value == "null":
         return None
     if isinstance(value, str) and value[:1] in ("{", "[", '"'):
@@ -378,7 +381,8 @@ _AGGREGATED = ("gen_ai.aggregated_usage.input_tokens", "gen_ai.aggregated_usage.
 
 
 def usage_of(span: Span) -> dict[str, int] | None:
-    """The tokens of one model call; None when they were not measured, and so when both are 0."""
+    """Return the tokens of one model call; None when they were not measured, also when both are
+    0."""
     observed = span.first("langfuse.observation.usage_details")
     value = parse_text(observed) if isinstance(observed, str) else observed
     found = _counts(value, _OBSERVED) if isinstance(value, dict) else None
@@ -389,7 +393,7 @@ def usage_of(span: Span) -> dict[str, int] | None:
 
 
 def aggregated_usage(span: Span) -> dict[str, int] | None:
-    """The sum an agent's span gives for the calls within it."""
+    """Return the sum an agent's span gives for the calls within it."""
     if span.has(*_AGGREGATED):
         return tokens(
             input_tokens=span.first(_AGGREGATED[0]), output_tokens=span.first(_AGGREGATED[1])

@@ -39,7 +39,7 @@ class Open:
 
 
 class Telling:
-    """One draft and what of the conversation stands in it by now."""
+    """One draft, and how much of the conversation is in it so far."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -52,8 +52,8 @@ class Telling:
         self._made = 0
 
     def hear(self, given: list[Message], actor: str, user: str = "user") -> None:
-        """Tell what is new in a whole history: of its messages like ones told before, as many as
-        were told are old. `actor` is whose the agent's lines are, `user` whose the user's."""
+        """Write what is new in a whole history. Of its messages that equal earlier ones, as many as
+        were written are old. `actor` signs the agent's lines, `user` the user's."""
         seen: Counter[object] = Counter()
         results = 0
         for message in given:
@@ -75,7 +75,7 @@ class Telling:
                     self.draft.note(HISTORY_ONLY)
 
     def say(self, answer: list[Message], actor: str, **more: Any) -> dict[str, Any]:
-        """Tell what a model answered; `more` (time, tokens …) goes to the first event."""
+        """Write what a model answered; `more` (time, tokens …) goes to the first event."""
         first: dict[str, Any] | None = None
         for message in answer:
             for part in message.parts:
@@ -89,8 +89,8 @@ class Telling:
         return first or self.draft.message(actor, "", **more)
 
     def begin(self, part: Part, actor: str, at: Any) -> Open | None:
-        """Tell the call a tool span describes, unless a message has told it. None when another
-        span describes that very call, or its result is known."""
+        """Write the call that a tool span describes, unless a message held it. Return None when
+        another span describes that very call, or its result is known."""
         own = part.id
         if any(call.own == own and call.begun for call in self._open):
             return None
@@ -106,12 +106,12 @@ class Telling:
         return call
 
     def end(self, call: Open, result: Part, status: Status, **more: Any) -> None:
-        """Tell what a tool span says came back, unless a message has told it."""
+        """Write what a tool span says came back, unless a message held it."""
         if call in self._open:
             self._answer(call, result, status, **more)
 
     def close(self, arguments: Any) -> None:
-        """An open call with these arguments was no tool but the answer itself: it is done."""
+        """Mark an open call with these arguments as done: it was no tool but the answer itself."""
         for call in self._open:
             if call.event["arguments"] == arguments:
                 call.event["status"] = "ok"
@@ -158,9 +158,8 @@ class Telling:
         self._answer(call, part)
 
     def _fitting(self, own: str, name: str, made: Any, fresh: bool = False) -> Open | None:
-        """Which open call is meant: that of the id; without one (or when calls have none) the
-        oldest of that tool, one with those arguments before others. `fresh` calls have not
-        begun."""
+        """Return the open call that is meant: that of the id; without one (or when calls have none)
+        the oldest of that tool, preferably with those arguments. `fresh` calls have not begun."""
         calls = [call for call in self._open if not (fresh and call.begun)]
         for call in calls:
             if own and call.own == own:
@@ -202,7 +201,7 @@ def _key(part: Part, role: str) -> object:
 
 
 def _arguments(value: Any) -> Any:
-    """Arguments as the draft keeps them."""
+    """Return arguments as the draft keeps them."""
     parsed = parse_text(value) if isinstance(value, str) else value
     return parsed if isinstance(parsed, dict) else {"unparsed": value} if value else {}
 
@@ -219,7 +218,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(call: Call) -> Prepared:
-    """A call with its messages, from whichever of its spans has them in full."""
+    """Return a call with its messages, from whichever of its spans has them in full."""
     spans = (call.span, *call.around)
     given = [found for span in spans if (found := inputs(span))]
     answers = [found for span in spans if (found := outputs(span))]
@@ -234,8 +233,8 @@ Act = tuple[int, int, Callable[[], None]]
 
 
 def tell(tree: Tree, cast: Cast, calls: Sequence[Prepared], telling: Telling) -> None:
-    """Tell everything in the order it began. The result of a tool that had an agent at work stands
-    behind that work, and what an agent's span alone knows where the agent ends."""
+    """Write everything in the order it began. The result of a tool that had an agent at work comes
+    after that work, and what only an agent's span knows comes where the agent ends."""
     known = any(one.given or one.answer for one in calls)
     place = {id(span): number for number, span in enumerate(tree.spans)}
     tops = tree.tops()
@@ -325,7 +324,7 @@ def _tell_end(span: Span, telling: Telling, *, known: bool, alone: bool) -> None
 
 
 def _asked(span: Span) -> list[Message]:
-    """What a run was asked, as far as its own span says."""
+    """Return what a run was asked, as far as its own span says."""
     raw = span.first("langfuse.observation.input", "input.value", "traceloop.entity.input")
     return inputs(span) or _plain(raw, "user")
 
@@ -345,7 +344,7 @@ def _ask_first(top: Span, telling: Telling) -> None:
 
 
 def _failure(span: Span) -> str:
-    """What went wrong, in the source's words."""
+    """Return what went wrong, in the source's words."""
     for event in span.events:
         if event.name == "exception":
             found = event.attributes.get("exception.message")
@@ -361,7 +360,7 @@ def _error_type(span: Span) -> str:
 
 
 def request(draft: Draft) -> str:
-    """The first thing the user said."""
+    """Return the first thing the user said."""
     for event in draft.events:
         if event["kind"] == "message" and event["actor"] == "user":
             return event["message"] if isinstance(event["message"], str) else ""
@@ -372,9 +371,9 @@ def request(draft: Draft) -> str:
 
 
 def read_texts(tree: Tree, calls: list[Prepared]) -> list[Prepared]:
-    """The model calls with what is a call in the agent's texts as calls, and what answers one as
-    results. As they are where there is another form of call, or where a text is not understood:
-    then what is left of the spans says so."""
+    """Return the model calls with calls that the agent wrote as text as calls, and what answers
+    them as results. They stay as they are where there is another form of call, or where a text is
+    not understood: the accounting then reports what is left."""
     if tree.tools() or any(part.kind == "call" for part in _all_parts(calls)):
         return calls
     texts = [

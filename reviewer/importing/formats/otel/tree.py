@@ -1,5 +1,5 @@
-"""What kind of operation each span describes, with which model, by which agent; which span stands
-under which; which model calls are one and the same.
+"""What kind of operation each span describes, with which model, by which agent; which span is under
+which; which model calls are one and the same.
 
 The dialects: OpenTelemetry's `gen_ai.*` (present and former names), OpenInference, Vercel's `ai.*`,
 Google's ADK, pydantic-ai, Traceloop, LangSmith and Langfuse.
@@ -51,7 +51,7 @@ _DECLARED = ("openinference.span.kind", "langsmith.span.kind", "traceloop.span.k
 
 
 def kind_of(span: Span) -> Kind:
-    """What kind of operation a span describes."""
+    """Return what kind of operation a span describes."""
     operation = span.text("ai.operationId")
     if operation.startswith("ai."):
         return _vercel(operation)
@@ -84,7 +84,8 @@ _NO_ACTS = frozenset(
 
 
 def unknown_kind(span: Span) -> str:
-    """The attribute that declares a kind of operation nobody knows; empty when none does."""
+    """Return the attribute that declares a kind of operation that is not known here; empty when
+    none does."""
     if (own := span.text("gen_ai.operation.name")) and own not in {*_OPERATIONS, *_NO_ACTS}:
         return "gen_ai.operation.name"
     for name in (*_DECLARED, "langfuse.observation.type"):
@@ -112,22 +113,22 @@ _MODELS = (
 
 
 def model_of(span: Span) -> str:
-    """The model asked for, else the one that answered."""
+    """Return the model asked for, else the one that answered."""
     return span.text(*_MODELS)
 
 
 def served_by(span: Span) -> str:
-    """The model that answered."""
+    """Return the model that answered."""
     return span.text("gen_ai.response.model", "ai.response.model")
 
 
 def response_id(span: Span) -> str:
-    """The provider's id of one answer."""
+    """Return the provider's id of one answer."""
     return span.text("gen_ai.response.id", "ai.response.id")
 
 
 def finish_reason(span: Span) -> str:
-    """Why the model stopped, in the source's word; empty when not stated."""
+    """Return why the model stopped, in the source's word; empty when not stated."""
     found = span.first(
         "gen_ai.response.finish_reasons",
         "ai.response.finishReason",
@@ -145,7 +146,8 @@ _AROUND = re.compile(r"^(?:invoke_agent|agent_run|agent)\s+\[?|\]$|\s+run$")
 
 
 def agent_name(span: Span) -> str:
-    """What an agent is called; empty when its span names none, or only one made for this run."""
+    """Return what an agent is called; empty when its span names none, or only one made for this
+    run."""
     name = span.text("gen_ai.agent.name", "agent_name", "agent.name", "graph.node.id")
     if not name and kind_of(span) == "agent":
         name = span.text("traceloop.entity.name", "ai.telemetry.functionId")
@@ -156,7 +158,7 @@ def agent_name(span: Span) -> str:
 
 
 def made_for_one_run(name: str) -> bool:
-    """Whether a name holds an id or a number that another run would not have."""
+    """Return whether a name holds an id or a number that another run would not have."""
     return _UNIQUE.search(name) is not None
 
 
@@ -198,7 +200,7 @@ class Tree:
         return self.kinds[id(span)]
 
     def above(self, span: Span) -> Iterator[Span]:
-        """Its ancestors, nearest first."""
+        """Yield the ancestors of a span, nearest first."""
         seen = {id(span)}
         while True:
             parent = self._by_id.get((span.trace, span.parent)) if span.parent else None
@@ -209,13 +211,13 @@ class Tree:
             span = parent
 
     def orphans(self) -> int:
-        """How many spans name a parent that is not here."""
+        """Return how many spans name a parent that is not here."""
         return sum(
             bool(span.parent) and (span.trace, span.parent) not in self._by_id for span in self.all
         )
 
     def _whose(self, span: Span) -> Other | None:
-        """Whether it is work of a judge or of a simulated user, not of the agent."""
+        """Return whether it is work of a judge or of a simulated user, not of the agent."""
         for one in (span, *self.above(span)):
             if self.kinds[id(one)] == "judge":
                 return "grader"
@@ -224,11 +226,11 @@ class Tree:
         return None
 
     def calls_of(self, other: Other) -> list[Call]:
-        """The model calls that were made for somebody else, each once."""
+        """Return the model calls that were made for somebody else, each once."""
         return self._calls(self.others.get(other, []))
 
     def tops(self) -> list[Span]:
-        """Agents and chains that stand under no other."""
+        """Return the agents and chains that are under no other."""
         return [
             span
             for span in self.spans
@@ -237,8 +239,8 @@ class Tree:
         ]
 
     def tools(self) -> list[tuple[Span, ToolUse]]:
-        """Tool spans with what they say. One inside another of that tool, or beside another of
-        that very call, describes the same call again."""
+        """Return tool spans with what they say. A span inside another of that tool, or beside
+        another of that very call, describes the same call again."""
         found: list[tuple[Span, ToolUse]] = []
         by_id: dict[str, Span] = {}
         for span in self.spans:
@@ -255,7 +257,8 @@ class Tree:
         return found
 
     def _around(self, span: Span, kind: Kind) -> Span | None:
-        """The nearest span of a kind around it that no agent or other operation parts from it."""
+        """Return the nearest span of a kind around a span, None when an agent or other operation is
+        between them."""
         for one in self.above(span):
             if (other := self.kind(one)) == kind:
                 return one if _together(one, span) else None
@@ -282,13 +285,13 @@ class Tree:
         return _without_repeats(found)
 
     def owner(self, span: Span) -> Span | None:
-        """The agent that a span works for."""
+        """Return the agent that a span works for."""
         return next((one for one in self.above(span) if self.kind(one) == "agent"), None)
 
 
 def _in_order(spans: Sequence[Span]) -> list[Span]:
-    """By start; of those that start together a parent first, then as the file has them. A span
-    that stands there twice (it was sent again) is taken once."""
+    """Return spans by start; of those that start together a parent first, then as the file has
+    them. A span that is there twice (it was sent again) is taken once."""
     known: dict[tuple[str, str], Span] = {}
     once: list[Span] = []
     for span in spans:
@@ -316,7 +319,7 @@ NEAR = 8
 
 
 def _without_repeats(calls: list[Call]) -> list[Call]:
-    """Calls that two instrumentations describe side by side, once."""
+    """Return calls once that two instrumentations describe side by side."""
     kept: list[Call] = []
     for call in calls:
         near = range(len(kept) - 1, max(-1, len(kept) - 1 - NEAR), -1)
@@ -332,9 +335,9 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
 
 
 def _same_call(one: Call, other: Call) -> bool:
-    """Whether two calls are one: they were open at the same time, and the provider's id of the
-    answer is the same; or, of spans of different names for one model, one lay within the other and
-    counted the same tokens."""
+    """Return whether two calls are one: they were open at the same time, and the provider's id of
+    the answer is the same; or, of spans of different names for one model, one lay within the other
+    and counted the same tokens."""
     if not _together(one.span, other.span):
         return False
     answers = [next((i for s in (c.span, *c.around) if (i := response_id(s))), "")
@@ -376,11 +379,11 @@ class Cast:
         self._main = next((agent_name(one) for one in owners.values() if not self._called(one)), "")
 
     def _called(self, agent: Span) -> bool:
-        """Whether an agent works for another one that speaks."""
+        """Return whether an agent works for another one that speaks."""
         return any(id(one) in self._speaking for one in self._tree.above(agent))
 
     def actor(self, span: Span) -> tuple[str, bool]:
-        """(the actor of what this span did, whether it is a sub-agent of another)."""
+        """Return (the actor of what this span did, whether it is a sub-agent of another)."""
         owner = self._tree.owner(span)
         if owner is None:
             return AGENT, False
@@ -397,5 +400,5 @@ _TAKEN = USER_ACTORS | {AGENT, "system"}
 
 
 def actor_name(name: str) -> str:
-    """An agent's own name as an actor, so that it cannot be taken for one of ours."""
+    """Return an agent's own name as an actor, so that it cannot be taken for one of ours."""
     return f"agent {name}" if name.casefold() in _TAKEN else name

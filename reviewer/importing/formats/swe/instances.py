@@ -15,7 +15,7 @@ NO_REPORT = "the file holds no test verdict, and no report of this instance is k
 
 
 def suite_of(instance_id: str, own: str) -> str:
-    """The benchmark an instance id belongs to by its form, so that every scaffold's attempts meet
+    """Return the benchmark of an instance id by its form, so that the attempts of all scaffolds are
     in one suite; `own` for ids of no known form."""
     if _SMITH.fullmatch(instance_id):
         return "swe-smith"
@@ -23,7 +23,7 @@ def suite_of(instance_id: str, own: str) -> str:
 
 
 def is_instance(text: Any) -> bool:
-    """Whether a text has the form of an instance id."""
+    """Return whether a text has the form of an instance id."""
     return isinstance(text, str) and suite_of(text, "") != ""
 
 
@@ -36,9 +36,9 @@ def joined(
     candidate: str,
     folders: tuple[str, ...] = (),
 ) -> Joined | None:
-    """What result files say of this trajectory. Its record holds nothing of it, so that it is the
-    same evidence whenever they come: what is doubtful stands with the verdict. `folders` are names
-    of its run's folders, after which results may be called."""
+    """Return what result files say of this trajectory. Its record holds nothing of it, so that it
+    is the same evidence whenever they come: doubts go with the verdict. `folders` are names of its
+    run's folders, after which results may be called."""
     text = patch if isinstance(patch, str) and patch.strip() else None
     by = {"model": model, "patch": digest_of(text) if text else ""}
     draft.source["joined_by"] = {name: value for name, value in by.items() if value}
@@ -58,7 +58,7 @@ def joined(
 
 
 def verdict_of(found: Joined | None, exception: str | None = None) -> SourceVerdict | None:
-    """The joined verdict beside the exception the trajectory itself tells of."""
+    """Return the joined verdict beside the exception the trajectory itself tells of."""
     if found is None:
         return SourceVerdict(exception=exception) if exception else None
     said = found.verdict
@@ -71,5 +71,5 @@ def verdict_of(found: Joined | None, exception: str | None = None) -> SourceVerd
 
 
 def end_state(kind: str, patch: Any) -> dict[str, Any] | None:
-    """What was handed in, under the source's own word for it."""
+    """Return what was handed in, under the source's own word for it."""
     return {kind: patch} if isinstance(patch, str) and patch else None

@@ -138,7 +138,7 @@ def _attempt(reader: MiniSweAgentReader, source: Source) -> Foreign:
 
 
 def _rest(source: Source) -> dict[str, Any]:
-    """All members but the messages; nothing of a bare list. Raises Rejected."""
+    """Return all members but the messages; nothing of a bare list. Raises Rejected."""
     rest: dict[str, Any] = {}
     for part in source.walk(("messages", EACH), (EACH,)):
         if part.problem or not part.path:
@@ -150,7 +150,8 @@ def _rest(source: Source) -> dict[str, Any]:
 
 
 def _messages(source: Source) -> Iterator[Any]:
-    """Messages one at a time: of the object's `messages`, or of a bare list. Raises Rejected."""
+    """Yield messages one at a time: of the object's `messages`, or of a bare list. Raises
+    Rejected."""
     for part in source.walk(("messages", EACH), (EACH,)):
         if part.problem:
             raise Rejected(part.problem)
@@ -161,8 +162,8 @@ def _messages(source: Source) -> Iterator[Any]:
 
 
 def _bare(value: list[Any]) -> bool:
-    """Messages with nothing but role and content, of which an assistant's holds a command block
-    and the next one what it returned, or handed in."""
+    """Return whether messages have nothing but role and content, of which some assistant message
+    holds a command block and a later one what it returned or handed in."""
     if len(value) < 3 or not all(_plain(one) for one in value):
         return False
     if [one["role"] for one in value[:3]] != ["system", "user", "assistant"]:
@@ -218,7 +219,7 @@ def _candidate(
     config: dict[str, Any],
     draft: Draft,
 ) -> tuple[str, str]:
-    """(candidate, configured model)."""
+    """Return (candidate, configured model)."""
     model = at_path(config, "model", "model_name")
     if not isinstance(model, str) or not model:
         draft.note("the file names no model: the candidate is taken from its folder")
@@ -230,7 +231,7 @@ def _candidate(
 def _facts(
     draft: Draft, rest: dict[str, Any], info: dict[str, Any], config: dict[str, Any], turns: Turns
 ) -> None:
-    """What has no place of its own in a trace."""
+    """Keep what has no place of its own in a trace."""
     agent = mapping(config.get("agent"))
     facts = {
         "trajectory_format": rest.get("trajectory_format") or "messages only",
@@ -258,7 +259,7 @@ def _cost(draft: Draft, stats: Any, turns: Turns) -> float | None:
 
 
 def termination_of(status: Any) -> str | None:
-    """An exit status in our words; None when there is none."""
+    """Return an exit status in our terms; None when there is none."""
     if not isinstance(status, str) or not status:
         return None
     if status in _INFRASTRUCTURE:
@@ -267,7 +268,7 @@ def termination_of(status: Any) -> str | None:
 
 
 def _exception(info: dict[str, Any], status: Any) -> str | None:
-    """What the run died of; limits and submissions are no exceptions."""
+    """Return what the run died of; limits and submissions are no exceptions."""
     text = info.get("exception_str")
     if not text and (not isinstance(status, str) or status in _ENDS or not status):
         return None

@@ -28,13 +28,13 @@ _TIMED_OUT = "The last command <command>"
 
 
 def stamp(message: dict[str, Any]) -> float | None:
-    """When a message was made, in seconds of the epoch; None when it does not say."""
+    """Return when a message was made, in seconds of the epoch; None when it does not say."""
     found = at_path(message, "extra", "timestamp")
     return measured(message.get("timestamp") if found is None else found)
 
 
 def text_of(message: dict[str, Any]) -> Any:
-    """What a message says, in the shape of its dialect."""
+    """Return what a message says, in the shape of its dialect."""
     items = message.get("output")
     if isinstance(items, list):
         spoken = [item.get("content") for item in items if _spoken(item)]
@@ -49,7 +49,7 @@ def _spoken(item: Any) -> bool:
 
 
 def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
-    """(arguments, call id) of a recorded action; None where it is none of this form."""
+    """Return (arguments, call id) of a recorded action; None where it is none of this form."""
     if not isinstance(action, dict) or isinstance(action, Repeated):
         return None
     if "command" not in action or not action.keys() <= _ACTION:
@@ -63,7 +63,7 @@ def returned(text: Any) -> bool:
 
 
 def reply_of(response: Any) -> Any:
-    """The text of a stored chat completion."""
+    """Return the text of a stored chat completion."""
     message = at_path(response, "choices", 0, "message")
     return words(message.get("content")) if isinstance(message, dict) else None
 
@@ -78,7 +78,8 @@ def arguments_of(given: Any) -> Any:
 
 
 def tokens_of(usage: dict[str, Any]) -> dict[str, int] | None:
-    """Chat Completions and Responses names; zero tokens are no measurement."""
+    """Return counts under the names of Chat Completions or Responses; zero tokens are no
+    measurement."""
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     thought = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
     sent = measured(usage.get("prompt_tokens") or usage.get("input_tokens"))
@@ -93,7 +94,8 @@ def tokens_of(usage: dict[str, Any]) -> dict[str, int] | None:
 
 
 def observed(extra: dict[str, Any], text: Any) -> tuple[Any, Status | None]:
-    """(what came back, its status): the recorded output, else the text that was sent back."""
+    """Return (what came back, its status): the recorded output, else the text that was sent
+    back."""
     code, trouble = extra.get("returncode"), extra.get("exception_info")
     told = text if isinstance(text, str) else ""
     found = _RETURNED.match(told)
@@ -122,8 +124,8 @@ _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
 class Turns:
-    """Takes the messages of one attempt in order. `recorded` says that the file holds what was
-    run, so that nothing is read out of texts."""
+    """Takes the messages of one attempt in order. `recorded` says that the file holds what was run,
+    so that nothing is read out of texts."""
 
     def __init__(self, draft: Draft, *, recorded: bool) -> None:
         self.draft = draft
@@ -143,7 +145,7 @@ class Turns:
         """Actions of the last message that were told: as its calls, which they repeat, or alone."""
 
     def take(self, message: Any) -> None:
-        """One message of the file."""
+        """Take one message of the file."""
         if not isinstance(message, dict):
             self.draft.note("parts of the messages are no objects: left out")
             self.draft.unread("messages")
@@ -169,8 +171,8 @@ class Turns:
             self._before = now
 
     def _odd(self, message: dict[str, Any]) -> bool:
-        """Return whether a message may be a reply that does not look like one: of a role that
-        nobody knows, or with a content or recorded actions of a form that holds none."""
+        """Return whether a message may be a reply that does not look like one: of a role that is
+        unknown, or with a content or recorded actions of a form that holds none."""
         of_items = "object" in message or message.get("type") == "function_call_output"
         if isinstance(message, Repeated) or message.get("role") not in _ROLES:
             return not of_items or isinstance(message, Repeated)
@@ -206,7 +208,7 @@ class Turns:
     def _calls(
         self, message: dict[str, Any], extra: dict[str, Any], text: Any
     ) -> list[tuple[Any, Any, Any]]:
-        """(tool, arguments, id) of what a reply had run."""
+        """Return (tool, arguments, id) of what a reply had run."""
         structured = [
             (call["function"].get("name"), call["function"].get("arguments"), call.get("id"))
             for call in message.get("tool_calls") or ()
@@ -266,7 +268,7 @@ class Turns:
             self.draft.message("user", text, at=stamp(message))
 
     def _asked(self, message: dict[str, Any], extra: dict[str, Any], text: Any) -> None:
-        """The task, or a command that a person had run themselves."""
+        """Write the task, or a command that a person had run themselves."""
         self.draft.message("user", text, at=stamp(message))
         if not self._begun:
             self.task = self.task or (text if isinstance(text, str) else "")
@@ -277,7 +279,7 @@ class Turns:
                 self._open.append((None, str(one["command"]), stamp(message)))
 
     def _format_error(self, message: dict[str, Any], extra: dict[str, Any], text: Any) -> None:
-        """A reply that was refused; newer files keep what it was and what it cost."""
+        """Write a reply that was refused; newer files keep what it was and what it cost."""
         said = extra.get("model_response") or reply_of(extra.get("response"))
         more: dict[str, Any] = {}
         if "response" in extra or "cost" in extra:
@@ -291,7 +293,8 @@ class Turns:
         self.draft.error(text, at=stamp(message), **more)
 
     def _interrupted(self, message: dict[str, Any], kind: str, text: Any) -> None:
-        """A person stepped in; a rejection is their word on the calls that were not run."""
+        """Write that a person stepped in; a rejection is an approval of the calls that were not
+        run."""
         if kind == "UserRejection":
             for event in reversed(self.draft.events):
                 if event["kind"] != "tool_result":
@@ -313,7 +316,7 @@ class Turns:
         self.draft.result(observation, call_id, "bash", status, at=now, latency_ms=latency)
 
     def _refused(self, message: dict[str, Any], text: str) -> None:
-        """1.x: a person did not let the command run."""
+        """Write that a person did not let the command run (1.x)."""
         if self._open and not text.startswith(_REJECTED[2]):
             self._open.pop(0)
             event = self.draft.result(text, None, "bash", "denied", at=stamp(message))
@@ -322,7 +325,7 @@ class Turns:
             self.draft.message("user", text, at=stamp(message))
 
     def _answered(self, call_id: Any) -> tuple[float | None, bool]:
-        """(when the call was made, whether it was the only one of its reply)."""
+        """Return (when the call was made, whether it was the only one of its reply)."""
         same = [n for n, one in enumerate(self._open) if call_id is not None and one[0] == call_id]
         place = same[0] if same else 0
         if place >= len(self._open):
@@ -345,7 +348,7 @@ class Turns:
         )
 
     def _submitted(self, submission: Any, now: float | None) -> None:
-        """What the call that handed in returned is the submission itself."""
+        """Write the submission as the result of the call that handed it in."""
         handed = [one for one in self._open if _SUBMIT in one[1]] or self._open[:1]
         for call_id, _, when in handed[-1:]:
             latency = elapsed_ms(when, now) if len(self._open) == 1 else None
@@ -353,13 +356,13 @@ class Turns:
         self._open.clear()
 
     def end(self, submission: Any, status: Any) -> None:
-        """Behind the last message: 2.x may end without one of its own."""
+        """Settle the end behind the last message: 2.x may end without one of its own."""
         if status == "Submitted" and self._open and self._recorded:
             self._submitted(submission, None)
 
     def usage(self, calls: float | None) -> dict[str, Any] | None:
-        """Tokens of the whole attempt; a least, with a note, where some replies are not accounted
-        for. `calls` is how many the source counts."""
+        """Return the tokens of the whole attempt; a lower bound, with a note, where some replies
+        are not accounted for. `calls` is how many the source counts."""
         lost = (calls or 0) - len(self._spent)
         if lost > 0:
             self.draft.note(

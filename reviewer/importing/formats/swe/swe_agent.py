@@ -1,6 +1,6 @@
 """SWE-agent trajectories (`.traj`), 0.x and 1.x, also those that hold nothing but a history.
 
-Steps come from `trajectory`, which has no ids and no times; the structured calls of 1.x stand in
+Steps come from `trajectory`, which has no ids and no times; the structured calls of 1.x are in
 `history`. The growing `query`/`messages` of each step repeat that history and are passed over. A
 retrying agent's file holds every attempt and its best once more: the attempts are taken.
 """
@@ -37,7 +37,7 @@ _PSEUDO = re.compile(r"exit_[a-z_]+|early_exit|skip")
 
 
 def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:
-    """Prompts and steps into the draft; returns the task that was asked. `cut` says that the
+    """Write prompts and steps into the draft; return the task that was asked. `cut` says that the
     harness ended the run: then it speaks through the last step."""
     turns = objects(history)
     if len(turns) < len(history):
@@ -55,7 +55,7 @@ def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:
 
 
 def _opening(draft: Draft, turns: list[dict[str, Any]]) -> str:
-    """System prompt and task: all that stands before the agent's first turn."""
+    """Write system prompt and task, all that is before the agent's first turn; return the task."""
     task = ""
     for turn in turns:
         if turn.get("role") == "assistant":
@@ -68,8 +68,8 @@ def _opening(draft: Draft, turns: list[dict[str, Any]]) -> str:
 
 
 def _steps(draft: Draft, steps: list[Any], replies: list[dict[str, Any]], cut: bool) -> None:
-    """`replies` hold the structured calls of steps; rejected replies and an automatic submission
-    stand among the steps only."""
+    """Write the steps. `replies` hold their structured calls; rejected replies and an automatic
+    submission are among the steps only."""
     told: Any = None
     place = 0
     for number, step in enumerate(steps, 1):
@@ -119,7 +119,8 @@ def _step(draft: Draft, step: dict[str, Any], reply: dict[str, Any], last: bool)
 
 
 def _call(draft: Draft, action: str, structured: Any) -> Any:
-    """The call as the model made it (1.x), else the command line under its first word."""
+    """Write the call as the model made it (1.x), else the command line under its first word; return
+    its id."""
     calls = [call for call in structured or () if isinstance(call, dict)] if structured else []
     named = [call for call in calls if isinstance(call.get("function"), dict)]
     if structured and not (isinstance(structured, list) and len(named) == len(structured) == 1):
@@ -133,7 +134,7 @@ def _call(draft: Draft, action: str, structured: Any) -> Any:
 
 
 def _history(draft: Draft, turns: list[dict[str, Any]]) -> None:
-    """Turns of a file without a trajectory, from the agent's first on."""
+    """Write the turns of a file without a trajectory, from the agent's first on."""
     begun = False
     for turn in turns:
         role, content = turn.get("role"), words(turn.get("content"))
@@ -245,7 +246,7 @@ class _Held:
 
 
 def _read(source: Source) -> dict[int, _Held]:
-    """The attempts of a file by number; -1 is what stands at the top. Raises Rejected."""
+    """Return the attempts of a file by number; -1 is what is at the top. Raises Rejected."""
     held: dict[int, _Held] = {}
     for part in source.walk(*_TURNS):
         if part.problem or not part.path:
@@ -313,7 +314,7 @@ def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int |
 
 
 def _observations(history: list[Any]) -> list[Any]:
-    """Turns that show what came of a step."""
+    """Return the turns that show what came of a step."""
     turns = [turn for turn in objects(history) if turn.get("role") == "tool"]
     return [turn for turn in turns if not turn.keys() & HOLDERS]
 
@@ -321,7 +322,7 @@ def _observations(history: list[Any]) -> list[Any]:
 def _facts(
     draft: Draft, held: _Held, info: dict[str, Any], model: str, calls: float | None
 ) -> None:
-    """What has no place of its own in a trace."""
+    """Keep what has no place of its own in a trace."""
     seconds = added([amount(step.get("execution_time")) for step in objects(held.steps)])
     named = ("exit_status", "swe_agent_version", "swe_agent_hash", "swe_rex_version")
     facts = {name: info.get(name) for name in named}
@@ -347,12 +348,12 @@ def _is_step(step: Any) -> bool:
 
 
 def _config(value: Any) -> dict[str, Any]:
-    """`replay_config`: an object, or one as a JSON text (1.0.1)."""
+    """Return `replay_config`: an object, or one as a JSON text (1.0.1)."""
     return mapping(parse_text(value) if isinstance(value, str) else value)
 
 
 def _episode(path: Path, rest: dict[str, Any], config: dict[str, Any]) -> str:
-    """The file's name, unless it was renamed and the file says what it is about."""
+    """Return the file's name, unless it was renamed and the file says what it is about."""
     stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".traj")
     stated = (stem, rest.get("environment"), at_path(config, "problem_statement", "id"))
     return next((one for one in stated if is_instance(one)), "") or str(stated[2] or stem)
@@ -370,7 +371,7 @@ def _start(draft: Draft, config: dict[str, Any]) -> None:
 
 
 def _model(source: Source, config: dict[str, Any], attempt: int | None) -> str:
-    """The configured model: in the file (1.x), or in the settings beside it (0.x)."""
+    """Return the configured model: in the file (1.x), or in the settings beside it (0.x)."""
     agent = config.get("agent")
     several = at_path(agent, "agent_configs")
     if isinstance(several, list) and several:
@@ -393,7 +394,7 @@ def _candidate(
 
 
 def _settings(path: Path) -> Path | None:
-    """`args.yaml` of a 0.x run, which names its model."""
+    """Return the path of `args.yaml` of a 0.x run, which names its model."""
     stem = path.name.removesuffix(".traj")
     names = ("args.yaml", f"{stem}.args.yaml", f"{stem.partition('__')[0]}.args.yaml")
     return next((one for name in names if (one := path.parent / name).is_file()), None)
@@ -409,8 +410,8 @@ def _literal(name: str) -> str:
 
 
 def _termination(status: Any) -> str | None:
-    """The exit status in our words; one in brackets behind `submitted` is why it ended, and
-    something was handed in all the same, so it was no failure of the infrastructure."""
+    """Return the exit status in our terms. A status in brackets behind `submitted` is why the run
+    ended; something was handed in all the same, so it was no failure of the infrastructure."""
     if status in (None, ""):
         return None
     text = words(status) if isinstance(status, str) else str(status)

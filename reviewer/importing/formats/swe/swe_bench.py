@@ -56,7 +56,7 @@ _RAN = ("completed_ids", "applied", "with_logs", "submitted_ids", "generated")
 
 
 def is_summary(head: Head) -> bool:
-    """Whether an object is a summary: a list of what was resolved, among its like."""
+    """Return whether an object is a summary: a list of what was resolved, among its like."""
     value = head.value
     if not isinstance(value, dict) or not _BESIDE & head.names or "n_resolved" in head.names:
         return False
@@ -67,7 +67,7 @@ def is_summary(head: Head) -> bool:
 
 
 def summaries(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
-    """What a summary says of every instance that was submitted. Raises Unreadable."""
+    """Yield what a summary says of every instance that was submitted. Raises Unreadable."""
     value = source.load()
     if not isinstance(value, dict):
         yield Broken(("type:summary",))
@@ -107,7 +107,7 @@ def _ids(value: dict[str, Any], *names: str) -> list[str]:
 
 
 def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
-    """Each instance that was submitted: what came of it, and whether it passed."""
+    """Return for each instance that was submitted what came of it, and whether it passed."""
     found: dict[str, tuple[str, bool | None]] = {}
     for outcome, names, passed in reversed(_OUTCOMES):
         for instance_id in _ids(value, *names):
@@ -121,8 +121,8 @@ def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
 
 
 def summary_notes(source: Source, told: set[str]) -> None:
-    """What a summary says of the run as a whole, in notes on the file: which denominator its rates
-    have, totals that differ from its lists, predictions it leaves out."""
+    """Note on the file what a summary says of the run as a whole: the denominator of its rates,
+    totals that differ from its lists, predictions it leaves out."""
     value = source.load() if told and is_summary(Head(source.path)) else None
     if not isinstance(value, dict):
         return
@@ -152,7 +152,7 @@ def summary_notes(source: Source, told: set[str]) -> None:
 
 
 def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int) -> None:
-    """Declared totals that differ from the lists."""
+    """Note declared totals that differ from the lists."""
     declared = {
         "resolved": (value.get("resolved_instances", value.get("resolved")), resolved),
         "submitted": (value.get("submitted_instances", value.get("total")), submitted),
@@ -168,7 +168,7 @@ def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int
 _DATED = re.compile(r"\d{8}_\w")
 """A run's folder in the layout of SWE-bench's experiments, `<date>_<name>`: it names the run."""
 FACTS = ("model", "run", "label", "place")
-"""What of a result stands in its attempt's source, for results that come later to be joined by."""
+"""What of a result is in its attempt's source, for results that come later to be joined by."""
 
 
 class SweBenchReader(Format):
@@ -181,12 +181,13 @@ class SweBenchReader(Format):
         return rows.place_of(path).name or "unnamed"
 
     def placed(self, path: Path) -> tuple[str, ...]:
-        """Reports of two models, and summaries of two runs, may be the same to the byte."""
+        """Return file, instance, run and model: reports of two models, and summaries of two runs,
+        may be the same to the byte."""
         (instance,) = folder_names(path, 1)
         return (path.name, instance, *rows.evaluation_of(path, instance), self.candidate_id(path))
 
     def companions(self, path: Path) -> tuple[Path, ...]:
-        """The patch beside a report; how runs ended, beside predictions."""
+        """Return the patch beside a report; how runs ended, beside predictions."""
         patch = path.with_name("patch.diff")
         if path.name == "report.json" and patch.is_file():
             return (patch,)
@@ -224,7 +225,7 @@ class SweBenchReader(Format):
             yield Broken((UNCLEAR_MODEL.format(f"{held} verdicts"),))
 
     def _said(self, source: Source) -> Iterator[tuple[str, Joined] | Broken]:
-        """What this file alone says. Raises Unreadable."""
+        """Yield what this file alone says. Raises Unreadable."""
         kind = _kind(Head(source.path))
         if kind == "summary":
             yield from summaries(source)
@@ -275,7 +276,7 @@ def _unclear(joined: Joined) -> bool:
 
 
 def _kind(head: Head) -> str:
-    """`predictions`, `report`, `summary`, or nothing: the file is none of these."""
+    """Return `predictions`, `report`, `summary`, or nothing when the file is none of these."""
     first = head.first
     if not isinstance(first, dict):
         return ""

@@ -27,7 +27,7 @@ APPLIED = "resolved although patch_successfully_applied is false: both were kept
 
 
 def is_prediction(row: dict[str, Any]) -> bool:
-    """Whether an object is a prediction; its patch may be too long to be seen."""
+    """Return whether an object is a prediction; its patch may be too long to be seen."""
     named = isinstance(row.get("instance_id"), str)
     return (
         named and bool({"model_patch", "model_name_or_path"} & set(row)) and not _FOREIGN & set(row)
@@ -35,13 +35,13 @@ def is_prediction(row: dict[str, Any]) -> bool:
 
 
 def is_report(row: dict[str, Any]) -> bool:
-    """Whether an object is what a report says of one instance."""
+    """Return whether an object is what a report says of one instance."""
     flags = {"patch_exists", "patch_is_None", "patch_successfully_applied"} & set(row)
     return bool(flags) or ("tests_status" in row and "resolved" in row)
 
 
 def predictions(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
-    """Predictions of JSON lines, an array, an object by instance, or a single one. Raises
+    """Yield the predictions of JSON lines, an array, an object by instance, or a single one. Raises
     Unreadable."""
     ends = _exit_statuses(source)
     place = str(place_of(source.path))
@@ -57,7 +57,7 @@ def predictions(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
 
 
 def _rows(source: Source) -> Iterator[tuple[str, bytes, str]]:
-    """(name, bytes, problem) of each prediction."""
+    """Yield (name, bytes, problem) of each prediction."""
     head = Head(source.path)
     if isinstance(head.value, dict) and is_prediction(head.value):
         for piece in source.pieces():  # lines, or a single one
@@ -90,7 +90,7 @@ def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple
 
 
 def reports(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
-    """What a report file says, of one instance or of several. Raises Unreadable."""
+    """Yield what a report file says, of one instance or of several. Raises Unreadable."""
     value = source.load()
     if not isinstance(value, dict):
         yield Broken(("type:report",))
@@ -141,8 +141,8 @@ def _lists(tests: Any, name: str) -> tuple[list[Any], list[Any]]:
 
 
 def _counts(tests: Any) -> dict[str, Any]:
-    """How many tests of each kind went well and badly, and which of those that must pass did not:
-    of a trajectory nothing else tells."""
+    """Return how many tests of each kind went well and badly, and which tests that must pass did
+    not: a trajectory holds nothing else of them."""
     counted: dict[str, Any] = {}
     for name in _TESTS:
         good, bad = _lists(tests, name)
@@ -169,8 +169,8 @@ def _doubts(row: dict[str, Any], tests: Any) -> Iterator[str]:
 
 
 def evaluation_of(path: Path, instance_id: str) -> tuple[str, str]:
-    """(run, model) of `run_evaluation/<run>/<model>/<instance>/report.json`; SWE-smith has no
-    folder for the model."""
+    """Return (run, model) of `run_evaluation/<run>/<model>/<instance>/report.json`; SWE-smith has
+    no folder for the model."""
     parts = path.absolute().parent.parts
     if "run_evaluation" not in parts:
         return "", ""
@@ -181,7 +181,7 @@ def evaluation_of(path: Path, instance_id: str) -> tuple[str, str]:
 
 
 def place_of(path: Path, instance_id: str = "") -> Path:
-    """The folder of the run a result file belongs to."""
+    """Return the folder of the run a result file belongs to."""
     folder = Path() if path.name == STDIN else path.absolute().parent
     if instance_id and folder.name == instance_id:
         folder = folder.parent
@@ -194,7 +194,8 @@ def place_of(path: Path, instance_id: str = "") -> Path:
 
 
 def place_in(place: str, instance_id: str) -> str:
-    """`place`, one up where it is a single instance's folder (`<instance>/<instance>.pred`)."""
+    """Return `place`, one up where it is a single instance's folder
+    (`<instance>/<instance>.pred`)."""
     folder = Path(place)
     return str(folder.parent) if folder.name == instance_id else place
 
@@ -204,8 +205,8 @@ _ENTRY = re.compile(r"^\s*- (['\"]?)(\S+)\1\s*$")
 
 
 def _exit_statuses(source: Source) -> dict[str, str]:
-    """How the run of each instance ended, out of `exit_statuses_*.yaml`: one file per invocation,
-    the last word counts."""
+    """Return how the run of each instance ended, out of `exit_statuses_*.yaml`: one file per
+    invocation, the last word counts."""
     ends: dict[str, str] = {}
     for path in sorted(source.companions):
         status = ""

@@ -1,6 +1,6 @@
 """tau2-bench results (sierra-research/tau2-bench), in every layout they come in.
 
-One object of run settings, tasks and simulations; the same without simulations, which then stand
+One object of run settings, tasks and simulations; the same without simulations, which then are
 beside it in `simulations/`; a submitter's summary of `domain`, `agent`, `model` and simulations;
 and simulations alone, one or many. What the settings say of the run holds for each simulation;
 where they are missing, the file's name is all there is, and that is noted.
@@ -53,7 +53,8 @@ class Tau2Reader(Format):
     name = "tau2-bench"
 
     def sniff(self, head: Head) -> bool:
-        """Settings that name an agent and an environment; or simulations, alone or listed."""
+        """Return whether there are settings that name an agent and an environment, or simulations,
+        alone or listed."""
         first = head.first
         if not isinstance(first, dict):
             return False
@@ -111,7 +112,7 @@ def _attempt(
 
 
 def _is_simulation(value: Any) -> bool:
-    """Whether a value looks like one simulation: a conversation, with a reward or an end."""
+    """Return whether a value looks like one simulation: a conversation, with a reward or an end."""
     if not isinstance(value, dict) or not {"id", "task_id"} & value.keys():
         return False
     judged = isinstance(value.get("reward_info"), dict) or "termination_reason" in value
@@ -119,7 +120,7 @@ def _is_simulation(value: Any) -> bool:
 
 
 def _holds_simulations(path: Path) -> bool:
-    """Whether the file itself holds a simulation, so that none is looked for beside it."""
+    """Return whether the file itself holds a simulation, so that none is looked for beside it."""
     try:
         with opened(path) as handle:
             parts = walk(handle, (SIMULATIONS, EACH))
@@ -129,7 +130,7 @@ def _holds_simulations(path: Path) -> bool:
 
 
 def _survey(source: Source) -> Run:
-    """What must be known of the whole file before its first simulation.
+    """Return what must be known of the whole file before its first simulation.
 
     Raises Unreadable for settings without a simulation in the file or beside it.
     """
@@ -158,7 +159,7 @@ def _survey(source: Source) -> Run:
 
 
 def _alone(path: Path) -> bool:
-    """Whether a file holds simulations and nothing about the run around them."""
+    """Return whether a file holds simulations and nothing about the run around them."""
     value = Head(path).value
     return not isinstance(value, dict) or _is_simulation(value)
 
@@ -170,7 +171,8 @@ def _read_settings(
     tasks: dict[str, Task],
     seen: list[Glance],
 ) -> int:
-    """Fill in the run's members, its tasks and a glance of its simulations; how many those are."""
+    """Fill in the run's members, its tasks and a glance of its simulations; return how many those
+    are."""
     held = 0
     try:
         for part in source.walk(("tasks", EACH), (SIMULATIONS, EACH), path=path):
@@ -197,19 +199,19 @@ def _glanced(raw: bytes) -> Glance | None:
 
 
 def _indexed(run: Run) -> frozenset[str]:
-    """Simulation ids of the index; none without one."""
+    """Return the simulation ids of the index; none without one."""
     listed = objects(run.head.get("simulation_index"))
     return frozenset(str(one["id"]) for one in listed if one.get("id"))
 
 
 def _missing(source: Source, run: Run) -> list[str]:
-    """Simulations the index names and no file holds."""
+    """Return simulations that the index names and no file holds."""
     held = {path.stem for path in source.companions}
     return sorted(_indexed(run) - held) if source.companions else []
 
 
 def _cuts(source: Source) -> Iterator[Cut]:
-    """Every simulation of the file, or of the files beside it, in a stable order."""
+    """Yield every simulation of the file, or of the files beside it, in a stable order."""
     if source.companions:
         yield from map(_cut_of, source.companions)
     elif _alone(source.path):
@@ -223,7 +225,7 @@ def _cuts(source: Source) -> Iterator[Cut]:
 
 
 def _cut_of(path: Path) -> Cut:
-    """A simulation in a file of its own."""
+    """Return a simulation in a file of its own."""
     name = f"{SIMULATIONS}/{path.name}"
     try:
         raw = start_of(path, MAX_RECORD + 1)

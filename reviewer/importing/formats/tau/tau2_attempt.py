@@ -41,7 +41,7 @@ _AUDIO = 256
 
 
 def add_messages(draft: Draft, messages: list[Any]) -> None:
-    """The turns of a half-duplex conversation. Raises Rejected (`type:messages[n]`)."""
+    """Write the turns of a half-duplex conversation. Raises Rejected (`type:messages[n]`)."""
     before: Any = None
     for number, message in enumerate(messages):
         for turn in _turns(message, f"messages[{number}]"):
@@ -50,7 +50,7 @@ def add_messages(draft: Draft, messages: list[Any]) -> None:
 
 
 def _turns(message: Any, place: str) -> Iterator[dict[str, Any]]:
-    """One message, or the single results that stand together in one."""
+    """Yield one message, or the single results that are together in one."""
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
         raise Rejected(f"type:{place}")
     several = message.get("tool_messages")
@@ -110,7 +110,7 @@ def _list(value: dict[str, Any], member: str) -> list[Any]:
 
 
 def tokens_of(turn: dict[str, Any]) -> dict[str, int] | None:
-    """Tokens of one message; the cached ones stand only in the provider's own answer."""
+    """Return the tokens of one message; the cached ones are only in the provider's own answer."""
     usage = turn.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -132,7 +132,7 @@ class _Speech:
         self._at: Any = None
 
     def hear(self, chunk: Any, when: Any) -> bool:
-        """Take one chunk in; whether it held words."""
+        """Take one chunk; return whether it held words."""
         text = at_path(chunk, "content")
         if not isinstance(text, str) or not text:
             return False
@@ -149,15 +149,15 @@ class _Speech:
         return True
 
     def stop(self) -> None:
-        """What was said by now is one message."""
+        """Write what was said so far as one message."""
         if self._parts:
             self._draft.message(self._actor, "".join(self._parts), at=self._at)
         self._parts, self._ids = [], set()
 
 
 def add_ticks(draft: Draft, ticks: list[Any]) -> None:
-    """The ticks of a full-duplex conversation: chunks joined to what was said, calls where they
-    were made. Raises Rejected (`type:ticks[n]`)."""
+    """Write the ticks of a full-duplex conversation: chunks joined to what was said, calls where
+    they were made. Raises Rejected (`type:ticks[n]`)."""
     sides = {"agent": _Speech(draft, AGENT), "user": _Speech(draft, USER)}
     for number, tick in enumerate(ticks):
         if not isinstance(tick, dict):
@@ -184,7 +184,7 @@ def add_ticks(draft: Draft, ticks: list[Any]) -> None:
 
 
 def final_words(draft: Draft) -> str | None:
-    """The agent's last message without the words that end a conversation."""
+    """Return the agent's last message without the words that end a conversation."""
     for event in reversed(draft.events):
         text = event.get("message")
         if event["kind"] != "message" or event.get("actor") != AGENT or not isinstance(text, str):
@@ -210,7 +210,7 @@ _KEPT = ("id", "seed", "trial", "mode", "termination_reason")
 
 
 def foreign(sim: Any, number: int, run: Run, candidate: str, suite: str) -> Foreign:
-    """The trace of simulation `number` (from 1) of its file. Raises Rejected."""
+    """Return the trace of simulation `number` (from 1) of its file. Raises Rejected."""
     if not isinstance(sim, dict):
         raise Rejected("type:simulation")
     draft = Draft("tau2-bench")
@@ -249,7 +249,8 @@ def foreign(sim: Any, number: int, run: Run, candidate: str, suite: str) -> Fore
 
 
 def _episode(draft: Draft, sim: dict[str, Any], number: int, run: Run, checks: Checks) -> str:
-    """The task's id: as written, else that of the one task whose expectations were checked."""
+    """Return the task's id: as written, else that of the one task whose expectations were
+    checked."""
     named = sim.get("task_id")
     if isinstance(named, (str, int)) and not isinstance(named, bool) and named != "":
         if str(named) in run.tasks:
@@ -266,7 +267,7 @@ def _episode(draft: Draft, sim: dict[str, Any], number: int, run: Run, checks: C
 
 
 def _compare(draft: Draft, checks: Checks, named: str, run: Run) -> None:
-    """Call out checks that are another task's, whatever task_id says."""
+    """Note checks that are another task's, whatever task_id says."""
     task, other = run.tasks[named], run.task_of(checks)
     foreign_actions = checks.actions is not None and checks.actions != task.actions
     if not foreign_actions and other in (None, named):
@@ -284,7 +285,7 @@ def _attempt(sim: dict[str, Any], episode: str, run: Run) -> int | None:
 
 
 def _describe(draft: Draft, sim: dict[str, Any], run: Run, messages: list[Any]) -> None:
-    """What fits no field, and doubts that the simulation alone shows."""
+    """Keep what fits no field, and note doubts that the simulation alone shows."""
     draft.source.update({name: sim[name] for name in _KEPT if sim.get(name) is not None})
     user, environment = run.info.get("user_info"), run.info.get("git_commit")
     if isinstance(user, dict):
@@ -320,7 +321,8 @@ def _same_model(configured: str, served: str) -> bool:
 
 
 def _cost(sim: dict[str, Any], messages: list[Any]) -> float | None:
-    """The agent's: as the run says, else what its messages add up to; zero is not measured."""
+    """Return the agent's cost: as the run says, else the sum over its messages; zero is not
+    measured."""
     if (whole_run := measured(sim.get("agent_cost"))) is not None:
         return whole_run
     if sim.get("agent_cost") is not None:
@@ -330,7 +332,7 @@ def _cost(sim: dict[str, Any], messages: list[Any]) -> float | None:
 
 
 def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-    """The agent's tokens: those of its messages, else the session's."""
+    """Return the agent's tokens: those of its messages, else the session's."""
     said = [one for one in objects(messages) if one.get("role") == "assistant"]
     # A greeting that no model made has no tokens and costs 0: it is no reply.
     counted = [one for m in said if (one := tokens_of(m)) is not None or m.get("cost") != 0]
@@ -348,7 +350,8 @@ def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
 
 
 def _latency(draft: Draft, sim: dict[str, Any], run: Run) -> float | None:
-    """Of the whole conversation, the simulated user's time in it; None where no clock ran."""
+    """Return the time of the whole conversation, the simulated user's time included; None where no
+    clock ran."""
     start, end = sim.get("start_time"), sim.get("end_time")
     if isinstance(start, str) and isinstance(end, str):
         if (start, end) in run.shared:

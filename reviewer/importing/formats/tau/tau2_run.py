@@ -28,7 +28,7 @@ _DAY_MS = 86_400_000.0
 
 
 class Glance(msgspec.Struct):
-    """Of a simulation what must be known of all of them before the first is read."""
+    """What must be known of all simulations before the first is read."""
 
     task_id: Any = None
     trial: Any = None
@@ -38,7 +38,7 @@ class Glance(msgspec.Struct):
 
 
 class Task(NamedTuple):
-    """Of a task what its simulations are compared with."""
+    """What simulations of a task are compared with."""
 
     actions: tuple[str, ...]
     assertions: tuple[str, ...]
@@ -93,8 +93,9 @@ class Run(NamedTuple):
         return [f"{name}={value}" for name, value in told if value and not _nested(value)]
 
     def task_of(self, checks: "Checks") -> str | None:
-        """The one task whose expectations these checks repeat: all of them, else the actions,
-        since a model that judges assertions may reword them. None when none or several do."""
+        """Return the one task whose expectations these checks repeat: all of them, else the
+        actions, since a model that judges assertions may reword them. None when none or several
+        do."""
         for fits in (Checks.fit, Checks.fit_actions):
             found = [task_id for task_id, task in self.tasks.items() if fits(checks, task)]
             if found:
@@ -110,17 +111,18 @@ class Checks(NamedTuple):
     information: tuple[str, ...] | None
 
     def fit(self, task: Task) -> bool:
-        """Whether every list that was kept is the task's own, and one of them says something."""
+        """Return whether every list that was kept is the task's own, and one of them says
+        something."""
         kept = [pair for pair in zip(self, task, strict=False) if pair[0] is not None]
         return any(mine for mine, _ in kept) and all(mine == theirs for mine, theirs in kept)
 
     def fit_actions(self, task: Task) -> bool:
-        """Whether the actions that were checked are the task's own."""
+        """Return whether the actions that were checked are the task's own."""
         return self.actions is not None and self.actions == task.actions
 
 
 def checks_of(reward_info: Any) -> Checks:
-    """The lists of checks a simulation carries."""
+    """Return the lists of checks a simulation carries."""
     info = mapping(reward_info)
     return Checks(
         _texts(info.get("action_checks"), "action", "action_id"),
@@ -130,15 +132,15 @@ def checks_of(reward_info: Any) -> Checks:
 
 
 def _texts(checks: Any, *path: str) -> tuple[str, ...] | None:
-    """What each check is of; null and an empty list are no list: checks that were not made and
-    checks of nothing look alike."""
+    """Return what each check is of; null and an empty list are no list: checks that were not made
+    and checks of nothing look alike."""
     if not isinstance(checks, list) or not checks:
         return None
     return tuple(str(at_path(check, *path)) for check in checks)
 
 
 def task_from(raw: dict[str, Any]) -> Task:
-    """Of a task as it stands in the file what is kept."""
+    """Return what is kept of a task as the file holds it."""
     criteria = tau2_task.criteria_of(raw) or {}
     listed = sequence(criteria.get("actions"))
     state = tau2_task.initial_state_of(raw)
@@ -160,7 +162,7 @@ def _digest(state: dict[str, Any]) -> str | None:
 
 
 def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[Glance]) -> Run:
-    """The run, with what contradicts itself across simulations."""
+    """Return the run, with what contradicts itself across simulations."""
     slots = Counter((str(one.task_id), one.trial) for one in seen if type(one.trial) is int)
     times = Counter(
         (one.start_time, one.end_time)
@@ -176,7 +178,7 @@ def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[Glance]) -> 
 
 
 def doubts(run: Run, seen: list[Glance]) -> Iterable[str]:
-    """What a reader of the file as a whole should know, a sentence each."""
+    """Yield what a reader of the file as a whole should know, a sentence each."""
     yield from _declared(run, seen)
     starts = [one.start_time for one in seen if clock(one.start_time)[1] == "unstated"]
     span = elapsed_ms(min(starts), max(starts)) if starts else None
@@ -191,7 +193,7 @@ def doubts(run: Run, seen: list[Glance]) -> Iterable[str]:
 
 
 def _declared(run: Run, seen: list[Glance]) -> Iterable[str]:
-    """Where declared totals and contents differ."""
+    """Yield notes on declared totals that differ from the contents."""
     trials, tasks, held = run.info.get("num_trials"), len(run.tasks), len(seen)
     if type(trials) is int and tasks and trials * tasks != held:
         wanted = trials * tasks
@@ -209,7 +211,7 @@ def _declared(run: Run, seen: list[Glance]) -> Iterable[str]:
 
 
 def reward_of(reward_info: Any) -> float | None:
-    """The reward, None when there is none."""
+    """Return the reward, None when there is none."""
     reward = mapping(reward_info).get("reward")
     if isinstance(reward, bool) or not isinstance(reward, (int, float)):
         return None
@@ -217,12 +219,12 @@ def reward_of(reward_info: Any) -> float | None:
 
 
 def passes(reward: float | None) -> bool | None:
-    """The benchmark's own measure of success."""
+    """Return success by the benchmark's own measure."""
     return None if reward is None else abs(reward - 1.0) <= TOLERANCE
 
 
 def slug(domain: str) -> str:
-    """A domain as a part of a suite's name."""
+    """Return a domain as a part of a suite's name."""
     return re.sub(r"[^a-z0-9_.-]+", "-", domain.lower()).strip("-.")[:80]
 
 
@@ -236,9 +238,9 @@ INFRASTRUCTURE = "infrastructure_error"
 
 
 def verdict_of(draft: Draft, sim: dict[str, Any]) -> SourceVerdict:
-    """Reward, outcome and what broke, three facts; every part of the reward is in `detail`.
+    """Return reward, outcome and what broke, three facts; every part of the reward is in `detail`.
 
-    A run that infrastructure ended is neither pass nor fail, whatever reward stands there.
+    A run that infrastructure ended is neither pass nor fail, whatever its reward.
     """
     info = sim.get("reward_info")
     reward = reward_of(info)
@@ -279,7 +281,8 @@ _CHECKS = (
 
 
 def _detail(info: dict[str, Any]) -> dict[str, Any]:
-    """The verdict's parts: every check by name with its outcome; explanations are left out."""
+    """Return the verdict's parts: every check by name with its outcome; explanations are left
+    out."""
     kept: dict[str, Any] = {}
     for name in ("reward_basis", "reward_breakdown"):
         if info.get(name):
@@ -302,7 +305,7 @@ def _check(check: dict[str, Any], path: tuple[str, ...], outcome: str) -> dict[s
 
 
 def _reviews(sim: dict[str, Any]) -> dict[str, Any]:
-    """What models said of the conversation afterwards: shown, never a verdict."""
+    """Return what models said of the conversation afterwards: shown, never a verdict."""
     kept: dict[str, Any] = {}
     review = mapping(sim.get("review"))
     names = ("agent_error", "user_error", "critical_user_error")
@@ -317,5 +320,5 @@ def _reviews(sim: dict[str, Any]) -> dict[str, Any]:
 
 
 def word(value: Any) -> str | None:
-    """A text of bearable length, None for anything else."""
+    """Return a text cut to a bearable length, None for anything else."""
     return value[:2000] if isinstance(value, str) and value else None

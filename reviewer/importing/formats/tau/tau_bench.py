@@ -131,7 +131,7 @@ def _add_events(draft: Draft, messages: list[dict[str, Any]]) -> None:
 
 
 def _detail(reward_info: Any) -> dict[str, Any]:
-    """Which of its two checks made the reward: the database's, or the agent's outputs."""
+    """Return which of its two checks made the reward: the database's, or the agent's outputs."""
     checks = at_path(reward_info, "info")
     if not isinstance(checks, dict):
         return {}
@@ -145,7 +145,8 @@ def _beside(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def _termination(record: dict[str, Any]) -> str | None:
-    """Read off the record: its own error, the stop word, the transfer, else the step limit."""
+    """Return the end as the record shows it: its own error, the stop word, the transfer, else the
+    step limit."""
     info, messages = record["info"], record["traj"]
     if info.get("error"):
         return "unexpected_error"

@@ -1,8 +1,8 @@
-"""What stands in a WebArena run's files: a render page, read as a stream (its task, its steps, how
-many pictures it had), and what logs and error.txt say of each task.
+"""What is in a WebArena run's files: a render page, read as a stream (its task, its steps, how many
+pictures it had), and what logs and error.txt say of each task.
 
-The writer puts texts into `<pre>` without escaping them, so what stands there is taken raw up to
-its end tag. Pictures are 95 % of such a page and are dropped before the parser sees them.
+The writer puts texts into `<pre>` without escaping them, so what is there is taken raw up to its
+end tag. Pictures are 95 % of such a page and are dropped before the parser sees them.
 """
 
 import codecs
@@ -22,7 +22,7 @@ from reviewer.importing.split import Unreadable
 CHUNK = 1 << 16
 MOST_TEXT = 1 << 20
 MOST_PRE, MOST_TAG = 4 << 20, 1 << 17
-"""Characters a text or a tag may take: the parser starts anew on what it could not end."""
+"""Characters a text or a tag may take: the parser starts again on what it could not end."""
 _PICTURE = re.compile(rb"data:image/[\w.+-]{1,40};base64,")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=\r\n]*+")
 _LONGEST = 64  # of what `_PICTURE` matches
@@ -79,7 +79,7 @@ class Page(HTMLParser):
             self._field = "h2"
         elif tag in ("div", "h3"):
             name = dict(attrs).get("class") or ""
-            # Steps alone are told apart by class; what stands before them is the task's text.
+            # Steps alone are distinguished by class; what is before them is the task's text.
             self._field = name if name in _FIELDS or (self._held is not None and name) else ""
         elif tag == "pre":
             self.in_text = True
@@ -112,7 +112,7 @@ class Page(HTMLParser):
         return text + more[:room]
 
     def finish(self) -> None:
-        """The step that is open is done."""
+        """Close the open step."""
         held, self._held = self._held, None
         if held:
             escaped = "&lt;ActionTypes" in held.get("action_object", "")
@@ -136,7 +136,7 @@ def _plain(text: str) -> str:
 
 
 def read(handle: BinaryIO) -> Page:
-    """The whole page. Raises Unreadable for what is no render page or cannot be held."""
+    """Return the whole page. Raises Unreadable for what is no render page or cannot be held."""
     page = Page()
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     for block in without_pictures(handle):
@@ -150,7 +150,7 @@ def read(handle: BinaryIO) -> Page:
 
 
 def without_pictures(handle: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a file without the content of its base64 pictures."""
+    """Yield the bytes of a file without the content of its base64 pictures."""
     held, inside = b"", False
     while block := handle.read(CHUNK):
         buffer, at, kept = held + block, 0, []
@@ -186,8 +186,8 @@ _VALUE = {"click": "element", "hover": "element", "type": "element", "clear": "e
 
 
 def parsed(action: str) -> tuple[str, dict[str, Any]]:
-    """An action as the harness prints it (`type [164] [shoes] where [164] is …`) as a tool and its
-    arguments. A text of another form is kept whole."""
+    """Return an action as the harness prints it (`type [164] [shoes] where [164] is …`) as a tool
+    and its arguments. A text of another form is kept whole."""
     word, _, rest = action.partition(" ")
     if not re.fullmatch(r"[a-z_]{1,40}", word):
         return "unparsed", {"action": action}
@@ -217,12 +217,12 @@ class Told(NamedTuple):
     tries: int = 0
 
     def then(self, later: "Told") -> "Told":
-        """After more of the same task."""
+        """Return the state after later tries at the same task."""
         return later._replace(tries=self.tries + later.tries) if later.tries else self
 
 
 def last_try(task_id: str, files: Iterable[Path]) -> tuple[Told, tuple[str, ...]]:
-    """(what these files say of a task, notes). Files in the order they were begun."""
+    """Return (what these files say of a task, notes). Files in the order they were begun."""
     told, notes = Told(), []
     for path in files:
         try:
@@ -237,7 +237,8 @@ def last_try(task_id: str, files: Iterable[Path]) -> tuple[Told, tuple[str, ...]
 
 @lru_cache(maxsize=32)
 def _said(path: Path, changed: int, size: int) -> dict[str, Told]:
-    """By task id. A log belongs to every page of its run: it is read once for all of them."""
+    """Return tries by task id. A log belongs to every page of its run: it is read once for all of
+    them."""
     found: dict[str, Told] = {}
     task = ""
     with opened(path) as handle:

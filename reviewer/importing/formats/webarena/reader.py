@@ -1,6 +1,6 @@
 """WebArena result folders: one `render_<task id>.html` an attempt, settings and logs beside it.
 
-The page holds no score, time, cost or tokens; PASS and FAIL stand only in the run's log. It also
+The page holds no score, time, cost or tokens; PASS and FAIL are only in the run's log. It also
 holds the task's answer key, of which nothing is taken.
 """
 
@@ -98,7 +98,7 @@ class WebArenaReader(Format):
         )
 
     def _said(self, source: Source, task_id: str) -> tuple[SourceVerdict | None, str | None]:
-        """(what logs and error.txt say of this task, the exception of its last try)."""
+        """Return (what logs and error.txt say of this task, the exception of its last try)."""
         logs = [file for file in source.companions if file.name not in _BESIDE]
         told, notes = last_try(task_id, logs)
         # Notes on the file: what is said of a page later does not make it another attempt.
@@ -147,7 +147,7 @@ def _named(path: Path) -> str:
 
 
 def _task(text: str) -> dict[str, str]:
-    """The settings that are taken of `key: value` lines; a value runs up to the next key."""
+    """Return the settings that are taken of `key: value` lines; a value runs up to the next key."""
     marks = list(_MEMBER.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     found: dict[str, str] = {}
@@ -158,7 +158,8 @@ def _task(text: str) -> dict[str, str]:
 
 
 class _Events:
-    """Steps of a page into a draft; then the agent's answer and how it ended."""
+    """Writes the steps of a page into a draft; afterwards it has the answer of the agent and the
+    end."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -184,7 +185,7 @@ class _Events:
         return self
 
     def _act(self, step: Step) -> bool:
-        """Whether the step acted on the page."""
+        """Return whether the step acted on the page."""
         if step.said:
             self.draft.message("agent", step.said)
         if not step.action:
@@ -223,8 +224,8 @@ def _doubtful(step: Step) -> bool:
 
 
 def _logs(path: Path) -> tuple[Path, ...]:
-    """The run's logs: those that log_files.txt names, which are relative to where it was started,
-    and those that lie in or beside the folder."""
+    """Return the run's logs: those that log_files.txt names, which are relative to where it was
+    started, and those that lie in or beside the folder."""
     folder = path.absolute().parent
     found = [*folder.glob("*.log"), *folder.glob("log_files/*.log")]
     listed = folder / "log_files.txt"

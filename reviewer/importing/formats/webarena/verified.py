@@ -30,7 +30,7 @@ from reviewer.trace.strictjson import Repeated
 
 NETWORK = "network.har"
 NO_REQUESTS = frozenset(
-    # what wrote the archive, and when pages were done: no request stands there
+    # what wrote the archive, and when pages were done: no request is there
     (one,)
     for one in ("version", "creator", "browser", "pages", "comment")
 )
@@ -61,13 +61,13 @@ class _Entry(NamedTuple):
 
     @property
     def telling(self) -> bool:
-        """Whether it fetched or sent something, or was not answered well."""
+        """Whether the request fetched or sent something, or was not answered well."""
         return self.method != "GET" or not 200 <= self.status < 300 or not _LOOKS.search(self.mime)
 
 
 def add_archive(draft: Draft, parts: Iterable[Part]) -> Heard:
-    """The archive's requests into a draft, in file order: those that fetch or send something as
-    calls with their answers, all of them as counts. Raises Unreadable."""
+    """Write the archive's requests into a draft, in file order: requests that fetch or send
+    something as calls with their answers, and all of them as counts. Raises Unreadable."""
     methods: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     first = last = None
@@ -135,7 +135,7 @@ def _show(draft: Draft, entry: _Entry) -> None:
 
 
 def shown_url(url: str) -> str:
-    """An address without user names, passwords, secret parameters and its fragment. Raises
+    """Return an address without user names, passwords, secret parameters and its fragment. Raises
     ValueError for what is none."""
     split = urlsplit(url[:MOST_URL])
     if split.scheme not in ("http", "https", "ws", "wss", ""):
@@ -289,7 +289,8 @@ def _verdict(notes: set[str], result: dict[str, Any]) -> SourceVerdict | None:
 
 
 def _evaluator(one: dict[str, Any]) -> dict[str, Any]:
-    """One evaluator's word. Its messages quote what was expected, so only their names are taken."""
+    """Return one evaluator's word. Its messages quote what was expected, so only their names are
+    taken."""
     return {
         "name": str(one.get("evaluator_name"))[:100],
         "status": str(one.get("status"))[:100],
