@@ -9,4 +9,4 @@ def data_folder(name: str) -> Path:
     for place in (package / "_data" / name, package.parent / name):
         if place.is_dir():
             return place
-    raise FileNotFoundError(f"the shipped folder {name!r} is missing: reinstall reviewer")
+    raise FileNotFoundError(f"the shipped folder {name!r} is missing: reinstall release-reviewer")

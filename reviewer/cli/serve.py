@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         return fail(
             f"serving in a browser needs the extra `serve` ({error.name} is not installed)",
-            "pip install 'reviewer[serve]'",
+            "pip install 'release-reviewer[serve]'",
             "reviewer opens the same workstation in a terminal, over SSH too",
             exit_code=2,
         )

@@ -197,7 +197,7 @@ def test_without_the_extra_it_is_not_measured_and_the_way_out_is_said(
     report, markdown = exported(texts, "--embedding-model", model)
     found = embedding(report)
     assert (found["mean"], found["n"], found["model"]) == (None, 0, None)
-    assert found["why"] == "the extra is not installed: pip install reviewer[embeddings]"
+    assert found["why"] == "the extra is not installed: pip install release-reviewer[embeddings]"
     assert f"diagnostics.text_embedding: {found['why']}" in report["not_measured"]
     assert "not measured: the extra is not installed" in markdown
 
@@ -205,7 +205,7 @@ def test_without_the_extra_it_is_not_measured_and_the_way_out_is_said(
 def test_without_a_model_the_library_is_left_alone(texts: Door, library: type[Spy]) -> None:
     why = embedding(exported(texts)[0])["why"]
     assert "--embedding-model DIR" in why
-    assert "reviewer[embeddings]" in why
+    assert "release-reviewer[embeddings]" in why
     assert library.opened == []
 
 

@@ -90,7 +90,7 @@ sys.exit(main(["--workspace", {str(full.root)!r}, "serve"]))
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "needs the extra `serve`" in done.stderr
-    assert "pip install 'reviewer[serve]'" in done.stderr
+    assert "pip install 'release-reviewer[serve]'" in done.stderr
 
 
 def test_a_folder_that_is_no_workspace_is_told_before_anything_listens(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from reviewer.suite.model import RedactionRules
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 UNNAMED = (
-    "no embedding model is named: --embedding-model DIR, with pip install reviewer[embeddings]"
+    "no embedding model is named: "
+    "--embedding-model DIR, with pip install release-reviewer[embeddings]"
 )
-UNINSTALLED = "the extra is not installed: pip install reviewer[embeddings]"
+UNINSTALLED = "the extra is not installed: pip install release-reviewer[embeddings]"
 DIGITS = 4
 """Of a likeness: the last bits of a vector are the processor's own."""
 
