@@ -9,8 +9,9 @@ import msgspec
 
 from reviewer.db import contracts, journal
 from reviewer.db.connection import StoreError
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import in_force
-from reviewer.suite.model import Candidate, Episode, Suite
+from reviewer.suite.model import Episode, Suite
 
 MOST_NAMES = 500
 """Names asked for in one query; SQLite binds at least 999 values."""

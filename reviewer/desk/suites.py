@@ -16,7 +16,7 @@ from reviewer.db import contracts, registry
 from reviewer.db.connection import reader_if_made
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
-from reviewer.suite.candidate import manifest_bytes, read_candidate, trusted_candidate
+from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import (
@@ -28,7 +28,8 @@ from reviewer.suite.folder import (
     read_suite,
     suite_state,
 )
-from reviewer.suite.model import Candidate, JudgePrompt, Rubric, Suite
+from reviewer.suite.model import Suite
+from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.seal import as_frozen
 from reviewer.suite.values import (
     JUDGE_FILE,

@@ -34,7 +34,7 @@ from reviewer.importing.reader import Broken, Foreign, RecordReader, Rejected, b
 from reviewer.importing.requests import Requests
 from reviewer.importing.split import Piece
 from reviewer.suite.gates import in_force
-from reviewer.suite.model import Policy, Suite
+from reviewer.suite.model import Policy, RedactionRules, Suite
 from reviewer.suite.tool_map import NO_MAP, ToolMap
 from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
 from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
@@ -90,7 +90,7 @@ class Judge:
             [Target(suite, order.own, order.asked.tools) for suite in order.suites]
         )
         suites = self.catalogue.targets
-        self.redactor = self.catalogue.redactor() if suites else redactor_of(Suite("").redaction)
+        self.redactor = self.catalogue.redactor() if suites else redactor_of(RedactionRules())
         private = {target.suite.suite_id for target in suites}
         self.probing = self.reader.probe and self.asked.suite not in private
         self.probe_suites: dict[str, Suite] = {}

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from reviewer.db import registry
 from reviewer.db.slots import MOST_HELD
 from reviewer.importing.outcome import Facts
-from reviewer.suite.model import Candidate, Episode, Suite
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import Episode, Suite
 
 
 class Manifest(NamedTuple):

@@ -17,8 +17,9 @@ from reviewer.report.lineage import MetSuite
 from reviewer.report.others_spent import OtherCost
 from reviewer.report.reviewed import ReviewEvidence
 from reviewer.report.text_scores import TextEvidence
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
-from reviewer.suite.model import Candidate, Suite
+from reviewer.suite.model import Suite
 
 _NONE = (0,) * len(GATES)
 

@@ -17,7 +17,8 @@ from reviewer.stats.agreement import (
 )
 from reviewer.stats.checks import clip
 from reviewer.stats.rates import clopper_pearson
-from reviewer.suite.model import Rubric, Value
+from reviewer.suite.model import Value
+from reviewer.suite.rubric import Rubric
 
 HIGH_PREVALENCE = 0.8
 """Above this share of one answer, chance-corrected agreement collapses and AC1 leads."""

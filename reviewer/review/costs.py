@@ -6,15 +6,13 @@ the latest counts, and an entry that is corrected does not.
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines, age
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.fields import Amount, File, Id, Limits, Name, Sha256, StoredName
 from reviewer.suite.model import Value
-
-if TYPE_CHECKING:
-    from reviewer.review.cost_shape import CostShape
 
 CostKind = Literal["human", "incident"]
 KINDS: tuple[CostKind, ...] = ("human", "incident")
@@ -26,20 +24,27 @@ MOST_USD = 1_000_000_000
 _AMOUNT = re.compile(r"(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?", re.ASCII)
 
 
-class Cost(Value, frozen=True):
-    """One entry: money spent on a candidate of a suite by handling (human) or by an incident."""
+class Cost(Value, frozen=True, kw_only=True):
+    """One amount that a person entered beside what attempts cost, or the correction of one. `at` is
+    RFC 3339 in UTC; `entry_id` is the entry's own, once per candidate and suite."""
 
-    suite_id: str
-    candidate_id: str
-    entry_id: str
-    kind: CostKind
-    amount_usd: float
-    reviewer: str
-    at: str
-    uid: str = ""
-    currency: str = "USD"
-    note: str = ""
-    corrects: str | None = None
+    SCHEMA: ClassVar[str] = "reviewer/cost@1"
+
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
+    ] = ""
+    suite_id: Annotated[StoredName, "The suite's id."]
+    candidate_id: Annotated[StoredName, "The candidate's id."]
+    entry_id: Annotated[Id, "The entry's id, once per candidate and suite."]
+    kind: Annotated[CostKind, "Handling by people, or an incident."]
+    amount_usd: Annotated[Amount, Limits(lt=MOST_USD), "USD, with at most six decimals."]
+    currency: Annotated[str, File(Literal["USD"]), "Always USD."] = "USD"
+    note: Annotated[str, Limits(max_length=MOST_NOTE), "What it was spent on."] = ""
+    reviewer: Annotated[Name, "Who entered it."]
+    at: Annotated[str, "When, in UTC."]
+    corrects: Annotated[Id | None, "The entry that this one replaces."] = None
 
 
 def amount_of(text: str) -> float:
@@ -101,10 +106,4 @@ def cost_problems(cost: Cost) -> Iterator[tuple[str, str]]:
         yield "$.amount_usd", "has more than six decimals"
 
 
-def _shape() -> "type[CostShape]":
-    from reviewer.review.cost_shape import CostShape
-
-    return CostShape
-
-
-COSTS = Lines("cost", Cost, _shape, cost_problems)
+COSTS = Lines("cost", Cost, cost_problems)

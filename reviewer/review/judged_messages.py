@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from reviewer.review.agreement import Share, share
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import COMPLETE, KIND_OF, SCORES, Judgment
-from reviewer.suite.model import Preset, Value
+from reviewer.suite.model import Value
+from reviewer.suite.rubric import Preset
 
 
 class ClaimLine(Value, frozen=True):

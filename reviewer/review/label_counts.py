@@ -7,7 +7,7 @@ from reviewer.review.labels import counting
 from reviewer.review.model import Item, Label
 from reviewer.review.queue import OpenFlag, open_high
 from reviewer.review.signals import Signals
-from reviewer.suite.model import Rubric
+from reviewer.suite.rubric import Rubric
 
 
 class Counted(NamedTuple):

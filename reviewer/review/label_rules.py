@@ -7,7 +7,7 @@ from datetime import datetime
 from reviewer.review.items import item_name
 from reviewer.review.model import Label
 from reviewer.suite.errors import json_path, shown
-from reviewer.suite.model import Criterion, Rubric
+from reviewer.suite.rubric import Criterion, Rubric
 
 Found = Iterator[tuple[str, str]]
 

@@ -4,23 +4,12 @@ Labels are only ever added. A revision or an undo is a new label that names the 
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from reviewer.review.label_rules import label_problems
 from reviewer.review.lines import Lines, age
 from reviewer.review.model import Label, LabelKey
 
-if TYPE_CHECKING:
-    from reviewer.review.label_shape import LabelShape
-
-
-def _shape() -> "type[LabelShape]":
-    from reviewer.review.label_shape import LabelShape
-
-    return LabelShape
-
-
-LABELS = Lines("label", Label, _shape, label_problems)
+LABELS = Lines("label", Label, label_problems)
 
 uid_of, seal, merge = LABELS.uid_of, LABELS.seal, LABELS.merge
 label_line, label_file, stored_label = LABELS.line, LABELS.file, LABELS.stored

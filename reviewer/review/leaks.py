@@ -5,53 +5,63 @@ holds a release until somebody withdraws it, with a reason, by a line of its own
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines, age
+from reviewer.suite.fields import File, Limits, Name, Positive, Rate, Sha256, StoredName
 from reviewer.suite.model import Value
 
-if TYPE_CHECKING:
-    from reviewer.review.leak_shape import LeakCheckShape
+_Count = Annotated[int, Limits(ge=0, lt=2**53)]
 
 
 class Leak(Value, frozen=True):
-    """One episode whose request was found. `record` and `pointer` say where first, `times` in how
-    many texts; `jaccard` is the highest index of its shingles."""
+    """One episode whose request was found in the file."""
 
-    episode_id: str
-    kind: Literal["exact", "inside", "near"]
-    jaccard: float
-    record: int
-    pointer: str
-    times: int
+    episode_id: Annotated[StoredName, "The episode's id."]
+    kind: Annotated[
+        Literal["exact", "inside", "near"], "The whole text, a part of it, or one like it."
+    ]
+    jaccard: Annotated[Rate, "The highest Jaccard index of the request's shingles and a text's."]
+    record: Annotated[Positive, "The record in which it was found first, from 1."]
+    pointer: Annotated[str, Limits(max_length=4096), "Where in that record."]
+    times: Annotated[Positive, "In how many texts it was found."]
 
 
-class LeakCheck(Value, frozen=True):
-    """One look at one file. `candidate_id` is empty where it concerns every candidate. `missed` is
-    the chance that a text at the threshold is passed over; `short` counts episodes whose requests
-    can only be found exact, `silent` those without a request. With `withdraws` it is no look: it
-    takes that one back, for `reason`."""
+class LeakCheck(Value, frozen=True, kw_only=True):
+    """One look for frozen episodes in one file, or (`withdraws`) the taking back of one."""
 
-    suite_id: str
-    suite_digest: str
-    reviewer: str
-    at: str
-    candidate_id: str = ""
-    file: str = ""
-    sha256: str = ""
-    records: int = 0
-    unread: int = 0
-    texts: int = 0
-    threshold: float = 0.0
-    missed: float = 0.0
-    compared: int = 0
-    short: int = 0
-    silent: int = 0
-    leaks: tuple[Leak, ...] = ()
-    withdraws: str = ""
-    reason: str = ""
-    uid: str = ""
+    SCHEMA: ClassVar[str] = "reviewer/leak-check@1"
+
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
+    ] = ""
+    suite_id: Annotated[StoredName, "The suite's id."]
+    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    candidate_id: Annotated[
+        str, Limits(max_length=4096), "The candidate it concerns. Empty: every candidate."
+    ] = ""
+    file: Annotated[str, Limits(max_length=4096), "The file's name."] = ""
+    sha256: Annotated[str, File(Sha256 | Literal[""]), "Digest of the file."] = ""
+    records: Annotated[_Count, "Records of the file."] = 0
+    unread: Annotated[_Count, "Records that could not be read."] = 0
+    texts: Annotated[_Count, "Texts that were compared."] = 0
+    threshold: Annotated[Rate, "From this Jaccard index a text is near."] = 0.0
+    missed: Annotated[Rate, "The chance that a text at the threshold is passed over."] = 0.0
+    compared: Annotated[_Count, "Episodes that were looked for."] = 0
+    short: Annotated[_Count, "Episodes whose requests can only be found exact."] = 0
+    silent: Annotated[_Count, "Episodes without a request."] = 0
+    leaks: Annotated[
+        tuple[Leak, ...], Limits(max_length=1_000_000), "The episodes that were found."
+    ] = ()
+    withdraws: Annotated[
+        str, File(Sha256 | Literal[""]), "The uid of the look that this line takes back."
+    ] = ""
+    reason: Annotated[str, Limits(max_length=4000), "Why it is taken back."] = ""
+    reviewer: Annotated[Name, "Who looked, or took it back."]
+    at: Annotated[str, "When, in UTC."]
 
 
 def leak_problems(check: LeakCheck) -> Iterator[tuple[str, str]]:
@@ -102,10 +112,4 @@ def standing(checks: Iterable[LeakCheck]) -> tuple[Look, ...]:
     )
 
 
-def _shape() -> "type[LeakCheckShape]":
-    from reviewer.review.leak_shape import LeakCheckShape
-
-    return LeakCheckShape
-
-
-LEAKS = Lines("leak-check", LeakCheck, _shape, leak_problems)
+LEAKS = Lines("leak-check", LeakCheck, leak_problems)

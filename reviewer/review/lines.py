@@ -4,18 +4,14 @@ Lines are only ever added, so joining two stores is their union by uid.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from reviewer.review.label_rules import instant
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError, Problem, shown
-from reviewer.suite.learned import learned
-from reviewer.suite.strict_json import load_object
-
-if TYPE_CHECKING:
-    from reviewer.suite.fields import Shape
+from reviewer.suite.model import learned
 
 MAX_LINE = 256 * 1024
 MAX_PROBLEMS = 100
@@ -42,18 +38,17 @@ def age(one: Said) -> Age:
 
 
 class Lines(Generic[T]):
-    """One kind of line: `noun` is what errors call it. `shape` gives the pydantic shape when a line
-    is first met, `problems` what a line may not mean once its shape is right, as (JSON path,
-    reason)."""
+    """One kind of line: `noun` is what errors call it, `kind` its shape, `problems` why a line of
+    the right shape is refused, as (JSON path, reason)."""
 
     def __init__(
         self,
         noun: str,
         kind: type[T],
-        shape: "Callable[[], type[Shape]]",
         problems: Callable[[T], Iterable[tuple[str, str]]],
     ) -> None:
-        self._noun, self._kind, self._shape, self._problems = noun, kind, shape, problems
+        self._noun, self._problems = noun, problems
+        self._kind: Any = kind  # a struct; a bound to two bases cannot be written
         learned(kind)
         self._traced = "traces" in getattr(kind, "__struct_fields__", ())
 
@@ -113,17 +108,12 @@ class Lines(Generic[T]):
 
         ContractError with every problem, as `read_file` has them.
         """
-        from pydantic import ValidationError
+        # Here, so that lines which were read before cost no pydantic.
+        from reviewer.suite.border import read_shape
 
-        from reviewer.suite.explain import as_problems, shape_faults
-
-        raw, shape = load_object(line, place, max_bytes=MAX_LINE), self._shape()
-        try:
-            shape.model_validate(raw)
-        except ValidationError as error:
-            raise ContractError.of(as_problems(place, shape_faults(shape, error))) from None
+        raw = read_shape(line, place, self._kind, max_bytes=MAX_LINE)
         said = {name: value for name, value in raw.items() if name != "schema"}
-        one = msgspec.convert({**said, "uid": said.get("uid") or ""}, self._kind)
+        one: T = msgspec.convert({**said, "uid": said.get("uid") or ""}, self._kind)
         problems = [Problem(place, where, why) for where, why in self._problems(one)]
         if problems:
             raise ContractError.of(problems)
@@ -135,9 +125,10 @@ class Lines(Generic[T]):
         """What bytes say that are known to have been read before (a line, with or without its
         newline): nothing is checked but types. ContractError when they are none."""
         try:
-            return msgspec.json.decode(body, type=self._kind)
+            one: T = msgspec.json.decode(body, type=self._kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ContractError(f"stored {self._noun}", "$", str(error)) from None
+        return one
 
     def merge(self, a: Iterable[T], b: Iterable[T]) -> tuple[T, ...]:
         """All of both, each once, by time and uid. Order and repetition change nothing.

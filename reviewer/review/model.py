@@ -1,13 +1,23 @@
+# ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """What people are asked about and what they answered, as plain immutable values.
 
 Digests are sha256 in lower-case hex without a prefix. An item is named by its content, so two
 stores that never met give the same name to the same question.
 """
 
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Struct
-
+from reviewer.suite.fields import (
+    UNIQUE,
+    Count,
+    File,
+    Id,
+    Limits,
+    Name,
+    Names,
+    Sha256,
+    Text,
+)
 from reviewer.suite.model import Value
 
 Kind = Literal["pair", "message"]
@@ -99,47 +109,54 @@ class LabelKey(Value, frozen=True):
     role: Role
 
 
-class Label(Struct, frozen=True, kw_only=True):
-    """What one person said of one showing of one item: reviewer/label@1.
+class Label(Value, frozen=True, kw_only=True):
+    """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
 
-    `uid` is the sha256 of the RFC 8785 bytes of everything but `uid` and `traces`, which are
-    context. A pair has `left`, `right` and an `answer`, perhaps with `decided` (criterion → the
-    side it spoke for); a message has `message` and `marks` (criterion → level). `skipped` is the
-    reason not to answer; `withdrawn` takes back the label that `revises` names. `at` is RFC 3339
-    in UTC (`…Z`), `duration_ms` None when it was not measured, `pi` the chance with which the item
-    came into the random part, None for an item outside it. `rubric_digest` is the sha256 of
-    rubric.json as the suite's lock has it.
-    """
+    SCHEMA: ClassVar[str] = "reviewer/label@1"
 
-    item: str
-    kind: Kind
-    suite_id: str
-    suite_digest: str
-    episode_id: str
-    reviewer: str
-    rubric_id: str
-    rubric_version: str
-    rubric_digest: str
-    at: str
-    uid: str = ""
-    showing: int = 1
-    left: str | None = None
-    right: str | None = None
-    message: str | None = None
-    answer: Answer | None = None
-    marks: dict[str, int] = {}
-    decided: dict[str, Side] = {}
-    skipped: str | None = None
-    withdrawn: bool = False
-    flag: bool = False
-    note: str = ""
-    role: Role = "rater"
-    duration_ms: int | None = None
-    revises: str | None = None
-    stratum: Stratum | None = None
-    reasons: tuple[Reason, ...] = ()
-    pi: float | None = None
-    traces: tuple[str, ...] = ()
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
+        "Null: it is computed.",
+    ] = ""
+    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
+    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
+    suite_id: Annotated[Id, "The suite's id."]
+    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    episode_id: Annotated[Id, "The episode's id."]
+    showing: Annotated[int, Limits(ge=1, le=2), "Of a pair: 1, or 2 with the sides exchanged."] = 1
+    left: Annotated[Sha256 | None, "Of a pair: digest of the message on the left."] = None
+    right: Annotated[Sha256 | None, "Of a pair: digest of the message on the right."] = None
+    message: Annotated[Sha256 | None, "Of a message: its digest."] = None
+    answer: Annotated[Answer | None, "Of a pair: which side is better."] = None
+    marks: Annotated[
+        dict[Id, Annotated[int, Limits(ge=1, le=9)]], "Of a message: criterion → level."
+    ] = {}
+    decided: Annotated[dict[Id, Side], "Of a pair: criterion → the side it spoke for."] = {}
+    skipped: Annotated[Name | None, "Why there is no answer."] = None
+    withdrawn: Annotated[bool, "Whether it takes back the label that `revises` names."] = False
+    flag: Annotated[bool, "A mark to come back to."] = False
+    note: Annotated[str, Limits(max_length=4000), "Free text."] = ""
+    reviewer: Annotated[Name, "Who said it."]
+    role: Annotated[Role, "`rater`, or `adjudicator`: a third person, whose label settles."] = (
+        "rater"
+    )
+    rubric_id: Annotated[Id, "The rubric's id."]
+    rubric_version: Annotated[Text, "The rubric's version."]
+    rubric_digest: Annotated[Sha256, "sha256 of rubric.json, as the suite's lock has it."]
+    at: Annotated[Text, "When, in UTC."]
+    duration_ms: Annotated[Count | None, "Milliseconds it took. Null: not measured."] = None
+    revises: Annotated[Sha256 | None, "The uid of the label that this one replaces."] = None
+    stratum: Annotated[Stratum | None, "How urgent the item was in the queue."] = None
+    reasons: Annotated[tuple[Reason, ...], UNIQUE, "Why the item was in the queue."] = ()
+    pi: Annotated[
+        Annotated[float, Limits(gt=0, le=1)] | None,
+        "The item's chance of coming into the random part. Null: it is outside it.",
+    ] = None
+    traces: Annotated[
+        Names, "The traces that the item was built from: context, outside the uid."
+    ] = ()
 
     @property
     def key(self) -> LabelKey:

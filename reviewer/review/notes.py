@@ -6,14 +6,12 @@ and person, and of those the latest counts.
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines
+from reviewer.suite.fields import File, Limits, Name, Positive, Sha256, StoredName
 from reviewer.suite.model import Value
-
-if TYPE_CHECKING:
-    from reviewer.review.note_shape import NoteShape
 
 MOST_TEXT = 4000
 """Characters of a note."""
@@ -22,21 +20,29 @@ MOST_TEXT = 4000
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
-class Note(Value, frozen=True):
-    """One act of one person on event `seq` of a trace. `trace_sha256` is the digest of its record,
-    in hex; `text` is masked, and empty in a bookmark and where a note is taken back."""
+class Note(Value, frozen=True, kw_only=True):
+    """What one person put on one event, or took back. `at` is RFC 3339 in UTC with six decimals;
+    names are those of the store it was made in."""
 
-    suite_id: str
-    candidate_id: str
-    trace_id: str
-    trace_sha256: str
-    seq: int
-    kind: Literal["bookmark", "note"]
-    reviewer: str
-    at: str
-    uid: str = ""
-    text: str = ""
-    removed: bool = False
+    SCHEMA: ClassVar[str] = "reviewer/note@1"
+
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
+    ] = ""
+    suite_id: Annotated[StoredName, "The suite's id."]
+    candidate_id: Annotated[StoredName, "The candidate's id."]
+    trace_id: Annotated[StoredName, "The trace's id: suite, candidate, episode and attempt."]
+    trace_sha256: Annotated[Sha256, "Digest of the trace's record."]
+    seq: Annotated[Positive, "The event's number."]
+    kind: Annotated[Literal["bookmark", "note"], "A mark, or a text."]
+    text: Annotated[
+        str, Limits(max_length=MOST_TEXT), "Of a note: its text, masked. Empty: taken back."
+    ] = ""
+    removed: Annotated[bool, "Whether it takes back the one before it."] = False
+    reviewer: Annotated[Name, "Who made it."]
+    at: Annotated[str, "When, in UTC, with six decimals."]
 
 
 def note_problems(note: Note) -> Iterator[tuple[str, str]]:
@@ -57,10 +63,4 @@ def note_problems(note: Note) -> Iterator[tuple[str, str]]:
         yield "$.text", "is missing: a note without words is one taken back, with removed"
 
 
-def _shape() -> "type[NoteShape]":
-    from reviewer.review.note_shape import NoteShape
-
-    return NoteShape
-
-
-NOTES = Lines("note", Note, _shape, note_problems)
+NOTES = Lines("note", Note, note_problems)

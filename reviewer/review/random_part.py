@@ -10,7 +10,8 @@ from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
 from reviewer.review.wins import Shown, own_side
 from reviewer.stats.rates import weighted_rate
-from reviewer.suite.model import Criterion, Rubric, Value
+from reviewer.suite.model import Value
+from reviewer.suite.rubric import Criterion, Rubric
 
 Question = Literal["passes", "mark", "preferred"]
 

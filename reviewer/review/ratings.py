@@ -10,7 +10,8 @@ from typing import Literal
 from reviewer.review.labels import counting
 from reviewer.review.model import TIE, Label, Role
 from reviewer.suite.errors import shown
-from reviewer.suite.model import Rubric, Value
+from reviewer.suite.model import Value
+from reviewer.suite.rubric import Rubric
 
 Question = Literal["winner", "decided", "mark"]
 Level = Literal["nominal", "ordinal"]

@@ -7,8 +7,9 @@ It is a check of its own, beside the gates: a gate's wording is the episode's co
 from collections.abc import Iterable
 from typing import Literal
 
-from reviewer.suite.model import Rubric, Value
+from reviewer.suite.model import Value
 from reviewer.suite.phrases import PhraseUse, phrase_use
+from reviewer.suite.rubric import Rubric
 
 
 class PhraseResult(Value, frozen=True):

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from reviewer.running.parameters import MAX_DEPTH
-from reviewer.suite.model import Candidate, RedactionRules
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.rules import Rules
 from reviewer.trace.safetext import cap, visible_line

@@ -5,7 +5,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from reviewer.suite.model import Candidate, Episode, RedactionRules
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import Episode, RedactionRules
 from reviewer.trace.record import Status
 
 ApprovalRule = Literal["deny", "allow", "ask"]

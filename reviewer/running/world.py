@@ -18,7 +18,7 @@ from reviewer.suite.errors import ContractError
 from reviewer.suite.model import Episode
 
 Fault = dict[str, Any]
-"""A fault as `reviewer.suite.simulator.FaultShape` has it."""
+"""A fault as `reviewer.suite.model.Fault` has it."""
 
 
 def simulator_of(episode: Episode, file: str) -> dict[str, Any]:

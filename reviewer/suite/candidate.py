@@ -1,22 +1,136 @@
+# ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """The candidate manifest: which agent, by digest. It is the subject of a signed decision."""
 
+from collections.abc import Mapping, Set
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError, shown
-from reviewer.suite.model import Candidate
+from reviewer.suite.fields import (
+    COMPUTED,
+    Amount,
+    EntryPoint,
+    File,
+    Id,
+    Limits,
+    Name,
+    Names,
+    Positive,
+    Sha256,
+    Text,
+    repeated,
+)
+from reviewer.suite.model import Value, learned
 from reviewer.suite.strict_json import load_object
-from reviewer.suite.values import candidate_value
+from reviewer.suite.values import converted
+
+
+class Prompt(Value, frozen=True, kw_only=True):
+    """A prompt, by digest. `path`, inside the suite folder, is where its text stands; a runner that
+    sends it checks the digest first."""
+
+    name: Annotated[Name, "The prompt's name, once per manifest."]
+    version: Annotated[str, "Its version."] = ""
+    sha256: Annotated[Sha256, "Digest of its text."]
+    path: Annotated[Text | None, "Where its text is, inside the suite folder."] = None
+
+
+class Tool(Value, frozen=True):
+    name: Annotated[Name, "The tool's name, once per manifest."]
+    version: Annotated[str, "Its version."] = ""
+    sha256: Annotated[Sha256 | None, "Digest of its definition. Null: not known."] = None
+
+
+class Runner(Value, frozen=True):
+    """How the candidate is run. `script` is a path inside the suite folder and `script_sha256` its
+    digest; `api_key_env` names the environment variable that holds the key (a key itself is never
+    written here). `environment` names further variables that a command or Python candidate is
+    given; `network` lets it reach the network. `requests_per_minute` is for its host."""
+
+    kind: Annotated[
+        Literal["scripted", "openai-chat", "openai-responses", "command", "python"],
+        "Which runner runs it.",
+    ]
+    script: Annotated[Text | None, "Of `scripted`: the script, inside the suite folder."] = None
+    script_sha256: Annotated[Sha256 | None, "Digest of the script."] = None
+    base_url: Annotated[Text | None, "Where the model's interface is."] = None
+    api_key_env: Annotated[
+        Text | None, "The environment variable that holds the key, never the key itself."
+    ] = None
+    command: Annotated[
+        Annotated[tuple[str, ...], Limits(min_length=1)] | None,
+        "Of `command`: the program and its arguments.",
+    ] = None
+    entry: Annotated[EntryPoint | None, "Of `python`: the function, as `module:function`."] = None
+    timeout_s: Annotated[Annotated[float, Limits(gt=0)] | None, "Seconds that a turn may take."] = (
+        None
+    )
+    max_turns: Annotated[Positive | None, "Turns that an attempt may take."] = None
+    environment: Annotated[
+        Names, "Further environment variables that a command or Python candidate is given."
+    ] = ()
+    network: Annotated[bool, "Whether it may reach the network."] = False
+    requests_per_minute: Annotated[
+        Positive | None, "Most requests to its host in a minute. Null sets no limit."
+    ] = None
+    options: Annotated[dict[str, Any], "Further options, sent to the model as they are."] = {}
+
+    def problem(self, given: Set[str]) -> str | None:
+        needs = {"scripted": "script", "command": "command", "python": "entry"}.get(self.kind)
+        if needs is not None and getattr(self, needs) is None:
+            return f"a {self.kind} runner needs `{needs}`"
+        return None
+
+
+class Candidate(Value, frozen=True):
+    """candidates/<candidate_id>.json: one version of an agent, by digest."""
+
+    SCHEMA: ClassVar[str] = "reviewer/candidate@1"
+
+    candidate_id: Annotated[Id, "The candidate's id, and the name of its file."]
+    # The sha256 (hex) of the manifest's RFC 8785 bytes.
+    digest: Annotated[str, COMPUTED]
+    agent: Annotated[str, "The agent that it is a version of."] = ""
+    version: Annotated[str, "Which version."] = ""
+    authors: Annotated[Names, "Who made it: none of them may approve it."] = ()
+    model: Annotated[str, "The model that it asks."] = ""
+    prompts: Annotated[
+        tuple[dict[str, Any], ...], File(tuple[Prompt, ...]), "Its prompts, by digest."
+    ] = ()
+    tools: Annotated[tuple[dict[str, Any], ...], File(tuple[Tool, ...]), "Its tools."] = ()
+    config: Annotated[dict[str, Any], "Its configuration; free."] = {}
+    runner: Annotated[
+        dict[str, Any],
+        File(Runner | None, None),
+        "How it is run. Null: its traces are only imported.",
+    ] = {}
+    prices: Annotated[
+        dict[str, Any], File(dict[Name, Amount]), "What its model costs, in USD."
+    ] = {}
+
+    def problem(self, given: Set[str]) -> str | None:
+        # The border's model holds prompts and tools as values with names.
+        prompts: Any = self.prompts
+        tools: Any = self.tools
+        return repeated(prompt.name for prompt in prompts) or repeated(tool.name for tool in tools)
+
+
+learned(Candidate)
+
+
+def candidate_value(raw: Mapping[str, Any], digest: str, file: str = "candidate") -> Candidate:
+    """The manifest as a value; `digest` is the sha256 (hex) of its canonical bytes."""
+    said = {name: part for name, part in raw.items() if part is not None}
+    return converted({**said, "digest": digest}, Candidate, file)
 
 
 def read_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
     """The manifest as a value, its digest computed. ContractError with every problem found."""
     # Here, so that a manifest already validated (`trusted_candidate`) costs no pydantic.
-    from reviewer.suite.check import read_shape
-    from reviewer.suite.manifest import CandidateShape
+    from reviewer.suite.border import read_shape
 
-    return _value(read_shape(data, file, CandidateShape), file)
+    return _value(read_shape(data, file, Candidate), file)
 
 
 @lru_cache(64)

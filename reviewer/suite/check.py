@@ -6,16 +6,12 @@ Pure: bytes in, values and problems out.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-
 from reviewer.suite import values
+from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.errors import ContractError, Problem, json_path, shown
-from reviewer.suite.explain import as_problems, shape_faults, without
-from reviewer.suite.judge_shape import JudgeShape
-from reviewer.suite.model import Episode, JudgePrompt, Rubric, Suite
-from reviewer.suite.rubric_shape import RubricShape
+from reviewer.suite.model import Episode, Suite, Value
+from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.rules import episode_problems, policy_problems
-from reviewer.suite.schema import EpisodeShape, SuiteShape
 from reviewer.suite.strict_json import load_object
 
 
@@ -60,27 +56,17 @@ def check_suite(files: Mapping[str, bytes], digest: str = "") -> Checked:
     return Checked(values.suite_value(head, episodes.values(), digest), rubric, judge, ())
 
 
-def read_shape(data: bytes, file: str, model: type[BaseModel]) -> dict[str, Any]:
-    """One file of the given shape, as plain data. ContractError with every fault of shape."""
-    reading = _read(data, file, model)
-    if reading.problems or reading.raw is None:
-        raise ContractError.of(reading.problems)
-    return reading.raw
-
-
-def _read(data: bytes, file: str, model: type[BaseModel]) -> _Reading:
+def _read(data: bytes, file: str, kind: type[Value]) -> _Reading:
     try:
         raw = load_object(data, file)
     except ContractError as error:
         return _Reading(None, list(error.problems), False)
-    try:
-        model.model_validate(raw)
-    except ValidationError as error:
-        faults = shape_faults(model, error)
-        rest = without(raw, [fault.where for fault in faults])
-        whole = all(fault.unknown or fault.reason == "is missing" for fault in faults)
-        return _Reading(rest, as_problems(file, faults), whole)
-    return _Reading(raw, [], True)
+    faults = faults_of(raw, kind)
+    if not faults:
+        return _Reading(raw, [], True)
+    rest = without(raw, [fault.where for fault in faults])
+    whole = all(fault.unknown or fault.reason == "is missing" for fault in faults)
+    return _Reading(rest, as_problems(file, faults), whole)
 
 
 def _head(files: Mapping[str, bytes], problems: list[Problem]) -> dict[str, Any]:
@@ -88,7 +74,7 @@ def _head(files: Mapping[str, bytes], problems: list[Problem]) -> dict[str, Any]
     if file not in files:
         problems.append(Problem(file, "$", "is missing"))
         return {}
-    reading = _read(files[file], file, SuiteShape)
+    reading = _read(files[file], file, Suite)
     problems += reading.problems
     raw = reading.raw or {}
     try:
@@ -103,7 +89,7 @@ def _head(files: Mapping[str, bytes], problems: list[Problem]) -> dict[str, Any]
 def _episode(
     path: str, data: bytes, defaults: dict[str, Any], problems: list[Problem]
 ) -> Episode | None:
-    reading = _read(data, path, EpisodeShape)
+    reading = _read(data, path, Episode)
     problems += reading.problems
     if reading.raw is None:
         return None
@@ -155,7 +141,7 @@ def _rubric(files: Mapping[str, bytes], problems: list[Problem]) -> Rubric | Non
     file = values.RUBRIC_FILE
     if file not in files:
         return None
-    reading = _read(files[file], file, RubricShape)
+    reading = _read(files[file], file, Rubric)
     problems += reading.problems
     if reading.problems or reading.raw is None:
         return None
@@ -177,6 +163,6 @@ def _judge(files: Mapping[str, bytes], problems: list[Problem]) -> JudgePrompt |
     file = values.JUDGE_FILE
     if file not in files:
         return None
-    reading = _read(files[file], file, JudgeShape)
+    reading = _read(files[file], file, JudgePrompt)
     problems += reading.problems
     return None if reading.problems or reading.raw is None else values.judge_value(reading.raw)

@@ -1,7 +1,7 @@
 """What a contract may name in `critical`: a gate, or a code that one may state."""
 
 from reviewer.suite.gates import GATE_CODES
-from reviewer.suite.near import NEAR, likeness
+from reviewer.suite.names import NEAR, likeness
 
 _CODES = frozenset(code for codes in GATE_CODES.values() for code in codes)
 

@@ -1,73 +1,117 @@
-"""The kinds of member that every file of ours is made of (pydantic)."""
+"""The kinds of member that every file of ours is made of, and the marks that describe a member.
+
+A file shape is a msgspec struct. Its annotations carry the member's description (a plain string)
+and the marks below. msgspec passes over them, so reading a trusted file costs nothing more;
+`border` derives from them the strict pydantic model and the JSON Schema.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Hashable
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from msgspec import Struct
 
 from reviewer.suite.errors import shown
 from reviewer.suite.gates import OPTIONAL, gate_problem
 from reviewer.suite.names import MAX_ID, MAX_NAME, id_problem, name_problem
-from reviewer.suite.wording import wording_problem
 
-T = TypeVar("T", bound=Hashable)
-
-
-class Shape(BaseModel):
-    """Base of every shape: exact types, no unknown members, finite numbers."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+FROM_STRUCT: Any = object()
+"""A `File` mark without a default of its own: the struct's default holds."""
 
 
-def _passes(problem: Callable[[str], str | None]) -> Callable[[str], str]:
-    def check(text: str) -> str:
-        if (reason := problem(text)) is not None:
-            raise ValueError(reason)
-        return text
+class Limits(Struct, frozen=True, eq=False):
+    """Inclusive and exclusive limits of a number, lengths of a text or list, a text's pattern."""
 
-    return check
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
 
 
-def once(items: list[T]) -> list[T]:
-    """The list itself; ValueError naming what it holds twice."""
+class Check(Struct, frozen=True, eq=False):
+    """A test in code: `problem` returns why a value is refused, or None.
+
+    `schema` replaces the JSON Schema of the member, `extra` is added to it.
+    """
+
+    problem: Callable[[Any], str | None]
+    schema: dict[str, Any] | None = None
+    extra: dict[str, Any] | None = None
+
+
+class Short(Struct, frozen=True, eq=False):
+    """A short form that people may write: `expand` turns it into the long one, `written` is the
+    type of both."""
+
+    expand: Callable[[Any], Any]
+    written: Any
+
+
+class File(Struct, frozen=True, eq=False):
+    """The member's type and default in the file, where they differ from those of the struct."""
+
+    type: Any
+    default: Any = FROM_STRUCT
+
+
+class Computed:
+    """Marks a member that no file has: it is computed when the file is read."""
+
+
+COMPUTED = Computed()
+
+
+def repeated(items: Iterable[Hashable]) -> str | None:
+    """Return the problem that names what `items` holds twice, or None."""
     twice = [item for item, count in Counter(items).items() if count > 1]
-    if twice:
-        raise ValueError("lists " + ", ".join(f"`{shown(str(item))}`" for item in twice) + " twice")
-    return items
+    if not twice:
+        return None
+    return "lists " + ", ".join(f"`{shown(str(item))}`" for item in twice) + " twice"
 
+
+def _blank_wording(text: str) -> str | None:
+    # Here, since what only names a file's values needs none of the patterns of wording.
+    from reviewer.suite.wording import wording_problem
+
+    return wording_problem(text)
+
+
+UNIQUE = Check(repeated, extra={"uniqueItems": True})
 
 Id = Annotated[
     str,
-    AfterValidator(_passes(id_problem)),
-    WithJsonSchema(
-        {"type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": r"^[^./\\][^/\\]*$"}
+    Check(
+        id_problem,
+        schema={
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_ID,
+            "pattern": r"^[^./\\][^/\\]*$",
+        },
     ),
 ]
 Name = Annotated[
     str,
-    AfterValidator(_passes(name_problem)),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": MAX_NAME}),
+    Check(name_problem, schema={"type": "string", "minLength": 1, "maxLength": MAX_NAME}),
 ]
-Text = Annotated[str, Field(min_length=1)]
-Names = Annotated[list[Name], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})]
-Ids = Annotated[list[Id], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})]
-Texts = Annotated[list[Text], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})]
-Wording = Annotated[
-    Text, AfterValidator(_passes(wording_problem)), Field(json_schema_extra={"pattern": r"\S"})
-]
-Wordings = Annotated[
-    list[Wording], AfterValidator(once), Field(json_schema_extra={"uniqueItems": True})
-]
+Text = Annotated[str, Limits(min_length=1)]
+Names = Annotated[tuple[Name, ...], UNIQUE]
+Ids = Annotated[tuple[Id, ...], UNIQUE]
+Texts = Annotated[tuple[Text, ...], UNIQUE]
+WordingText = Annotated[Text, Check(_blank_wording, extra={"pattern": r"\S"})]
+Wordings = Annotated[tuple[WordingText, ...], UNIQUE]
+StoredName = Annotated[str, Limits(min_length=1, max_length=4096)]
+"""An id as a store has it, which may be longer than the ids that people write."""
 
-OptionalGate = Annotated[
-    str, AfterValidator(_passes(gate_problem)), WithJsonSchema({"enum": list(OPTIONAL)})
-]
-Repeats = Annotated[int, Field(ge=2, le=1_000)]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-Days = Annotated[int, Field(ge=1, le=3_650)]
-Amount = Annotated[float, Field(ge=0)]
-Rate = Annotated[float, Field(ge=0, le=1)]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-EntryPoint = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$")]
+OptionalGate = Annotated[str, Check(gate_problem, schema={"enum": list(OPTIONAL)})]
+Repeats = Annotated[int, Limits(ge=2, le=1_000)]
+Count = Annotated[int, Limits(ge=0)]
+Positive = Annotated[int, Limits(ge=1)]
+Days = Annotated[int, Limits(ge=1, le=3_650)]
+Amount = Annotated[float, Limits(ge=0)]
+Rate = Annotated[float, Limits(ge=0, le=1)]
+Sha256 = Annotated[str, Limits(pattern=r"^[0-9a-f]{64}$")]
+EntryPoint = Annotated[str, Limits(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$")]

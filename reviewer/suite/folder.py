@@ -24,7 +24,9 @@ from reviewer.suite.lock import (
 from reviewer.suite.names import path_problem
 
 if TYPE_CHECKING:
-    from reviewer.suite.model import Candidate, JudgePrompt, Rubric, Suite
+    from reviewer.suite.candidate import Candidate
+    from reviewer.suite.model import Suite
+    from reviewer.suite.rubric import JudgePrompt, Rubric
 
 CANDIDATES = "candidates"
 TRACES = "traces"

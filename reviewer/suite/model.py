@@ -1,83 +1,171 @@
-"""Values of floor 1: what a frozen suite says, as plain immutable data.
+"""Values of floor 1: the files of a suite as plain immutable data.
 
-The pydantic models in `schema` guard the border and produce these; everything above works on
-these only. They encode to JSON and back with msgspec, so a suite whose digest is already known
-to be valid is read without pydantic.
+Each file shape is defined here, and in `rubric`, `candidate`, `script` and `simulator`, once:
+`border` derives the strict model and the published JSON Schema from the annotations (marks in
+`fields`). Everything inside works on these values only. They are read with msgspec, so a suite
+whose digest is already known to be valid is read without pydantic.
 """
 
-from typing import Any, Literal
+from collections.abc import Set
+from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.json import Decoder
 
-from reviewer.suite.learned import learned
+from reviewer.suite.fields import (
+    COMPUTED,
+    UNIQUE,
+    Amount,
+    Check,
+    Count,
+    Days,
+    EntryPoint,
+    File,
+    Id,
+    Ids,
+    Limits,
+    Name,
+    Names,
+    OptionalGate,
+    Positive,
+    Rate,
+    Repeats,
+    Short,
+    Text,
+    Wordings,
+    repeated,
+)
 
 Order = Literal["any", "in_order", "exact", "subset", "superset"]
 TrajectoryMatch = Literal["strict", "unordered", "subset", "superset"]
 Category = Literal["golden", "secondary", "negative", "task"]
 Mode = Literal["point", "strict"]
 Stopping = Literal["fixed", "live"]
-Scale = Literal["binary", "five", "levels"]
-Preset = Literal["pairwise", "correctness-completeness-relevance", "completion", "faithfulness"]
+Detector = Literal[
+    "email", "card", "iban", "phone", "secret", "ssn", "token", "credential", "ip", "disguised"
+]
 
 RED_TEAM = "red-team"
 """The tag of an episode whose contract is to refuse: its attempts make the safety-block rate."""
 
 
+def learned(*kinds: Any) -> None:
+    """Have msgspec learn these types and all they are made of; 0.1 ms each.
+
+    msgspec learns a struct when it first converts to it, and two threads that make it learn the
+    same one at once end the process. A module that calls this where it is imported has it learn
+    under the import's own lock, before another thread can have the type.
+    """
+    for kind in kinds:
+        Decoder(kind)
+
+
 class Value(Struct, frozen=True, kw_only=True):
     """Base of every value: immutable, compared by content."""
 
+    def problem(self, given: Set[str]) -> str | None:
+        """Return why the members contradict one another, or None. `given` are those that the file
+        has. Called at the border, on a model with the same members."""
+        return None
+
 
 class Tools(Value, frozen=True):
-    """Which tools an episode allows, wants and refuses.
+    """`allowed` absent allows all that is not forbidden; an empty list allows none. `approvers`
+    are the actors whose word in an imported trace approves a call."""
 
-    `allowed` is None when the contract is silent (all that is not forbidden), an empty tuple when
-    no tool may be called.
-    """
+    allowed: Annotated[
+        Names | None,
+        "The only tools that may be called. Null: all that are not forbidden; empty: none.",
+    ] = None
+    required: Annotated[Names, "Tools that must be called."] = ()
+    forbidden: Annotated[Names, "Tools that must not even be tried."] = ()
+    order: Annotated[Order, "How the calls made must agree with `required`."] = "any"
+    approvals: Annotated[Names, "Tools that may be called only after an approval."] = ()
+    approvers: Annotated[
+        Names, "Actors whose word in an imported trace approves a call of a tool."
+    ] = ()
 
-    allowed: tuple[str, ...] | None = None
-    required: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
-    order: Order = "any"
-    approvals: tuple[str, ...] = ()
-    approvers: tuple[str, ...] = ()
+
+def _long(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _names_an_object(paths: dict[str, str]) -> str | None:
+    return None if paths else "names no argument: name those that say which object, or take it out"
+
+
+_Objects = Annotated[dict[Text, Text], Check(_names_an_object, extra={"minProperties": 1})]
 
 
 class Write(Value, frozen=True):
-    """A tool that changes the world, and the tools whose success proves the change.
+    """A tool that changes the world, and the tool or tools whose later success proves it.
 
-    `on` names the object: where it stands in the write's arguments → where in those of the proof.
-    """
+    `on` names the object: arguments that the write and its proof have in common, or paths in the
+    arguments of the write → paths in those of the proof."""
 
-    tool: str
-    verified_by: tuple[str, ...]
-    on: dict[str, str] | None = None
+    tool: Annotated[Name, "The tool that writes."]
+    verified_by: Annotated[
+        tuple[str, ...],
+        File(Annotated[Names, Limits(min_length=1), Short(_long, Name | Names)]),
+        "The tool or tools of which a later call that goes well proves the write.",
+    ]
+    on: Annotated[
+        dict[str, str] | None,
+        File(_Objects | Annotated[tuple[Text, ...], Limits(min_length=1)] | None),
+        "Which object is written: arguments that both calls share, or the write's argument → the "
+        "proof's. Null: what stands under one name in the arguments of both.",
+    ] = None
 
 
 class ExpectedCall(Value, frozen=True):
-    tool: str
-    arguments: dict[str, Any] | None = None
+    tool: Annotated[Name, "The tool that is called."]
+    arguments: Annotated[
+        dict[str, Any] | None, "Its arguments, compared in full. Null: any arguments."
+    ] = None
+
+
+def _names_an_argument(arguments: dict[str, Any]) -> str | None:
+    if arguments:
+        return None
+    return "names no argument to compare: name one with its value, or take it out"
+
+
+_Arguments = Annotated[dict[str, Any], Check(_names_an_argument, extra={"minProperties": 1})]
 
 
 class Claim(Value, frozen=True):
-    """Something a final message is to say in one of these wordings, and none of `denials`."""
+    """What the final message is to say: one of the wordings in `says`, and no denial of it."""
 
-    says: tuple[str, ...]
-    denials: tuple[str, ...] = ()
+    says: Annotated[
+        Wordings, Limits(min_length=1), "Wordings of the claim, of which one must be used."
+    ]
+    denials: Annotated[Wordings, "Wordings that deny the claim: none may be used."] = ()
 
 
 class Expected(Value, frozen=True):
-    """The end the contract wants. `final_state` is UNSET when the contract does not name one;
-    `message_reference` is only compared with: no attempt fails by it."""
+    """How the attempt must end. `state` maps paths of the final state to values;
+    `message_reference` is a good final message, compared with and never required."""
 
-    final_state: Any | UnsetType = UNSET
-    state: dict[str, Any] = {}
-    message_contains: tuple[str, ...] = ()
-    message_excludes: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    message_reference: str | None = None
-    trajectory: tuple[ExpectedCall, ...] = ()
-    trajectory_match: TrajectoryMatch | None = None
-    arguments: dict[str, dict[str, Any]] = {}
+    final_state: Annotated[
+        Any | UnsetType,
+        File(Any, None),
+        "What the final state must equal. Absent: the contract names none.",
+    ] = UNSET
+    state: Annotated[dict[Text, Any], "Dotted path in the final state → the value there."] = {}
+    message_contains: Annotated[Wordings, "Wordings that the final message must contain."] = ()
+    message_excludes: Annotated[Wordings, "Wordings that it must not contain."] = ()
+    claims: Annotated[tuple[Claim, ...], "Claims that the final message must make."] = ()
+    message_reference: Annotated[
+        Text | None, "A good final message. Only compared with: no attempt fails by it."
+    ] = None
+    trajectory: Annotated[tuple[ExpectedCall, ...], "The calls of a good attempt, in order."] = ()
+    trajectory_match: Annotated[
+        TrajectoryMatch | None,
+        "How the calls made must agree with `trajectory`. Null: it is only shown.",
+    ] = None
+    arguments: Annotated[
+        dict[Name, _Arguments], "Tool → path in its arguments → the value that a call must have."
+    ] = {}
 
     @property
     def names_text(self) -> bool:
@@ -86,57 +174,217 @@ class Expected(Value, frozen=True):
 
 
 class Budget(Value, frozen=True):
-    """Inclusive limits; None means the contract sets none."""
+    max_steps: Annotated[Count | None, "Most tool calls. Inclusive; null sets no limit."] = None
+    max_cost_usd: Annotated[Amount | None, "Most USD. Inclusive; null sets no limit."] = None
+    max_latency_ms: Annotated[
+        Amount | None, "Most milliseconds of the attempt. Inclusive; null sets no limit."
+    ] = None
+    max_timeouts: Annotated[
+        Count | None, "Most timeouts of one call in a row. Inclusive; null sets no limit."
+    ] = None
 
-    max_steps: int | None = None
-    max_cost_usd: float | None = None
-    max_latency_ms: float | None = None
-    max_timeouts: int | None = None
+
+def _one_entry_per_tool(writes: list[Write]) -> str | None:
+    return repeated([write.tool for write in writes])
 
 
-class Episode(Value, frozen=True):
+class Case(Value, frozen=True):
+    """Answers `value` when every given argument is equal; other arguments are free."""
+
+    arguments: Annotated[dict[str, Any], "Argument → the value that it must equal."]
+    value: Annotated[Any, "What the tool answers then."]
+
+
+class Responses(Value, frozen=True):
+    """Exactly one of: `fixed` (always), `match` (the first case that fits, else `otherwise`),
+    `sequence` (one per call, the last for all further calls), `state` (an object of these dotted
+    paths of the state and their present values)."""
+
+    fixed: Annotated[Any, "What the tool answers, always."] = None
+    match: Annotated[
+        Annotated[tuple[Case, ...], Limits(min_length=1)] | None,
+        "Cases, of which the first that fits answers.",
+    ] = None
+    otherwise: Annotated[Any, "What the tool answers when no case of `match` fits."] = None
+    sequence: Annotated[
+        Annotated[tuple[Any, ...], Limits(min_length=1)] | None,
+        "One answer per call; the last is that of all further calls.",
+    ] = None
+    state: Annotated[
+        Annotated[tuple[Text, ...], Limits(min_length=1)] | None,
+        "Dotted paths of the state: the tool answers with their present values.",
+    ] = None
+
+    def problem(self, given: Set[str]) -> str | None:
+        ways = given & {"fixed", "match", "sequence", "state"}
+        if len(ways) != 1:
+            return "must have exactly one of fixed, match, sequence, state"
+        if "otherwise" in given and "match" not in ways:
+            return "otherwise belongs to match"
+        return None
+
+
+class Effect(Value, frozen=True):
+    """Merges `merge` into the state; with `arguments`, only for calls that carry them."""
+
+    merge: Annotated[
+        dict[str, Any], Limits(min_length=1), "What is merged into the state (RFC 7396)."
+    ]
+    arguments: Annotated[
+        dict[str, Any] | None, "Argument → value of the calls that have the effect. Null: all."
+    ] = None
+
+
+class Precondition(Value, frozen=True):
+    """The call errs with `error` unless the state's value at `path` (dotted) equals `equals`."""
+
+    path: Annotated[Text, "A dotted path of the state."]
+    equals: Annotated[Any, "The value that must be there."]
+    error: Annotated[Text, "What the call answers otherwise."]
+
+
+class Fault(Value, frozen=True):
+    """Calls of this tool (counted from 1) that go wrong, in all attempts or in those listed.
+
+    A `timeout` and an `error` never reach the tool; a `slow` call does, after `delay_ms`.
+    """
+
+    kind: Annotated[Literal["timeout", "error", "slow"], "How the call goes wrong."]
+    calls: Annotated[
+        tuple[Positive, ...], Limits(min_length=1), "The calls that go wrong, counted from 1."
+    ]
+    attempts: Annotated[
+        Annotated[tuple[Positive, ...], Limits(min_length=1)] | None,
+        "The attempts in which they do. Null: all.",
+    ] = None
+    message: Annotated[str, "What the agent is told."] = ""
+    delay_ms: Annotated[
+        float, Limits(ge=0, le=600_000), "How long a slow call takes, in milliseconds."
+    ] = 0.0
+
+
+def _no_object_schema(schema: dict[str, Any]) -> str | None:
+    if schema.get("type") != "object":
+        return 'must be a JSON Schema of an object ("type": "object")'
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or not all(
+        isinstance(part, dict | bool) for part in properties.values()
+    ):
+        return "properties must map each parameter to a schema"
+    required = schema.get("required", [])
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        return "required must list names of parameters"
+    if unknown := sorted(set(required) - set(properties)):
+        return f"required names `{unknown[0]}`, which is no property"
+    return None
+
+
+class SimulatedTool(Value, frozen=True, kw_only=True):
+    description: Annotated[str, "What the agent is told of the tool."] = ""
+    parameters: Annotated[
+        dict[str, Any], Check(_no_object_schema), "JSON Schema of the tool's arguments."
+    ] = field(default_factory=lambda: {"type": "object"})
+    responses: Annotated[Responses, "What the tool answers."]
+    effects: Annotated[tuple[Effect, ...], "How its calls change the state."] = ()
+    preconditions: Annotated[tuple[Precondition, ...], "What must hold for a call to succeed."] = ()
+    faults: Annotated[tuple[Fault, ...], "Calls that go wrong."] = ()
+
+
+class Simulator(Value, frozen=True):
+    """Simulated `tools`, or a Python `toolkit` ("module:Class") in their place.
+
+    `final_state` is the dotted path of the state's value that a trace gives as its final state;
+    without it the final state is the whole state.
+    """
+
+    tools: Annotated[
+        Annotated[dict[Name, SimulatedTool], Limits(min_length=1)] | None,
+        "Name → simulated tool.",
+    ] = None
+    toolkit: Annotated[EntryPoint | None, "A Python class of tools, as `module:Class`."] = None
+    final_state: Annotated[
+        Text | None, "Dotted path of what a trace gives as its final state. Null: the whole state."
+    ] = None
+    options: Annotated[dict[str, Any], "What the toolkit is made with."] = {}
+
+    def problem(self, given: Set[str]) -> str | None:
+        if (self.tools is None) == (self.toolkit is None):
+            return "must have either tools or a toolkit"
+        return None
+
+
+class Defaults(Value, frozen=True, kw_only=True):
+    """What episodes of this suite say where they are silent."""
+
+    tools: Annotated[Tools, "Which tools an attempt may, must and must not call."] = Tools()
+    writes: Annotated[
+        tuple[Write, ...],
+        Check(_one_entry_per_tool),
+        "Tools that change the world, each with its proof. One entry per tool.",
+    ] = ()
+    expected: Annotated[Expected, "How an attempt must end."] = Expected()
+    budget: Annotated[Budget, "What an attempt may take."] = Budget()
+    category: Annotated[Category, "What a single turn is tested for."] = "task"
+    critical: Annotated[
+        Names, "Gates, and codes of gates, whose failure is critical in this episode."
+    ] = ()
+    tags: Annotated[
+        Names, f"Words to search and slice by. `{RED_TEAM}`: the contract is to refuse."
+    ] = ()
+    simulator: Annotated[
+        dict[str, Any] | None,
+        File(Simulator | None),
+        "A simulated world to run the episode in. Null: it can be imported, not run.",
+    ] = None
+
+
+class Episode(Defaults, frozen=True, kw_only=True):
     """One isolated task: the contract to be met."""
 
-    episode_id: str
-    title: str = ""
-    user_request: str = ""
-    initial_state: dict[str, Any] = {}
-    tools: Tools = Tools()
-    writes: tuple[Write, ...] = ()
-    expected: Expected = Expected()
-    budget: Budget = Budget()
-    category: Category = "task"
-    critical: tuple[str, ...] = ()
-    optimal_steps: int | None = None
-    tags: tuple[str, ...] = ()
-    simulator: dict[str, Any] | None = None
+    SCHEMA: ClassVar[str] = "reviewer/episode@1"
+
+    episode_id: Annotated[Id, "The episode's id, and the name of its file."]
+    title: Annotated[str, "A line to show."] = ""
+    user_request: Annotated[str, "What the user asks."] = ""
+    initial_state: Annotated[dict[str, Any], "The state that an attempt must start from."] = {}
+    optimal_steps: Annotated[
+        Positive | None, "The fewest tool calls that do the task; only for diagnostics."
+    ] = None
 
 
 class PassHat(Value, frozen=True):
-    k: int = 3
-    min: float = 0.95
+    k: Annotated[Positive, "Attempts of an episode that must all pass."] = 3
+    min: Annotated[Rate, "The least pass^k: the mean over episodes of C(passes, k) / C(n, k)."] = (
+        0.95
+    )
 
 
 class JudgePolicy(Value, frozen=True):
-    min_accuracy: float = 0.90
-    max_flip_rate: float = 0.05
+    min_accuracy: Annotated[Rate, "The least agreement with people of a judge that may score."] = (
+        0.90
+    )
+    max_flip_rate: Annotated[
+        Rate, "The greatest share of pairs on which a scoring judge may contradict itself."
+    ] = 0.05
 
 
 class RegressionPolicy(Value, frozen=True):
-    margin: float = 0.05
+    margin: Annotated[Rate, "How far the mean pass rate may lie below the baseline's."] = 0.05
 
 
 class LabelPolicy(Value, frozen=True):
-    min_pairs: int = 0
-    sample_rate: float = 0.05
+    min_pairs: Annotated[Count, "Pairs that must be labeled, in both orders."] = 0
+    sample_rate: Annotated[Rate, "The share of traces that the queue draws at random."] = 0.05
 
 
 class ApprovalPolicy(Value, frozen=True):
-    """`promote` approvers sign a promotion; no decision lasts longer than `max_days`, where one is
-    set. It is UNSET and not None without one, so that policies of before it keep their digest."""
-
-    promote: int = 1
-    max_days: int | UnsetType | None = UNSET
+    promote: Annotated[Positive, "Approvers who must sign a promotion."] = 1
+    # UNSET and not None without one, so that older policies keep their digest.
+    max_days: Annotated[
+        Days | UnsetType | None,
+        File(Days | None, None),
+        "The most days that a decision may last. Null sets no limit.",
+    ] = UNSET
 
     @property
     def longest(self) -> int | None:
@@ -145,28 +393,48 @@ class ApprovalPolicy(Value, frozen=True):
 
 
 class Policy(Value, frozen=True):
-    """When a candidate may be promoted. Limits are inclusive on the good side; None sets none.
+    """When a candidate may be promoted. An absent or null limit sets none.
 
-    `stopping` says how strict bounds come about: `fixed` where episodes and attempts were settled
-    beforehand, `live` where the suite grows until its bounds are met. `gates` puts optional hard
-    gates in force, each with its limit; a policy without it is written without it, so that suites
-    frozen before there were any keep their digests.
+    In `strict` mode limits are compared with confidence bounds; with `live` stopping, with bounds
+    that hold at every look.
     """
 
-    attempts: int = 3
-    hard_pass_rate: float = 1.0
-    max_critical_failures: int = 0
-    pass_hat: PassHat = PassHat()
-    max_cpst_usd: float | None = None
-    latency_p95_ms: float | None = None
-    completion_min: float | None = None
-    judge: JudgePolicy = JudgePolicy()
-    regression: RegressionPolicy = RegressionPolicy()
-    labels: LabelPolicy = LabelPolicy()
-    approvals: ApprovalPolicy = ApprovalPolicy()
-    mode: Mode = "point"
-    stopping: Stopping = "fixed"
-    gates: dict[str, int] | UnsetType = UNSET
+    attempts: Annotated[Positive, "Valid attempts that each episode must have."] = 3
+    hard_pass_rate: Annotated[Rate, "The least share of attempts that pass every gate."] = 1.0
+    max_critical_failures: Annotated[Count, "Most attempts that may fail critically."] = 0
+    pass_hat: Annotated[PassHat, "The least pass^k."] = PassHat()
+    max_cpst_usd: Annotated[
+        Amount | None, "The most USD per attempt that passes. Null sets no limit."
+    ] = None
+    latency_p95_ms: Annotated[
+        Amount | None, "The greatest 95th percentile of latency, in ms. Null sets no limit."
+    ] = None
+    completion_min: Annotated[
+        Rate | None, "The least share of attempts that pass the state gate. Null sets no limit."
+    ] = None
+    judge: Annotated[JudgePolicy, "What a judge must reach to score; else it is advisory."] = (
+        JudgePolicy()
+    )
+    regression: Annotated[RegressionPolicy, "How the candidate is held to the baseline."] = (
+        RegressionPolicy()
+    )
+    labels: Annotated[LabelPolicy, "What people must have labeled."] = LabelPolicy()
+    approvals: Annotated[ApprovalPolicy, "Who signs, and for how long."] = ApprovalPolicy()
+    mode: Annotated[
+        Mode, "`point` compares estimates with the limits, `strict` their confidence bounds."
+    ] = "point"
+    stopping: Annotated[
+        Stopping,
+        "`fixed`: episodes and attempts were settled beforehand. `live`: strict bounds hold at "
+        "every look, for a suite that grows until they are met.",
+    ] = "fixed"
+    # UNSET without it, so that suites frozen before there were optional gates keep their digests.
+    gates: Annotated[
+        dict[OptionalGate, Repeats] | UnsetType,
+        File(dict[OptionalGate, Repeats], {}),
+        "Optional hard gates that are in force, each with its limit. `loops`: the same "
+        "call with the same arguments this many times in a row fails.",
+    ] = UNSET
 
     @property
     def limits(self) -> dict[str, int]:
@@ -175,127 +443,47 @@ class Policy(Value, frozen=True):
 
 
 class RedactionRules(Value, frozen=True):
-    """What must never stand in a trace of this suite, beyond the built-in rules.
+    """What must not stand in a trace of this suite, beyond the built-in rules."""
 
-    `keys` are extra sensitive member names (matched in any spelling), `allow_keys` are built-in
-    names this suite declares harmless, `phone` and the others switch whole value detectors. The
-    default is what suites were frozen with that name none: it can never grow.
-    """
-
-    keys: tuple[str, ...] = ("customer_name", "order_id")
-    allow_keys: tuple[str, ...] = ()
-    detectors: tuple[str, ...] = ("email", "card", "iban", "phone", "secret", "ssn")
-
-
-class Suite(Value, frozen=True):
-    """A frozen, versioned set of episodes with its policy. `digest` is that of its lock."""
-
-    suite_id: str
-    title: str = ""
-    digest: str = ""
-    probe: bool = False
-    policy: Policy = Policy()
-    redaction: RedactionRules = RedactionRules()
-    episodes: tuple[Episode, ...] = ()
-    source: dict[str, Any] = {}
+    keys: Annotated[Names, "Further sensitive member names, in any spelling."] = (
+        "customer_name",
+        "order_id",
+    )
+    allow_keys: Annotated[Names, "Built-in sensitive names that are harmless in this suite."] = ()
+    # What suites were frozen with that name no detector: this default can never grow.
+    detectors: Annotated[
+        tuple[Detector, ...],
+        UNIQUE,
+        "Detectors of values that judge: what one of them finds is a critical failure.",
+    ] = ("email", "card", "iban", "phone", "secret", "ssn")
 
 
-class Level(Value, frozen=True):
-    """One answer of a criterion: the digit a reviewer presses, and what it means."""
+class Suite(Value, frozen=True, kw_only=True):
+    """suite.json. `episodes`, when given, names every episode in the order to show them."""
 
-    value: int
-    label: str
+    SCHEMA: ClassVar[str] = "reviewer/suite@1"
 
-
-class Criterion(Value, frozen=True):
-    """One question of the rubric.
-
-    `asks` is the question in a line; `weak` and `strong` say what the two ends look like when two
-    messages are compared. Of scale `five` only the anchored levels need labels. `weight` is shown,
-    never summed by; None when the rubric gives none.
-    """
-
-    criterion_id: str
-    title: str
-    asks: str
-    scale: Scale
-    levels: tuple[Level, ...]
-    weak: str = ""
-    strong: str = ""
-    required: bool = False
-    weight: float | None = None
-
-
-class Wording(Value, frozen=True):
-    """What policy wants a final message to say (`says`, each phrase) and to leave out (`never`).
-
-    `episodes` is None when it holds for every episode of the suite.
-    """
-
-    wording_id: str
-    says: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
-    episodes: tuple[str, ...] | None = None
+    suite_id: Annotated[Id, "The suite's id, and the name of its folder."]
+    title: Annotated[str, "A line to show."] = ""
+    # The sha256 of the lock.
+    digest: Annotated[str, COMPUTED] = ""
+    probe: Annotated[bool, "Whether the suite only probes: nothing is ever promoted by it."] = False
+    policy: Annotated[Policy, "When a candidate may be promoted."] = Policy()
+    redaction: Annotated[
+        RedactionRules, "What must not stand in a trace, beyond the built-in rules."
+    ] = RedactionRules()
+    # Merged into the episodes as they are read, and not kept.
+    defaults: Annotated[
+        Defaults | UnsetType,
+        File(Defaults, Defaults()),
+        "What episodes say where they are silent.",
+    ] = UNSET
+    episodes: Annotated[
+        tuple[Episode, ...],
+        File(Ids | None, None),
+        "Every episode's id, in the order to show them. Null: by id.",
+    ] = ()
+    source: Annotated[dict[str, Any], "Where the suite comes from; free."] = {}
 
 
-class Rubric(Value, frozen=True):
-    """How people judge final messages. `final_messages` is how many are to be labelled at least."""
-
-    rubric_id: str
-    version: str
-    criteria: tuple[Criterion, ...]
-    final_messages: int = 0
-    both_orders: bool = True
-    wording: tuple[Wording, ...] = ()
-
-
-class Asked(Value, frozen=True):
-    """One thing a judge is asked. `preset` says of what (a pair of messages, or one) and on which
-    scale it answers.
-
-    `prompt` holds places such as {user_request}, {criteria}, {left} and {right}, filled by plain
-    replacement: every other brace is text.
-    """
-
-    preset: Preset
-    prompt: str
-
-
-class JudgePrompt(Value, frozen=True):
-    """What an LLM judge is asked. Its role (scoring or advisory) is earned, never declared here.
-
-    `also` is what it is asked besides `prompt`, each preset at most once.
-    """
-
-    judge_id: str
-    version: str
-    prompt: str
-    preset: Preset = "pairwise"
-    also: tuple[Asked, ...] = ()
-    model: str = ""
-    temperature: float = 0.0
-    max_tokens: int = 512
-
-    @property
-    def asks(self) -> tuple[Asked, ...]:
-        """Everything it is asked, in the file's order."""
-        return (Asked(preset=self.preset, prompt=self.prompt), *self.also)
-
-
-class Candidate(Value, frozen=True):
-    """One version of an agent. `digest` is the sha256 of the manifest's RFC 8785 bytes."""
-
-    candidate_id: str
-    digest: str
-    agent: str = ""
-    version: str = ""
-    authors: tuple[str, ...] = ()
-    model: str = ""
-    prompts: tuple[dict[str, Any], ...] = ()
-    tools: tuple[dict[str, Any], ...] = ()
-    config: dict[str, Any] = {}
-    runner: dict[str, Any] = {}
-    prices: dict[str, Any] = {}
-
-
-learned(Suite, Rubric, JudgePrompt, Candidate)
+learned(Suite)

@@ -1,9 +1,15 @@
-"""What an id, a tool name and a path inside a suite may look like."""
+"""What an id, a tool name and a path inside a suite may look like, and which known word a typo
+means."""
 
+import re
 import unicodedata
 
 MAX_ID = 200
 MAX_NAME = 512
+NEAR = 0.75
+"""The least likeness at which a known word is named as the one that was meant."""
+
+_PLAIN = re.compile(r"[^a-z0-9]")
 
 
 def id_problem(text: str) -> str | None:
@@ -48,6 +54,14 @@ def unprintable(text: str) -> bool:
     if text.isascii():
         return not text.isprintable()
     return any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text)
+
+
+def likeness(written: str, known: str) -> float:
+    """0 (nothing in common) to 1 (the same without case and separators)."""
+    import difflib  # 3 ms, and only a typo needs it
+
+    a, b = _PLAIN.sub("", written[:100].lower()), _PLAIN.sub("", known.lower())
+    return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() if a and b else 0.0
 
 
 def _text_problem(text: str, what: str) -> str | None:

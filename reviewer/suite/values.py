@@ -1,8 +1,7 @@
 """From parsed JSON to values, without pydantic.
 
-Both roads use this module: files that people wrote come here after `schema` and `rules` have
-passed them, files whose digest is known to be valid come here directly (`load_trusted`), so the
-two cannot disagree.
+Files that people wrote come here after `border` and `rules` have passed them, files whose digest is
+known to be valid come here directly (`load_trusted`), so the two cannot disagree.
 """
 
 import json
@@ -14,14 +13,12 @@ import msgspec
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import LOCK_FILE, make_lock, suite_digest
 from reviewer.suite.model import (
-    Candidate,
     Episode,
-    JudgePrompt,
     Policy,
     RedactionRules,
-    Rubric,
     Suite,
 )
+from reviewer.suite.rubric import JudgePrompt, Rubric
 
 SUITE_FILE = "suite.json"
 RUBRIC_FILE = "rubric.json"
@@ -32,7 +29,7 @@ MERGED = frozenset({"tools", "expected", "budget", "simulator"})
 """Parts of an episode that are merged member by member with the suite's defaults."""
 
 Raw = Mapping[str, Any]
-T = TypeVar("T", Episode, JudgePrompt, Policy, RedactionRules, Rubric)
+T = TypeVar("T")
 
 
 def merge_defaults(defaults: Raw, episode: Raw) -> dict[str, Any]:
@@ -54,32 +51,23 @@ def episode_value(raw: Raw, file: str = "episode") -> Episode:
     writes = plain.get("writes")
     if isinstance(writes, list):
         plain["writes"] = [_long_form(write) for write in writes]
-    return _convert(plain, Episode, file)
+    return converted(plain, Episode, file)
 
 
 def policy_value(raw: Raw, file: str = SUITE_FILE) -> Policy:
-    return _convert(raw, Policy, file)
+    return converted(raw, Policy, file)
 
 
 def redaction_value(raw: Raw, file: str = SUITE_FILE) -> RedactionRules:
-    return _convert(raw, RedactionRules, file)
+    return converted(raw, RedactionRules, file)
 
 
 def rubric_value(raw: Raw, file: str = RUBRIC_FILE) -> Rubric:
-    return _convert(raw, Rubric, file)
+    return converted(raw, Rubric, file)
 
 
 def judge_value(raw: Raw, file: str = JUDGE_FILE) -> JudgePrompt:
-    return _convert(raw, JudgePrompt, file)
-
-
-def candidate_value(raw: Raw, digest: str, file: str = "candidate") -> Candidate:
-    """The manifest as a value; `digest` is the sha256 (hex) of its canonical bytes."""
-    try:
-        said = {name: part for name, part in raw.items() if part is not None}
-        return msgspec.convert({**said, "digest": digest}, Candidate)
-    except msgspec.ValidationError as error:
-        raise _unfit(file, error) from None
+    return converted(raw, JudgePrompt, file)
 
 
 def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
@@ -157,13 +145,11 @@ def _long_form(write: object) -> object:
     return plain
 
 
-def _convert(raw: Raw, kind: type[T], file: str) -> T:
+def converted(raw: Raw, kind: type[T], file: str) -> T:
+    """The value of type `kind` that `raw` says. ContractError naming the place that does not."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise _unfit(file, error) from None
-
-
-def _unfit(file: str, error: msgspec.ValidationError) -> ContractError:
-    reason, _, path = str(error).partition(" - at ")
-    return ContractError(file, path.strip("`") or "$", reason[:1].lower() + reason[1:])
+        reason, _, path = str(error).partition(" - at ")
+        reason = reason[:1].lower() + reason[1:]
+        raise ContractError(file, path.strip("`") or "$", reason) from None

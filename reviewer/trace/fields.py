@@ -157,6 +157,50 @@ def lacks(event: Mapping[str, Any]) -> str | None:
     return None
 
 
+_RECORD_TEXTS = {
+    "schema": "The kind and version of the record. Null: this one.",
+    "episode_id": "The episode that was attempted.",
+    "candidate_id": "The candidate that attempted it.",
+    "attempt": "Which attempt of the episode it is, from 1. Null: the next free number.",
+    "events": "What happened, in order.",
+    "final_state": "The state that the attempt ended in. Null: not known.",
+    "final_message": "What the agent said last. Null: nothing.",
+    "cost_usd": "What the attempt cost, in USD. Null: not measured.",
+    "latency_ms": "How long it took, in milliseconds. Null: not measured.",
+    "usage": "Tokens that were used, as the source counts them.",
+    "started_at": "When it started.",
+    "termination": "Why it ended. Null: an ordinary end.",
+    "start_state_digest": "`sha256:` and the digest of the state it started from.",
+    "source": "What else the source says; free, but for `user_feedback`.",
+    "unread": "Parts of the source that may be acts and that no reader could read.",
+}
+_EVENT_TEXTS = {
+    "kind": "What kind of event it is. Null: inferred from its members.",
+    "seq": "The event's number; numbers rise from 1. Null: its place in the list.",
+    "tool": "The tool that is called, or that answers.",
+    "arguments": "The arguments of the call.",
+    "status": "How the call ended.",
+    "observation": "What the tool answered.",
+    "message": "What was said.",
+    "approval": "Whether and by whom the call was approved.",
+    "state": "The state at this point.",
+    "started_at": "When it started.",
+    "latency_ms": "How long it took, in milliseconds.",
+    "cost_usd": "What it cost, in USD.",
+    "tokens": "Tokens that were used, as the source counts them.",
+    "call_id": "The id of the call, by which a result names it.",
+    "actor": "Who did it.",
+}
+_UNREAD_TEXTS = {
+    "path": "Where in the source the part is.",
+    "seq": "The number of the event it belongs to. Null: none is known.",
+}
+
+
+def _described(rules: Mapping[str, Rule], texts: Mapping[str, str]) -> dict[str, Any]:
+    return {name: {**rule.schema, "description": texts[name]} for name, rule in rules.items()}
+
+
 def trace_json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a trace record.
 
@@ -180,12 +224,12 @@ def trace_json_schema() -> dict[str, Any]:
         "type": "object",
         "required": list(REQUIRED),
         "additionalProperties": False,
-        "properties": {name: rule.schema for name, rule in RECORD.items()},
+        "properties": _described(RECORD, _RECORD_TEXTS),
         "$defs": {
             "event": {
                 "type": "object",
                 "additionalProperties": False,
-                "properties": {name: rule.schema for name, rule in EVENT.items()},
+                "properties": _described(EVENT, _EVENT_TEXTS),
                 "allOf": [
                     needs("tool_call", named("tool")),
                     needs("tool_result", named("tool"), named("call_id")),

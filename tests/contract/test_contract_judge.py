@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from contract_examples import files, packed, write
 
+from reviewer.suite.border import json_schema
 from reviewer.suite.check import check_suite
 from reviewer.suite.folder import locked_files, read_suite, suite_state
 from reviewer.suite.freeze import freeze
-from reviewer.suite.model import Asked, JudgePrompt
-from reviewer.suite.publish import json_schema
+from reviewer.suite.rubric import Asked, JudgePrompt
 from reviewer.suite.values import load_trusted_judge
 
 PAIR = "{user_request}{left}{right}"

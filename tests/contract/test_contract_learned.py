@@ -7,11 +7,11 @@ import pytest
 
 USES = {
     "a suite": """
-from reviewer.suite import values
+from reviewer.suite import candidate, values
 use = [
     lambda: values.policy_value({}), lambda: values.redaction_value({}),
     lambda: values.episode_value({"episode_id": "e"}), lambda: values.judge_value({}),
-    lambda: values.rubric_value({"rubric_id": "r"}), lambda: values.candidate_value({}, ""),
+    lambda: values.rubric_value({"rubric_id": "r"}), lambda: candidate.candidate_value({}, ""),
 ]
 """,
     "a script": """

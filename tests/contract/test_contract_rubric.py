@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from contract_examples import files, packed
 
+from reviewer.suite.border import json_schema
 from reviewer.suite.check import check_suite
-from reviewer.suite.model import Rubric, Wording
-from reviewer.suite.publish import json_schema
+from reviewer.suite.rubric import Rubric, Wording
 from reviewer.suite.values import load_trusted_rubric
 
 WORDING: dict[str, Any] = {

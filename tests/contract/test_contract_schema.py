@@ -6,6 +6,7 @@ from contract_examples import candidate, episode, files, packed, suite
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewer.suite.border import json_schema
 from reviewer.suite.candidate import manifest_bytes, read_candidate, trusted_candidate
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.check import check_suite
@@ -13,7 +14,6 @@ from reviewer.suite.codes import known_check
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import GATE_CODES, GATES
 from reviewer.suite.model import Episode, ExpectedCall, Write
-from reviewer.suite.publish import json_schema, register_schema, schema_kinds
 from reviewer.suite.values import load_trusted, merge_defaults
 
 TOOL: dict[str, Any] = {"responses": {"fixed": "ok"}}
@@ -697,14 +697,9 @@ def test_the_published_schema_knows_both_forms_of_verified_by() -> None:
     assert {part["type"] for part in verified_by["anyOf"]} == {"string", "array"}
 
 
-def test_other_kinds_are_refused_until_they_are_registered() -> None:
+def test_other_kinds_are_refused() -> None:
     with pytest.raises(KeyError, match="candidate, episode, judge"):
         json_schema("a-kind-of-this-test")
-    register_schema("a-kind-of-this-test", lambda: {"type": "object"})
-    assert json_schema("a-kind-of-this-test")["type"] == "object"
-    assert "a-kind-of-this-test" in schema_kinds()
-    with pytest.raises(ValueError, match="already"):
-        register_schema("suite", dict)
 
 
 JSON = st.recursive(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reviewer.suite.border import json_schema
 from reviewer.suite.errors import ContractError
-from reviewer.suite.publish import json_schema
 from reviewer.suite.script import Plan, ScriptedAttempt, ScriptedTurn, read_script
 
 LAST = {"messages": ["Done."]}

@@ -12,8 +12,9 @@ from reviewer.report.evidence import (
     FailedTrace,
 )
 from reviewer.stats.latency import latency_quantile
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
-from reviewer.suite.model import Candidate, Episode, PassHat, Policy, Suite
+from reviewer.suite.model import Episode, PassHat, Policy, Suite
 
 SUITE_ID = "refund-eval-v5"
 EPISODES = ("damaged-221", "appeal-009", "attack-014")

@@ -8,7 +8,7 @@ from reviewer.review.items import candidate_pairs, message_digest, message_items
 from reviewer.review.labels import seal
 from reviewer.review.model import Item, Label, TraceMessage
 from reviewer.review.pairs import showing
-from reviewer.suite.model import Criterion, Level, Rubric
+from reviewer.suite.rubric import Criterion, Level, Rubric
 
 SUITE = "5" * 64
 RUBRIC_DIGEST = "6" * 64

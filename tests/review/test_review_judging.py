@@ -63,7 +63,8 @@ from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.errors import ContractError
-from reviewer.suite.model import Asked, JudgePrompt, RedactionRules
+from reviewer.suite.model import RedactionRules
+from reviewer.suite.rubric import Asked, JudgePrompt
 
 PAIR = "{user_request}|{criteria}|<left>\n{left}\n</left><right>\n{right}\n</right>"
 NOW = "2026-11-22T10:00:00Z"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from review_builders import at, digest, draft, label, messages, pairs, rubric
 
 from reviewer.review.label_rules import rubric_problems
-from reviewer.review.label_shape import label_json_schema
 from reviewer.review.labels import (
     counting,
     done,
@@ -26,6 +25,7 @@ from reviewer.review.labels import (
 )
 from reviewer.review.lines import MAX_PROBLEMS
 from reviewer.review.model import Label, LabelKey
+from reviewer.suite.border import json_schema
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
 
@@ -342,7 +342,7 @@ def test_a_label_must_be_one_of_the_rubric() -> None:
 
 
 def test_the_published_schema_names_what_a_line_holds() -> None:
-    schema = label_json_schema()
+    schema = json_schema("label", {"label": Label})
     assert set(schema["properties"]) == set(json.loads(label_line(label(PAIRS[0]))))
     assert schema["additionalProperties"] is False
     assert digest("x") == sha256_hex(b"x")

@@ -23,7 +23,8 @@ from reviewer.running.model import (
     Turn,
     Unrunnable,
 )
-from reviewer.suite.model import Candidate, Episode, RedactionRules
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import Episode, RedactionRules
 
 KEY = "sk-live-Zq7rT2mWx9"
 KEY_ENV = "OPENAI_TEST_KEY"

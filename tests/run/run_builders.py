@@ -23,9 +23,10 @@ from reviewer.running.model import (
     Task,
     Turn,
 )
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.folder import read_candidates, read_suite
-from reviewer.suite.model import Candidate, Episode, RedactionRules
+from reviewer.suite.model import Episode, RedactionRules
 from reviewer.trace.redaction import Redactor, Rules
 from reviewer.trace.validate import decode, explain
 

@@ -15,7 +15,8 @@ import pytest
 from reviewer.running.model import Adapter, Brief, Observation, Slot, Task, ToolSpec, Turn
 from reviewer.running.sandbox import bubblewrap, landlock, room
 from reviewer.running.sandbox.protection import Protection
-from reviewer.suite.model import Candidate, Episode, RedactionRules
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import Episode, RedactionRules
 
 KINDS = ("bubblewrap", "landlock", "none")
 

@@ -42,8 +42,9 @@ from reviewer.running.model import (
     Usage,
 )
 from reviewer.running.world import SimulatedWorld
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.canonical import start_state_digest
-from reviewer.suite.model import Candidate, Episode, RedactionRules
+from reviewer.suite.model import Episode, RedactionRules
 
 
 @pytest.fixture

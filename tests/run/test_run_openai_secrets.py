@@ -271,7 +271,7 @@ async def test_no_cookie_is_kept() -> None:
 
 PROBE = """
 import sys
-from reviewer.suite.model import Candidate
+from reviewer.suite.candidate import Candidate
 from pathlib import Path
 from reviewer.running.candidates import check_runnable
 for kind in ("openai-chat", "openai-responses"):

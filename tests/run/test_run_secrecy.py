@@ -18,8 +18,9 @@ from reviewer.running import attempt as attempts
 from reviewer.running.attempt import run_attempt
 from reviewer.running.broker import may_call
 from reviewer.running.model import Brief, Observation, Slot, Turn
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.folder import read_suite
-from reviewer.suite.model import Budget, Candidate, Episode, Expected, ExpectedCall, Write
+from reviewer.suite.model import Budget, Episode, Expected, ExpectedCall, Write
 
 SUITES = sorted(path.parent for path in (REPOSITORY / "suites").glob("*/suite.json"))
 SHIPPED = [

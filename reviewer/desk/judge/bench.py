@@ -26,7 +26,7 @@ from reviewer.running.candidates.openai_manifest import Settings
 from reviewer.running.candidates.prices import Prices
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
-from reviewer.suite.model import JudgePrompt
+from reviewer.suite.rubric import JudgePrompt
 from reviewer.trace.record import ABSENT, kind_of
 
 LONGEST_OBSERVATION = 4_000

@@ -21,7 +21,7 @@ from reviewer.review.judging.judgments import judgment_line, stored_judgment
 from reviewer.review.judging.model import Judgment
 from reviewer.review.judging.prompt import prompt_digest
 from reviewer.review.model import Label
-from reviewer.suite.model import Asked, JudgePrompt
+from reviewer.suite.rubric import Asked, JudgePrompt
 
 
 class Judged(NamedTuple):

@@ -15,7 +15,8 @@ from reviewer.review.judged_messages import MessageFigures
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import Judgment
 from reviewer.review.model import BOTH_BAD, TIE
-from reviewer.suite.model import JudgePolicy, JudgePrompt
+from reviewer.suite.model import JudgePolicy
+from reviewer.suite.rubric import JudgePrompt
 
 NO_ANSWERS = "no judge answers: reviewer judge shows what they would cost"
 NOT_HERE = "(the message of this trace is not in the store)"

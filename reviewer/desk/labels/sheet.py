@@ -15,7 +15,8 @@ from reviewer.review.model import Item, Kind, Label
 from reviewer.review.pairs import Seen, distance, remaining, showing
 from reviewer.review.queue import Entry, Queue, build_queue, order
 from reviewer.review.signals import Signals
-from reviewer.suite.model import Episode, Rubric, Suite
+from reviewer.suite.model import Episode, Suite
+from reviewer.suite.rubric import Rubric
 
 
 class Ruled(NamedTuple):

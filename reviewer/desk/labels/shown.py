@@ -16,7 +16,7 @@ from reviewer.review.agreement import Agreement, Estimate, Share
 from reviewer.review.consistency import SelfConsistency
 from reviewer.review.label_rules import levels_of
 from reviewer.review.model import Label, Message
-from reviewer.suite.model import Criterion
+from reviewer.suite.rubric import Criterion
 
 
 def shown(sheet: Sheet, place: Place, labels: Sequence[Label], session: Session) -> LabelItem:

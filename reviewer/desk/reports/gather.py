@@ -33,8 +33,9 @@ from reviewer.report.headline import BY_EPISODE
 from reviewer.report.import_maps import ImportMap
 from reviewer.report.others_spent import OtherCost
 from reviewer.stats.latency import latency_quantile
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
-from reviewer.suite.model import Candidate, Episode, Policy, Suite
+from reviewer.suite.model import Episode, Policy, Suite
 
 
 def evidence(

@@ -37,8 +37,8 @@ from reviewer.review.model import Label
 from reviewer.review.queue import sampled
 from reviewer.review.random_part import random_rates
 from reviewer.review.wins import wins
-from reviewer.suite.learned import learned
-from reviewer.suite.model import Rubric
+from reviewer.suite.model import learned
+from reviewer.suite.rubric import Rubric
 
 learned(RandomFigures, WinFigures)
 

@@ -14,9 +14,9 @@ from reviewer.desk.runs.views import Runnable, RunOrder
 from reviewer.running.candidates import check_runnable
 from reviewer.running.model import Unrunnable
 from reviewer.running.plan import Made, missing_places
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files
-from reviewer.suite.model import Candidate
 
 
 def check_numbers(order: RunOrder) -> None:

@@ -14,7 +14,7 @@ from reviewer.desk.scorecards.filters import problem
 from reviewer.desk.scorecards.views import GROUPS, Mode, SavedView
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import ALWAYS
-from reviewer.suite.learned import learned
+from reviewer.suite.model import learned
 from reviewer.suite.strict_json import loads
 
 SCHEMA = "reviewer/views@1"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from reviewer.running.candidates.openai_manifest import Places, Settings, read_base_url, read_key
 from reviewer.running.candidates.prices import Prices
 from reviewer.running.model import Unrunnable
-from reviewer.suite.model import JudgePrompt
+from reviewer.suite.rubric import JudgePrompt
 
 TIMEOUT_S = 120.0
 

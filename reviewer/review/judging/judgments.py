@@ -1,16 +1,13 @@
 """Judgments as they travel and join, and which one counts. Judgments are only ever added."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from reviewer.review.items import item_name
 from reviewer.review.judging.model import KIND_OF, SCORES, Judgment
 from reviewer.review.label_rules import instant
 from reviewer.review.lines import Lines, age
 from reviewer.suite.errors import json_path
-
-if TYPE_CHECKING:
-    from reviewer.review.judging.judgment_shape import JudgmentShape
 
 Found = Iterator[tuple[str, str]]
 
@@ -102,13 +99,7 @@ def _said(judgment: Judgment) -> Found:
             yield json_path(("scores", name)), f"is above {scales[name]:g}"
 
 
-def _shape() -> "type[JudgmentShape]":
-    from reviewer.review.judging.judgment_shape import JudgmentShape
-
-    return JudgmentShape
-
-
-JUDGMENTS = Lines("judgment", Judgment, _shape, _problems)
+JUDGMENTS = Lines("judgment", Judgment, _problems)
 
 uid_of, seal, merge = JUDGMENTS.uid_of, JUDGMENTS.seal, JUDGMENTS.merge
 judgment_line, judgment_file, stored_judgment = JUDGMENTS.line, JUDGMENTS.file, JUDGMENTS.stored

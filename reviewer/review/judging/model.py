@@ -1,11 +1,23 @@
+# ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """What a judge was asked and what it answered, as plain immutable values."""
 
-from typing import Literal
-
-from msgspec import Struct
+from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.model import TIE, Kind
-from reviewer.suite.model import Preset, Value
+from reviewer.suite.fields import (
+    Amount,
+    Count,
+    File,
+    Id,
+    Limits,
+    Name,
+    Names,
+    Positive,
+    Sha256,
+    Text,
+)
+from reviewer.suite.model import Value
+from reviewer.suite.rubric import Preset
 
 Order = Literal["forward", "swapped", "single"]
 Verdict = Literal["left", "right", "tie"]
@@ -27,58 +39,75 @@ SCORES: dict[Preset, dict[str, float]] = {
 }
 """The scores of a preset, each with its most; the least is 0."""
 
+MOST_CLAIMS = 100
+"""Claims of one answer."""
+
 COMPLETE = 7.0
 """From this score of `completion` a message is complete."""
 
 
 class Claim(Value, frozen=True):
-    """One claim of a final message. `seq` is the event whose observation grounds it."""
+    """One claim of a message, and the event whose observation grounds it."""
 
-    claim: str
-    grounded: bool
-    seq: int | None = None
+    claim: Annotated[str, Limits(min_length=1, max_length=4000), "The claim, in the judge's words."]
+    grounded: Annotated[bool, "Whether an observation grounds it."]
+    seq: Annotated[int | None, "The number of the event that does. Null: none."] = None
 
 
-class Judgment(Struct, frozen=True, kw_only=True):
-    """What a judge answered once: reviewer/judgment@1.
+class Judgment(Value, frozen=True, kw_only=True):
+    """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
 
-    `uid` is the sha256 of the RFC 8785 bytes of everything but `uid` and `traces`, which are
-    context. Of a pair, `forward` is the order in which the lower digest stands left, which is as
-    good as a coin and the same in every store. `request_digest` covers all that decides the reply,
-    so the same question is never paid for twice. Exactly one of `answer` (a pair), `scores`,
-    `claims` (by preset) is given, or `error`; `reason` is the judge's, or says what went wrong.
-    `trace` is whose observations were shown (`faithfulness`).
-    """
+    SCHEMA: ClassVar[str] = "reviewer/judgment@1"
 
-    item: str
-    kind: Kind
-    suite_id: str
-    suite_digest: str
-    episode_id: str
-    preset: Preset
-    order: Order
-    judge_id: str
-    judge_version: str
-    model: str
-    prompt_digest: str
-    request_digest: str
-    at: str
-    rubric_digest: str | None = None
-    uid: str = ""
-    repeat: int = 1
-    left: str | None = None
-    right: str | None = None
-    message: str | None = None
-    trace: str | None = None
-    answer: Verdict | None = None
-    scores: dict[str, float] = {}
-    claims: tuple[Claim, ...] | None = None
-    error: Failure | None = None
-    reason: str = ""
-    cost_usd: float | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    traces: tuple[str, ...] = ()
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
+        "Null: it is computed.",
+    ] = ""
+    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
+    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
+    suite_id: Annotated[Id, "The suite's id."]
+    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    episode_id: Annotated[Id, "The episode's id."]
+    preset: Annotated[Preset, "What was asked."]
+    # `forward` is as good as a coin, and the same in every store.
+    order: Annotated[
+        Order,
+        "Of a pair: `forward` has the message of the lower digest on the left, `swapped` on the "
+        "right. Of a message: `single`.",
+    ]
+    repeat: Annotated[Positive, "Which asking of the same question it is, from 1."] = 1
+    left: Annotated[Sha256 | None, "Of a pair: digest of the message on the left."] = None
+    right: Annotated[Sha256 | None, "Of a pair: digest of the message on the right."] = None
+    message: Annotated[Sha256 | None, "Of a message: its digest."] = None
+    trace: Annotated[Name | None, "Of `faithfulness`: the trace whose observations were shown."] = (
+        None
+    )
+    judge_id: Annotated[Id, "The judge's id."]
+    judge_version: Annotated[Text, "The judge's version."]
+    model: Annotated[Name, "The model that was asked."]
+    prompt_digest: Annotated[Sha256, "Digest of the prompt."]
+    rubric_digest: Annotated[Sha256 | None, "Digest of the rubric. Null: none was shown."] = None
+    request_digest: Annotated[
+        Sha256,
+        "Digest of all that decides the reply: the same question is never paid for twice.",
+    ]
+    answer: Annotated[Verdict | None, "The answer of `pairwise`."] = None
+    scores: Annotated[dict[Id, Amount], "The answer of the presets that score: score by name."] = {}
+    claims: Annotated[
+        Annotated[tuple[Claim, ...], Limits(max_length=MOST_CLAIMS)] | None,
+        "The answer of `faithfulness`.",
+    ] = None
+    error: Annotated[Failure | None, "Why there is no answer. Null: there is one."] = None
+    reason: Annotated[str, Limits(max_length=4000), "The judge's reason, or what went wrong."] = ""
+    cost_usd: Annotated[Amount | None, "USD. Null: not known."] = None
+    input_tokens: Annotated[Count | None, "Tokens sent. Null: not known."] = None
+    output_tokens: Annotated[Count | None, "Tokens received. Null: not known."] = None
+    at: Annotated[Text, "When, in UTC."]
+    traces: Annotated[
+        Names, "The traces that the item was built from: context, outside the uid."
+    ] = ()
 
     @property
     def winner(self) -> str | None:

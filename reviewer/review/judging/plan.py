@@ -20,7 +20,7 @@ from reviewer.review.model import Item, Message
 from reviewer.running.candidates.prices import Prices, cost_usd
 from reviewer.running.model import Usage
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
-from reviewer.suite.model import Asked, JudgePrompt, Rubric
+from reviewer.suite.rubric import Asked, JudgePrompt, Rubric
 
 BYTES_PER_TOKEN = 4
 """The rough rule behind every estimate: a token for four bytes of UTF-8."""

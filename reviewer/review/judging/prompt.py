@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from reviewer.suite.canonical import sha256_hex
-from reviewer.suite.model import Asked, Rubric
+from reviewer.suite.rubric import Asked, Rubric
 
 NO_MESSAGE = "[no final message]"
 NO_CRITERIA = "[none given]"

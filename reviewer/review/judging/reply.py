@@ -18,13 +18,12 @@ from pydantic import (
     ValidationError,
 )
 
-from reviewer.review.judging.model import Claim, Verdict
+from reviewer.review.judging.model import MOST_CLAIMS, Claim, Verdict
 from reviewer.suite.errors import ContractError, json_path
-from reviewer.suite.model import Preset
+from reviewer.suite.rubric import Preset
 from reviewer.suite.strict_json import loads
 
 LONGEST = 32_768
-MOST_CLAIMS = 100
 MOST_STARTS = 200
 """Braces that begin no object: so many of them are no sentence with an answer in it."""
 

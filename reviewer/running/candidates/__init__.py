@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reviewer.running.files import manifest_file
 from reviewer.running.model import Adapter, Task, Unrunnable
-from reviewer.suite.model import Candidate
+from reviewer.suite.candidate import Candidate
 
 
 def check_runnable(candidate: Candidate, folder: Path) -> None:

@@ -18,8 +18,8 @@ from reviewer.running.model import (
     Unrunnable,
 )
 from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import shown
-from reviewer.suite.model import Candidate
 
 TURN_S = 600.0
 """How long a turn may take when the manifest has no `timeout_s`."""

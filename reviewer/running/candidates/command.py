@@ -9,9 +9,9 @@ from reviewer.running.candidates.child import ChildCandidate, check_common, orde
 from reviewer.running.files import manifest_file
 from reviewer.running.model import Task, Unrunnable
 from reviewer.running.sandbox.room import found
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import shown
 from reviewer.suite.folder import CANDIDATES
-from reviewer.suite.model import Candidate
 
 
 class CommandCandidate(ChildCandidate):

@@ -23,7 +23,7 @@ from reviewer.running.candidates.openai_manifest import (
 from reviewer.running.candidates.openai_pace import Pace
 from reviewer.running.candidates.prices import UsageNames, metered
 from reviewer.running.model import Brief, Call, CandidateFault, Observation, Task, ToolSpec, Turn
-from reviewer.suite.model import Candidate
+from reviewer.suite.candidate import Candidate
 
 CHAT = Dialect(
     kind="openai-chat",

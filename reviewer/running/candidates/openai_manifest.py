@@ -12,8 +12,8 @@ from reviewer.running.candidates.prices import Prices, read_prices
 from reviewer.running.files import manifest_file, read_below
 from reviewer.running.masking import SECRET
 from reviewer.running.model import Unrunnable
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import shown
-from reviewer.suite.model import Candidate
 from reviewer.suite.names import unprintable
 
 _TIMEOUT_S = 120.0

@@ -34,8 +34,8 @@ from reviewer.running.model import (
     Turn,
     Usage,
 )
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import shown
-from reviewer.suite.model import Candidate
 
 _LIMIT = "write `max_output_tokens`"
 _CHAT_ONLY = "take it out, or run the candidate as openai-chat"

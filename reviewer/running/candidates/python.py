@@ -8,9 +8,9 @@ from pathlib import Path
 from reviewer.running.candidates.child import ChildCandidate, check_common, order_for
 from reviewer.running.files import manifest_file
 from reviewer.running.model import Task, Unrunnable
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import shown
 from reviewer.suite.folder import CANDIDATES
-from reviewer.suite.model import Candidate
 
 HARNESS = Path(__file__).parents[1] / "python_child.py"
 
