@@ -1,27 +1,23 @@
-"""Strict reading of JSON that people write or sign: one meaning per file, or an error.
+"""JSON that people write or sign: one meaning per file, or an error.
 
-The stdlib parser takes the last of two equal members, reads `1e400` as infinity and accepts
-`NaN`. Each of these lets two readers see two different contracts in the same bytes, so all are
-refused here, with the place.
+What `trace.strictjson` keeps (repeated members, numbers that no double holds) lets two readers see
+two different contracts in the same bytes, so all of it is refused here, with the place.
 """
 
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from reviewer.suite.errors import ContractError, Problem, json_path, shown
+from reviewer.trace.strictjson import MAX_DEPTH, Repeated, first_too_deep, whole_object
 
 MAX_BYTES = 16 * 1024 * 1024
-MAX_DEPTH = 64
 MAX_INT = 2**53 - 1
 """The largest integer that every JSON reader agrees on (RFC 8785, I-JSON)."""
 
 _BOM = b"\xef\xbb\xbf"
-# The closing quote is optional so that an unterminated string is passed over once, not rescanned.
-_STRUCTURE = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -36,15 +32,11 @@ class _Parser:
     """Hooks for one reading. The stdlib hooks know no path, so it is found by a walk afterwards."""
 
     def __init__(self) -> None:
-        self.duplicates: dict[int, tuple[dict[str, Any], list[str]]] = {}
         self.refused = False
 
     def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members = dict(pairs)
-        if len(members) != len(pairs):
-            counts = Counter(name for name, _ in pairs)
-            twice = [name for name, count in counts.items() if count > 1]
-            self.duplicates[id(members)] = (members, twice)
+        members = whole_object(pairs)
+        self.refused |= isinstance(members, Repeated)
         return members
 
     def constant(self, token: str) -> _Refused:
@@ -83,7 +75,7 @@ def loads(
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ContractError(file, "$", f"not UTF-8: byte {error.start} is invalid") from None
-    if _deeper_than(data, max_depth):
+    if first_too_deep(text, max_depth) is not None:
         raise ContractError(file, "$", f"nested deeper than {max_depth} levels")
     parser = _Parser()
     try:
@@ -98,8 +90,8 @@ def loads(
         what = error.msg.removesuffix(" at")
         where = f"line {error.lineno} column {error.colno}"
         raise ContractError(file, "$", f"not JSON: {what} at {where}") from None
-    if parser.duplicates or parser.refused or _SURROGATE.search(text):
-        problems = list(_problems(file, value, parser))
+    if parser.refused or _SURROGATE.search(text):
+        problems = list(_problems(file, value))
         if problems:
             raise ContractError.of(problems)
     return value
@@ -127,22 +119,7 @@ def type_name(value: object) -> str:
     return "null"
 
 
-def _deeper_than(data: bytes, limit: int) -> bool:
-    if data.count(b"[") + data.count(b"{") <= limit:
-        return False
-    depth = 0
-    for match in _STRUCTURE.finditer(data):
-        token = data[match.start()]
-        if token in b"[{":
-            depth += 1
-            if depth > limit:
-                return True
-        elif token in b"]}":
-            depth -= 1
-    return False
-
-
-def _problems(file: str, root: Any, parser: _Parser) -> Iterator[Problem]:
+def _problems(file: str, root: Any) -> Iterator[Problem]:
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), root)]
     while stack:
         path, value = stack.pop()
@@ -152,7 +129,8 @@ def _problems(file: str, root: Any, parser: _Parser) -> Iterator[Problem]:
             if _lone_surrogate(value):
                 yield Problem(file, json_path(path), "half of a surrogate pair is not text")
         elif isinstance(value, dict):
-            for name in parser.duplicates.get(id(value), (value, []))[1]:
+            shadowed = value.shadowed if isinstance(value, Repeated) else ()
+            for name in dict.fromkeys(name for name, _ in shadowed):
                 yield Problem(file, json_path((*path, name)), f"member `{shown(name)}` twice")
             for name in value:
                 if _lone_surrogate(name):

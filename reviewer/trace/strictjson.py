@@ -1,19 +1,20 @@
-"""JSON read without forgiveness, and with everything kept that a lenient reader would lose.
+"""The strict JSON reader: nothing that a lenient reader would lose is lost.
 
 The standard decoder accepts NaN, turns 1e400 into infinity, and lets the last of two members with
 one name win in silence. Here a value that no JSON number can hold stays in the tree as a non-finite
-float, and the members that lost stay beside their object, so that whoever walks the tree with
-`members` sees all that the file says.
+float, and the members that lost stay beside their object, so that code which walks the tree with
+`members` sees all that the file says. `reviewer.suite.strict_json` reads with it the files that
+people write, and refuses all of this with the place.
 """
 
 import json
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import msgspec
-import re2
 
 from reviewer.trace.patterns import late
 
@@ -30,19 +31,25 @@ _LONE_SURROGATE = late(
 )
 _FINITE_DIGITS = 300
 """An integer this short is below the largest float, whatever its digits."""
-_LATIN1 = re2.Options()
-_LATIN1.encoding = re2.Options.Encoding.LATIN1
-_LATIN1.log_errors = False
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
-_MANY_DIGITS = re2.compile(rb"[0-9]{300}", _LATIN1)
 _STRIDE = 50
-_SOME_DIGITS = re2.compile(rb"[0-9]{5}", _LATIN1)
-"""What every `_STRIDE`th byte of a text says of a run of 300 digits: at least five, one after
-another."""
-_OVERFLOW = re2.compile(
-    rb"NaN|Infinity|[0-9][eE]\+?[0-9]{3,}[ \t\r\n,}\]]|[0-9]{300}|[0-9]{200}[0-9.]*[eE]", _LATIN1
-)
+
+
+@lru_cache(1)
+def _searches() -> tuple[Any, Any, Any]:
+    """Searches for a run of 300 digits, for five digits in a row, and for what may overflow.
+
+    Of a run of 300 digits every `_STRIDE`th byte shows at least five, one after another.
+    """
+    import re2  # 15 ms, which reading a file that people wrote need not take
+
+    latin1 = re2.Options()
+    latin1.encoding = re2.Options.Encoding.LATIN1
+    latin1.log_errors = False
+    overflow = rb"NaN|Infinity|[0-9][eE]\+?[0-9]{3,}[ \t\r\n,}\]]|[0-9]{300}|[0-9]{200}[0-9.]*[eE]"
+    many, some = re2.compile(rb"[0-9]{300}", latin1), re2.compile(rb"[0-9]{5}", latin1)
+    return many.search, some.search, re2.compile(overflow, latin1).search
 
 
 class NotJson(ValueError):
@@ -168,33 +175,34 @@ def keeps_all(raw: bytes, value: Any) -> bool:
 def has_many_digits(raw: bytes) -> bool:
     """Return whether 300 digits stand together: an integer that long would break who reckons with
     it."""
-    if len(raw) < _FINITE_DIGITS or _SOME_DIGITS.search(raw[::_STRIDE]) is None:
+    if len(raw) < _FINITE_DIGITS:
         return False
-    return _MANY_DIGITS.search(raw) is not None
+    many, some, _ = _searches()
+    return some(raw[::_STRIDE]) is not None and many(raw) is not None
 
 
 def may_overflow(raw: bytes) -> bool:
     """Whether these bytes may hold a number that is not a finite double (True for some that do
     not, such as text that says NaN).
     """
-    return _OVERFLOW.search(raw) is not None
+    return _searches()[2](raw) is not None
 
 
-def first_too_deep(text: str) -> int | None:
-    """Where JSON text opens an array or object within MAX_DEPTH others, if anywhere."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+def first_too_deep(text: str, most: int = MAX_DEPTH) -> int | None:
+    """Where JSON text opens an array or object within `most` others, if anywhere."""
+    if text.count("[") + text.count("{") <= most:
         return None
     depth = 0
     for bracket in _NO_BRACKET.sub("", text):
         depth += 1 if bracket in "[{" else -1
-        if depth > MAX_DEPTH:
+        if depth > most:
             break
     else:
         return None
     depth = 0
     for token in _TOKEN.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group()[0], 0)
-        if depth > MAX_DEPTH:
+        if depth > most:
             return token.start()
     return None
 
@@ -205,7 +213,8 @@ def _whole_number(digits: str) -> int | float:
     return float(digits)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these members: a `Repeated` where a name stands twice. A hook for `json`."""
     plain = dict(pairs)
     if len(plain) == len(pairs):
         return plain
@@ -217,5 +226,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return repeated
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
-_CAREFUL_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=whole_object)
+_CAREFUL_DECODER = json.JSONDecoder(object_pairs_hook=whole_object, parse_int=_whole_number)
