@@ -29,21 +29,22 @@ class Cost(Value, frozen=True, kw_only=True):
     RFC 3339 in UTC; `entry_id` is the entry's own, once per candidate and suite."""
 
     SCHEMA: ClassVar[str] = "reviewer/cost@1"
+    ORDER: ClassVar[str] = "schema uid suite_id candidate_id entry_id kind amount_usd currency note"
 
-    uid: Annotated[
-        str,
-        File(Sha256 | None, None),
-        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
-    ] = ""
     suite_id: Annotated[StoredName, "The suite's id."]
     candidate_id: Annotated[StoredName, "The candidate's id."]
     entry_id: Annotated[Id, "The entry's id, once per candidate and suite."]
     kind: Annotated[CostKind, "Handling by people, or an incident."]
     amount_usd: Annotated[Amount, Limits(lt=MOST_USD), "USD, with at most six decimals."]
-    currency: Annotated[str, File(Literal["USD"]), "Always USD."] = "USD"
-    note: Annotated[str, Limits(max_length=MOST_NOTE), "What it was spent on."] = ""
     reviewer: Annotated[Name, "Who entered it."]
     at: Annotated[str, "When, in UTC."]
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
+    ] = ""
+    currency: Annotated[str, File(Literal["USD"]), "Always USD."] = "USD"
+    note: Annotated[str, Limits(max_length=MOST_NOTE), "What it was spent on."] = ""
     corrects: Annotated[Id | None, "The entry that this one replaces."] = None
 
 

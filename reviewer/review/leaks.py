@@ -32,14 +32,15 @@ class LeakCheck(Value, frozen=True, kw_only=True):
     """One look for frozen episodes in one file, or (`withdraws`) the taking back of one."""
 
     SCHEMA: ClassVar[str] = "reviewer/leak-check@1"
+    ORDER: ClassVar[str] = (
+        "schema uid suite_id suite_digest candidate_id file sha256 records unread texts "
+        "threshold missed compared short silent leaks withdraws reason"
+    )
 
-    uid: Annotated[
-        str,
-        File(Sha256 | None, None),
-        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
-    ] = ""
     suite_id: Annotated[StoredName, "The suite's id."]
     suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    reviewer: Annotated[Name, "Who looked, or took it back."]
+    at: Annotated[str, "When, in UTC."]
     candidate_id: Annotated[
         str, Limits(max_length=4096), "The candidate it concerns. Empty: every candidate."
     ] = ""
@@ -60,8 +61,11 @@ class LeakCheck(Value, frozen=True, kw_only=True):
         str, File(Sha256 | Literal[""]), "The uid of the look that this line takes back."
     ] = ""
     reason: Annotated[str, Limits(max_length=4000), "Why it is taken back."] = ""
-    reviewer: Annotated[Name, "Who looked, or took it back."]
-    at: Annotated[str, "When, in UTC."]
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all other members. Null: it is computed.",
+    ] = ""
 
 
 def leak_problems(check: LeakCheck) -> Iterator[tuple[str, str]]:

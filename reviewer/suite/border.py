@@ -28,7 +28,7 @@ from pydantic import (
 
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, Problem, json_path, shown
-from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, File, Limits, Short
+from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, Extra, File, Limits, Short
 from reviewer.suite.model import Episode, Policy, Suite, Value
 from reviewer.suite.names import NEAR, likeness
 from reviewer.suite.rubric import JudgePrompt, Rubric
@@ -141,22 +141,23 @@ def without(value: Any, places: Sequence[Location]) -> Any:
 
 
 def _derived(struct: type[msgspec.Struct]) -> type[Shape]:
-    own = struct.__annotations__
     members: dict[str, Any] = {}
     schema = getattr(struct, "SCHEMA", None)
-    for field in msgspec.structs.fields(struct):
-        if schema is not None and field.name in own and "schema_" not in members:
-            description = f"The kind and version of the file: always `{schema}`."
-            members["schema_"] = (
-                Literal[schema],
-                Field(alias="schema", description=description),
-            )
+    fields = {field.name: field for field in msgspec.structs.fields(struct)}
+    order = getattr(struct, "ORDER", "").split()
+    for name in dict.fromkeys((*order, "schema", *fields)):
+        if name == "schema":
+            if schema is not None:
+                kind = f"The kind and version of the file: always `{schema}`."
+                members["schema_"] = (Literal[schema], Field(alias="schema", description=kind))
+            continue
+        field = fields[name]
         marks = get_args(field.type)[1:] if get_origin(field.type) is Annotated else ()
         if COMPUTED in marks:
             continue
-        kind, default = _in_file(field, marks)
+        type_, default = _in_file(field, marks)
         text = next((mark for mark in marks if isinstance(mark, str)), None)
-        members[field.name] = (kind, Field(default=default, description=text))
+        members[field.name] = (type_, Field(default=default, description=text))
     checks: dict[str, Any] = {}
     if issubclass(struct, Value) and struct.problem is not Value.problem:
         checks["_whole"] = model_validator(mode="after")(_whole(struct))
@@ -228,6 +229,8 @@ def _marks(mark: Any) -> Iterator[Any]:
             yield WithJsonSchema(mark.schema)
         if mark.extra is not None:
             yield Field(json_schema_extra=mark.extra)
+    elif isinstance(mark, Extra):
+        yield Field(json_schema_extra=mark.schema)
     elif isinstance(mark, Short):
         yield BeforeValidator(mark.expand, json_schema_input_type=_converted(mark.written))
 

@@ -42,6 +42,12 @@ class Check(Struct, frozen=True, eq=False):
     extra: dict[str, Any] | None = None
 
 
+class Extra(Struct, frozen=True, eq=False):
+    """What is added to the JSON Schema of the member, beyond what its type says."""
+
+    schema: dict[str, Any]
+
+
 class Short(Struct, frozen=True, eq=False):
     """A short form that people may write: `expand` turns it into the long one, `written` is the
     type of both."""

@@ -9,7 +9,7 @@ whose digest is already known to be valid is read without pydantic.
 from collections.abc import Set
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, defstruct, field, structs
 from msgspec.json import Decoder
 
 from reviewer.suite.fields import (
@@ -20,6 +20,7 @@ from reviewer.suite.fields import (
     Count,
     Days,
     EntryPoint,
+    Extra,
     File,
     Id,
     Ids,
@@ -35,6 +36,7 @@ from reviewer.suite.fields import (
     Wordings,
     repeated,
 )
+from reviewer.suite.gates import OPTIONAL
 
 Order = Literal["any", "in_order", "exact", "subset", "superset"]
 TrajectoryMatch = Literal["strict", "unordered", "subset", "superset"]
@@ -61,7 +63,11 @@ def learned(*kinds: Any) -> None:
 
 
 class Value(Struct, frozen=True, kw_only=True):
-    """Base of every value: immutable, compared by content."""
+    """Base of every value: immutable, compared by content.
+
+    A file shape has its kind and version in `SCHEMA`; `ORDER` names the members that the border
+    checks and publishes first, where that is not the order of the fields.
+    """
 
     def problem(self, given: Set[str]) -> str | None:
         """Return why the members contradict one another, or None. `given` are those that the file
@@ -313,9 +319,16 @@ class Simulator(Value, frozen=True):
         return None
 
 
-class Defaults(Value, frozen=True, kw_only=True):
-    """What episodes of this suite say where they are silent."""
+class Episode(Value, frozen=True):
+    """One isolated task: the contract to be met."""
 
+    SCHEMA: ClassVar[str] = "reviewer/episode@1"
+    ORDER: ClassVar[str] = "tools writes expected budget category critical tags simulator schema"
+
+    episode_id: Annotated[Id, "The episode's id, and the name of its file."]
+    title: Annotated[str, "A line to show."] = ""
+    user_request: Annotated[str, "What the user asks."] = ""
+    initial_state: Annotated[dict[str, Any], "The state that an attempt must start from."] = {}
     tools: Annotated[Tools, "Which tools an attempt may, must and must not call."] = Tools()
     writes: Annotated[
         tuple[Write, ...],
@@ -328,6 +341,9 @@ class Defaults(Value, frozen=True, kw_only=True):
     critical: Annotated[
         Names, "Gates, and codes of gates, whose failure is critical in this episode."
     ] = ()
+    optimal_steps: Annotated[
+        Positive | None, "The fewest tool calls that do the task; only for diagnostics."
+    ] = None
     tags: Annotated[
         Names, f"Words to search and slice by. `{RED_TEAM}`: the contract is to refuse."
     ] = ()
@@ -338,18 +354,21 @@ class Defaults(Value, frozen=True, kw_only=True):
     ] = None
 
 
-class Episode(Defaults, frozen=True, kw_only=True):
-    """One isolated task: the contract to be met."""
-
-    SCHEMA: ClassVar[str] = "reviewer/episode@1"
-
-    episode_id: Annotated[Id, "The episode's id, and the name of its file."]
-    title: Annotated[str, "A line to show."] = ""
-    user_request: Annotated[str, "What the user asks."] = ""
-    initial_state: Annotated[dict[str, Any], "The state that an attempt must start from."] = {}
-    optimal_steps: Annotated[
-        Positive | None, "The fewest tool calls that do the task; only for diagnostics."
-    ] = None
+_SHARED = Episode.ORDER.split()[:-1]
+Defaults = defstruct(
+    "Defaults",
+    [
+        (each.name, each.type, each.default)
+        for name in _SHARED
+        for each in structs.fields(Episode)
+        if each.name == name
+    ],
+    bases=(Value,),
+    namespace={"__doc__": "What episodes of this suite say where they are silent."},
+    frozen=True,
+    kw_only=True,
+)
+"""The members of an episode that suite.json may give for all of them."""
 
 
 class PassHat(Value, frozen=True):
@@ -431,9 +450,14 @@ class Policy(Value, frozen=True):
     # UNSET without it, so that suites frozen before there were optional gates keep their digests.
     gates: Annotated[
         dict[OptionalGate, Repeats] | UnsetType,
-        File(dict[OptionalGate, Repeats], {}),
-        "Optional hard gates that are in force, each with its limit. `loops`: the same "
-        "call with the same arguments this many times in a row fails.",
+        File(
+            Annotated[
+                dict[OptionalGate, Repeats], Extra({"propertyNames": {"enum": list(OPTIONAL)}})
+            ],
+            {},
+        ),
+        "Optional hard gates that are in force, each with its limit. "
+        + " ".join(f"`{gate}`: {limit}." for gate, limit in OPTIONAL.items()),
     ] = UNSET
 
     @property
@@ -474,7 +498,7 @@ class Suite(Value, frozen=True, kw_only=True):
     ] = RedactionRules()
     # Merged into the episodes as they are read, and not kept.
     defaults: Annotated[
-        Defaults | UnsetType,
+        dict[str, Any] | UnsetType,
         File(Defaults, Defaults()),
         "What episodes say where they are silent.",
     ] = UNSET

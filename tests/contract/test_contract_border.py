@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from reviewer.desk.schemas import kinds, schema
 
 import reviewer
+from reviewer.desk.workspace.schemas import kinds, schema
 from reviewer.suite.border import FILES, Shape, shape_of
 from reviewer.suite.model import Policy, Simulator, Suite
 
