@@ -8,6 +8,7 @@ statistics. docs/api.md has an example.
 
 from __future__ import annotations  # types are named without loading their modules
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -157,7 +158,7 @@ class Workspace:
             recommendation=built.assessment.recommendation,
             reasons=tuple(reason.text for reason in built.assessment.reasons),
             exit_code=built.exit_code,
-            document=built.report,
+            document=json.loads(built.raw),
             data=built.raw,
             sha256=built.digest,
         )

@@ -50,7 +50,7 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
             ended = desk.start_run(order).wait()
             if ended.state != "done":
                 raise DeskError(f"the shipped example did not run: {ended.problem}", exit_code=40)
-        from reviewer.report.render_text import summary_text
+        from reviewer.report.render.text import summary_text
 
         for number, candidate in enumerate(CANDIDATES):
             if number:

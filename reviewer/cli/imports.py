@@ -268,7 +268,7 @@ def unmeasured_words(filled: Filled) -> list[str]:
     """A line for each cause that leaves attempts without a verdict, with its way out."""
     if not filled.unmeasured:
         return []
-    from reviewer.report.unmeasured import way_of  # 14 ms
+    from reviewer.report.missing import way_of  # 14 ms
 
     return [
         f"{plural(count, 'attempt')} not measured: {kind}; {way_of(kind, filled.suite_id)}"

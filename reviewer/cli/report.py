@@ -23,9 +23,11 @@ def run(arguments: argparse.Namespace) -> int:
     annotated = "github" in formats and os.environ.get("GITHUB_ACTIONS") == "true"
     with _no_commands(annotated and not arguments.json):
         if arguments.json:
-            out_json(built.report)
+            from reviewer.report.model import plain_report
+
+            out_json(plain_report(built.report))
         else:
-            from reviewer.report.render_text import summary_text
+            from reviewer.report.render.text import summary_text
 
             out(summary_text(built.report).rstrip("\n"))
     if annotated:

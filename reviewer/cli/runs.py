@@ -19,6 +19,7 @@ from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
 
 if TYPE_CHECKING:
     from reviewer.desk.runs.jobs import RunHandle
+    from reviewer.report.model import Report
 
 INTERRUPTED = 130
 STEP = 0.1
@@ -153,7 +154,7 @@ def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
     """The summary, what to do next, and the exit code."""
     report = desk.build(view.suite_id, view.candidate_id).report if view.done else None
     if arguments.json:
-        recommendation = report["recommendation"] if report else None
+        recommendation = report.recommendation if report else None
         out_json({**_plain(view), "recommendation": recommendation})
     else:
         for line in _summary(view, report):
@@ -174,7 +175,7 @@ def _resume(view: RunView) -> str:
     return f"reviewer run {view.suite_id} {view.candidate_id} --resume makes them"
 
 
-def _summary(view: RunView, report: dict[str, Any] | None) -> Iterator[str]:
+def _summary(view: RunView, report: "Report | None") -> Iterator[str]:
     name = f"{view.candidate_id} on {view.suite_id}"
     if not view.planned:
         yield f"nothing to make of {name}: every slot holds a trace"
@@ -190,11 +191,11 @@ def _summary(view: RunView, report: dict[str, Any] | None) -> Iterator[str]:
     if view.lost:
         yield f"workers lost under an attempt {view.lost} times; those were run again"
     if report is not None:
-        protocol = report["repeatability"]
-        made, counted = protocol["attempts_made"], protocol["attempts_counted"]
+        protocol = report.repeatability
+        made, counted = protocol.attempts_made, protocol.attempts_counted
         if made > counted:
             yield f"{made} attempts made in all, {counted} count: the first complete set"
-        yield f"recommendation {report['recommendation']}"
+        yield f"recommendation {report.recommendation}"
 
 
 def _plain(view: RunView) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 
 from reviewer.report.evidence import Evidence, FailedTrace
 from reviewer.report.figures import Figures, figures
-from reviewer.report.gap import Gap
 from reviewer.report.limits import (
     Limit,
     completion_limit,
@@ -21,7 +20,7 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.report.missing import gaps, unmeasured_reasons
+from reviewer.report.missing import Gap, gaps, unmeasured_reasons
 from reviewer.report.references import (
     EvidenceRef,
     References,

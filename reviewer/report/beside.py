@@ -5,9 +5,12 @@ judged by it: the traces themselves stand behind the report, by id and digest.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 from msgspec import Struct
+
+from reviewer.report.model import EpisodeSection, Failure, Report
+from reviewer.suite.gates import CRITICAL_GATES
 
 MOST_ROWS = 200
 """Episodes of the grid; beyond, those that did not pass every attempt, and a count of the rest."""
@@ -96,31 +99,31 @@ class Beside(Struct, frozen=True, kw_only=True):
 NOTHING = Beside()
 
 
-def chosen_rows(report: dict[str, Any]) -> list[str]:
+def chosen_rows(report: Report) -> list[str]:
     """The episodes of the grid in the suite's order: all of them, or as many as fit of those that
     did not pass every planned attempt, the worst first."""
-    episodes = report["episodes"]
+    episodes = report.episodes
     if len(episodes) <= MOST_ROWS:
-        return [e["episode_id"] for e in episodes]
-    plan = report["repeatability"]["attempts_per_episode"]
+        return [e.episode_id for e in episodes]
+    plan = report.repeatability.attempts_per_episode
     ranked = sorted((_rank(e, plan), n) for n, e in enumerate(episodes) if _rank(e, plan) < 4)
-    return [episodes[n]["episode_id"] for n in sorted(n for _, n in ranked[:MOST_ROWS])]
+    return [episodes[n].episode_id for n in sorted(n for _, n in ranked[:MOST_ROWS])]
 
 
-def _rank(episode: dict[str, Any], plan: int) -> int:
+def _rank(episode: EpisodeSection, plan: int) -> int:
     """0 critical, 1 failing, 2 not measured, 3 attempts short, 4 passed all of them."""
-    for rank, key in enumerate(("critical", "fail", "not_measured")):
-        if episode[key]:
+    for rank, count in enumerate((episode.critical, episode.fail, episode.not_measured)):
+        if count:
             return rank
-    return 3 if episode["attempts"] < plan else 4
+    return 3 if episode.attempts < plan else 4
 
 
-def rest_of_rows(report: dict[str, Any], shown: int) -> str:
+def rest_of_rows(report: Report, shown: int) -> str:
     """What the episodes beyond the grid are, in a sentence; empty when none is left out."""
-    episodes = report["episodes"]
+    episodes = report.episodes
     if shown >= len(episodes):
         return ""
-    plan = report["repeatability"]["attempts_per_episode"]
+    plan = report.repeatability.attempts_per_episode
     passed = sum(_rank(e, plan) == 4 for e in episodes)
     troubled = len(episodes) - passed
     said = f"{shown:,} of {len(episodes):,} episodes are shown, the worst. "
@@ -129,11 +132,11 @@ def rest_of_rows(report: dict[str, Any], shown: int) -> str:
     return f"{said}{passed:,} passed every attempt. All of them stand in report.json."
 
 
-def chosen_traces(report: dict[str, Any]) -> list[dict[str, Any]]:
+def chosen_traces(report: Report) -> list[Failure]:
     """The members of `failures` whose events are shown: critical ones first, each kind in order;
     what infrastructure lost failed no gate."""
-    failed = [t for t in report["failures"] if t["evidence"] or not t["infrastructure"]]
-    return sorted(failed, key=lambda t: not t["critical"])[:MOST_EXCERPTS]
+    failed = [t for t in report.failures if t.evidence or not t.infrastructure]
+    return sorted(failed, key=lambda t: not t.critical)[:MOST_EXCERPTS]
 
 
 def window(wanted: list[int], events: int) -> list[int]:
@@ -148,3 +151,41 @@ def window(wanted: list[int], events: int) -> list[int]:
                 if 0 <= position < events and len(taken) < MOST_EVENTS:
                     taken.add(position)
     return sorted(taken)
+
+
+class Finding(NamedTuple):
+    """One finding of one failing trace, as report.json holds it."""
+
+    trace: Failure
+    gate: str
+    code: str
+    seq: int | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it stands against a promotion: beyond the first complete set only what blocks."""
+        trace = self.trace
+        return trace.critical or self.gate == "state" or not trace.extra
+
+
+def findings(report: Report) -> list[Finding]:
+    """Every finding of every failing trace, those of critical ones first, and of each those of a
+    gate that makes it so. What infrastructure lost
+    is none: it failed no gate."""
+    traces = sorted(report.failures, key=lambda trace: not trace.critical)
+    return [
+        Finding(trace, one.gate, one.code, one.seq)
+        for trace in traces
+        if not trace.infrastructure
+        for one in sorted(trace.evidence, key=lambda one: one.gate not in CRITICAL_GATES)
+    ]
+
+
+def episode_file(suite_path: str, episode_id: str) -> str:
+    """The file that holds an episode's contract; empty where the suite lies in no folder."""
+    return f"{suite_path}/episodes/{episode_id}.json" if suite_path else ""
+
+
+def suite_file(suite_path: str) -> str:
+    """The file that holds the suite's policy; empty where the suite lies in no folder."""
+    return f"{suite_path}/suite.json" if suite_path else ""

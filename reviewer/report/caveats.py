@@ -3,18 +3,23 @@
 from collections.abc import Iterator
 
 from reviewer.importing.probes import benchmark_of
-from reviewer.report.amounts import named
 from reviewer.report.assess import Assessment
-from reviewer.report.evidence import Evidence
-from reviewer.report.judged import completion_judged, judge_caveat, without_judge
-from reviewer.report.ledger import KINDS, entered
+from reviewer.report.evidence import UNSEEN, Evidence
 from reviewer.report.missing import frozen_before_first_run
-from reviewer.report.reviewed import NO_LABELS, ReviewEvidence, review_caveat
-from reviewer.report.sections import NO_LEDGER
-from reviewer.report.split import UNSEEN
-from reviewer.report.text_scores import text_unknown
-from reviewer.report.words import spent
+from reviewer.report.opinions import (
+    NO_LABELS,
+    ReviewEvidence,
+    completion_judged,
+    judge_caveat,
+    review_caveat,
+    text_unknown,
+    without_judge,
+)
+from reviewer.report.spend import KINDS, entered
+from reviewer.report.words import named, spent
 from reviewer.stats.planning import runs_needed_for_max_rate
+
+NO_LEDGER = "no cost of this kind is recorded"
 
 
 def not_measured(evidence: Evidence, judged: Assessment) -> list[str]:

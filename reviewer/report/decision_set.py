@@ -9,12 +9,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs, to_builtins
 
-from reviewer.report.amounts import exact
 from reviewer.report.assess import Assessment, assessed_in
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import Figures
-from reviewer.report.gap import Gap
-from reviewer.report.judged import JudgeEvidence
 from reviewer.report.limits import (
     Limit,
     State,
@@ -24,9 +21,10 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.report.missing import evidence_gaps, open_review
+from reviewer.report.missing import Gap, evidence_gaps, open_review
+from reviewer.report.opinions import JudgeEvidence
 from reviewer.report.regression import lost_limit, not_worse_limit
-from reviewer.report.words import between, number, plural, seconds, usd
+from reviewer.report.words import between, exact, number, plural, seconds, usd
 from reviewer.stats.rates import exact_bounds
 from reviewer.suite.gates import CRITICAL_GATES, GATES
 from reviewer.suite.model import Mode

@@ -4,19 +4,13 @@ Everything here is already decided by gates; nothing is estimated yet. Counts pe
 from roll-ups, so a report over a million traces reads thousands of rows, not millions.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from reviewer.gates.model import Result
-from reviewer.report.broken_glass import BrokenGlass
-from reviewer.report.import_maps import ImportMap
-from reviewer.report.journal_losses import JournalLost
-from reviewer.report.judged import JudgeEvidence
-from reviewer.report.lineage import MetSuite
-from reviewer.report.others_spent import OtherCost
-from reviewer.report.reviewed import ReviewEvidence
-from reviewer.report.text_scores import TextEvidence
+from reviewer.report.opinions import JudgeEvidence, ReviewEvidence, TextEvidence
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
@@ -178,6 +172,135 @@ class Lacking(Struct, frozen=True, kw_only=True):
     first: tuple[str, ...]
 
 
+class MetSuite(Struct, frozen=True, kw_only=True):
+    """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
+    `reviewer` and `at` are empty until somebody says why both were used."""
+
+    suite_id: str
+    digest: str
+    attempts: int
+    passes: int
+    reason: str = ""
+    reviewer: str = ""
+    at: str = ""
+
+
+class BrokenGlass(Struct, frozen=True, kw_only=True):
+    """A release that went out without its decision: by whom, why, from when until when. Shown in
+    every later report of the agent, and weighed by nothing."""
+
+    candidate_id: str
+    environment: str
+    principal: str
+    reason: str
+    at: str
+    expires: str
+    payload_sha256: str
+
+
+class JournalLost(Struct, frozen=True, kw_only=True):
+    """A statement that a store continued from entry `kept_seq` of its journal, though `lost_seq`
+    was known of it: by whom, why, and how many signed decisions refer to what is gone. Shown in
+    every later report, and weighed by nothing."""
+
+    journal: str
+    lost_seq: int
+    kept_seq: int
+    decisions: int
+    principal: str
+    reason: str
+    at: str
+    payload_sha256: str
+
+
+class ImportMap(Struct, frozen=True, kw_only=True):
+    """A map that imports were made under, by its sha256, with the names it gave to tools (theirs →
+    ours)."""
+
+    sha256: str
+    tools: tuple[tuple[str, str], ...] = ()
+
+
+class OtherCost(Struct, frozen=True, kw_only=True):
+    """What graders, or simulated users, used in `attempts`: `tokens` of `counted` of these, a least
+    where `partial`; `known_usd` of `priced` of them."""
+
+    who: str
+    attempts: int
+    model_calls: int
+    tokens: int
+    counted: int
+    partial: bool
+    known_usd: float
+    priced: int
+
+
+UNSEEN = "no training or feedback data was looked into (reviewer suite leaks)"
+
+
+class Leak(Struct, frozen=True, kw_only=True):
+    """A frozen episode that was found in a file: first in `record`, at `pointer`."""
+
+    episode_id: str
+    kind: str
+    jaccard: float
+    record: int
+    pointer: str
+    times: int
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """A search of one file for frozen episodes; `withdrawn` is the reason to disregard it."""
+
+    reviewer: str
+    at: str
+    candidate_id: str
+    file: str
+    sha256: str
+    records: int
+    unread: int
+    texts: int
+    threshold: float
+    missed: float
+    compared: int
+    short: int
+    silent: int
+    leaks: tuple[Leak, ...]
+    uid: str
+    withdrawn: str
+    withdrawn_by: str
+
+
+def standing(looks: Sequence[Look]) -> list[Look]:
+    """Looks that found something and were not withdrawn."""
+    return [look for look in looks if look.leaks and not look.withdrawn]
+
+
+def leaked_episodes(looks: Sequence[Look]) -> list[str]:
+    """Ids of the episodes that were found, each once, sorted."""
+    return sorted({leak.episode_id for look in standing(looks) for leak in look.leaks})
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """A bookmark or note of a person on an event."""
+
+    trace_id: str
+    trace_sha256: str
+    seq: int
+    kind: str
+    text: str
+    reviewer: str
+    at: str
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A record that is not the one judged of its attempt, or that is another candidate's too."""
+
+    trace_id: str
+    what: str
+    why: str
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """All that one report may speak of.
 
@@ -233,11 +356,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     import_maps: tuple[ImportMap, ...] = ()
     lacking: tuple[Lacking, ...] = ()
     """Failures of this candidate that are known from signed decisions alone."""
-    notes: tuple[dict[str, Any], ...] = ()
+    notes: tuple[Note, ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
-    records: tuple[dict[str, Any], ...] = ()
+    records: tuple[Record, ...] = ()
     """Attempts of which there are several records, or whose record is another candidate's too."""
-    split: tuple[dict[str, Any], ...] = ()
+    split: tuple[Look, ...] = ()
     """Looks for these episodes in data the candidate may have learned from, oldest first."""
 
     @property

@@ -8,12 +8,13 @@ nothing, and says by which rule it was made.
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from reviewer.report.amounts import stable_bits
+from msgspec import Struct
+
 from reviewer.report.evidence import Evidence, SaidElsewhere
 from reviewer.report.rates import Rate
-from reviewer.report.words import NOT_MEASURED, between, number, out_of, plural
+from reviewer.report.words import NOT_MEASURED, between, number, out_of, plural, stable_bits
 
 Counting = Literal["failed", "left out", "as scored"]
 """What becomes of attempts: `as scored` leaves out those without a score and counts the others."""
@@ -53,16 +54,50 @@ BY_EPISODE = frozenset(reader for reader, rule in HARNESSES.items() if rule.by_e
 UNKNOWN = Harness("", "passed", "as scored", "left out")
 
 
-def headlines(evidence: Evidence, ours: Rate) -> list[dict[str, Any]]:
+class OurRate(Struct, frozen=True, kw_only=True):
+    """Our hard pass rate beside the harness's figure."""
+
+    passed: int
+    unknown: int
+    n: int
+    value: float | None
+    low_possible: float | None
+    high_possible: float | None
+
+
+class HeadlineSection(Struct, frozen=True, kw_only=True):
+    """What one harness would print of the attempts it scored, and by which rule."""
+
+    reader: str
+    harness: str
+    rule_known: bool
+    figure: str
+    value: float | None
+    n: int
+    mean_of: Literal["episodes", "attempts"]
+    attempts: int
+    passed: int
+    failed: int
+    unscored: int
+    unscored_counted_as: Counting
+    infrastructure: int
+    infrastructure_counted_as: Counting
+    rewards: int
+    partial_rewards: int
+    mean_reward: float | None
+    ours: OurRate
+
+
+def headlines(evidence: Evidence, ours: Rate) -> tuple[HeadlineSection, ...]:
     """The report's `source_headline`: one entry for each reader whose harness said anything."""
     rows = sorted(evidence.said, key=lambda one: one.reader)
-    return [
+    return tuple(
         _headline(reader, list(said), ours)
         for reader, said in groupby(rows, key=lambda one: one.reader)
-    ]
+    )
 
 
-def _headline(reader: str, rows: Sequence[SaidElsewhere], ours: Rate) -> dict[str, Any]:
+def _headline(reader: str, rows: Sequence[SaidElsewhere], ours: Rate) -> HeadlineSection:
     rule = HARNESSES.get(reader, UNKNOWN)
     figure = rule.figure if any(_scored(one, rule.figure) for one in rows) else _other(rule.figure)
     counted = [(one, _score(one, figure, rule)) for one in rows]
@@ -78,33 +113,33 @@ def _headline(reader: str, rows: Sequence[SaidElsewhere], ours: Rate) -> dict[st
     rewarded = sum(count for _, count in rewards)
     mean = sum((value * count for value, count in rewards), Fraction(0))
     known = ours.known
-    return {
-        "reader": reader,
-        "harness": rule.title or reader,
-        "rule_known": reader in HARNESSES,
-        "figure": "passed" if figure == "passed" else "mean reward",
-        "value": stable_bits(float(total / of)) if of else None,
-        "n": n,
-        "mean_of": "episodes" if rule.by_episode else "attempts",
-        "attempts": sum(one.attempts for one in rows),
-        "passed": sum(one.attempts for one in rows if one.passed),
-        "failed": sum(one.attempts for one in rows if one.passed is False),
-        "unscored": sum(one.attempts for one in rows if not _scored(one, figure) and not one.lost),
-        "unscored_counted_as": rule.unscored,
-        "infrastructure": sum(one.attempts for one in rows if one.lost),
-        "infrastructure_counted_as": rule.infrastructure,
-        "rewards": rewarded,
-        "partial_rewards": sum(count for value, count in rewards if 0 < value < 1),
-        "mean_reward": stable_bits(float(mean / rewarded)) if rewarded else None,
-        "ours": {
-            "passed": known.passed,
-            "unknown": known.unknown,
-            "n": known.n,
-            "value": ours.value,
-            "low_possible": known.low_possible,
-            "high_possible": known.high_possible,
-        },
-    }
+    return HeadlineSection(
+        reader=reader,
+        harness=rule.title or reader,
+        rule_known=reader in HARNESSES,
+        figure="passed" if figure == "passed" else "mean reward",
+        value=stable_bits(float(total / of)) if of else None,
+        n=n,
+        mean_of="episodes" if rule.by_episode else "attempts",
+        attempts=sum(one.attempts for one in rows),
+        passed=sum(one.attempts for one in rows if one.passed),
+        failed=sum(one.attempts for one in rows if one.passed is False),
+        unscored=sum(one.attempts for one in rows if not _scored(one, figure) and not one.lost),
+        unscored_counted_as=rule.unscored,
+        infrastructure=sum(one.attempts for one in rows if one.lost),
+        infrastructure_counted_as=rule.infrastructure,
+        rewards=rewarded,
+        partial_rewards=sum(count for value, count in rewards if 0 < value < 1),
+        mean_reward=stable_bits(float(mean / rewarded)) if rewarded else None,
+        ours=OurRate(
+            passed=known.passed,
+            unknown=known.unknown,
+            n=known.n,
+            value=ours.value,
+            low_possible=known.low_possible,
+            high_possible=known.high_possible,
+        ),
+    )
 
 
 def _other(figure: str) -> Literal["passed", "reward"]:
@@ -129,33 +164,31 @@ def _score(one: SaidElsewhere, figure: str, rule: Harness) -> Fraction | None:
     return given
 
 
-def headline_text(found: dict[str, Any]) -> str:
+def headline_text(found: HeadlineSection) -> str:
     """`tau-bench itself: mean reward 0.420 over 200 attempts, …; here 84 of 200 pass, 0.420`."""
-    over = "" if found["mean_of"] == "attempts" else ", averaged by episode"
-    parts = [
-        f"{found['figure']} {number(found['value'])} over {plural(found['n'], 'attempt')}{over}"
-    ]
-    if found["partial_rewards"]:
+    over = "" if found.mean_of == "attempts" else ", averaged by episode"
+    parts = [f"{found.figure} {number(found.value)} over {plural(found.n, 'attempt')}{over}"]
+    if found.partial_rewards:
         parts.append(
-            f"{found['partial_rewards']} of {plural(found['rewards'], 'reward')} partial, mean "
-            f"reward {number(found['mean_reward'])}"
+            f"{found.partial_rewards} of {plural(found.rewards, 'reward')} partial, mean "
+            f"reward {number(found.mean_reward)}"
         )
-    if found["infrastructure"]:
-        lost = plural(found["infrastructure"], "infrastructure loss").replace("losss", "losses")
-        parts.append(f"{lost} {_counted(found['infrastructure_counted_as'])}")
-    if found["unscored"]:
-        parts.append(f"{found['unscored']} unscored {_counted(found['unscored_counted_as'])}")
-    if not found["rule_known"]:
+    if found.infrastructure:
+        lost = plural(found.infrastructure, "infrastructure loss").replace("losss", "losses")
+        parts.append(f"{lost} {_counted(found.infrastructure_counted_as)}")
+    if found.unscored:
+        parts.append(f"{found.unscored} unscored {_counted(found.unscored_counted_as)}")
+    if not found.rule_known:
         parts.append("its rule for the others is not known here")
-    return f"{found['harness']} itself: {', '.join(parts)}; here {_ours(found['ours'])}"
+    return f"{found.harness} itself: {', '.join(parts)}; here {_ours(found.ours)}"
 
 
 def _counted(how: str) -> str:
     return {"failed": "counted as failed", "left out": "left out"}.get(how, "counted as scored")
 
 
-def _ours(ours: dict[str, Any]) -> str:
-    passed = out_of(ours["passed"], ours["unknown"], ours["n"])
-    if ours["low_possible"] is None:
+def _ours(ours: OurRate) -> str:
+    passed = out_of(ours.passed, ours.unknown, ours.n)
+    if ours.low_possible is None:
         return NOT_MEASURED
-    return f"{passed} pass, {between(ours['low_possible'], ours['high_possible'])}"
+    return f"{passed} pass, {between(ours.low_possible, ours.high_possible)}"

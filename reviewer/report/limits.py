@@ -9,10 +9,9 @@ failed when the bound on the good side misses it, and open while the bounds stra
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from reviewer.report.amounts import NANO, exact
 from reviewer.report.figures import Figures
 from reviewer.report.rates import Rate, completion_counts, exact_pass_hat
-from reviewer.report.words import out_of
+from reviewer.report.words import NANO, exact, out_of
 from reviewer.stats.planning import (
     attempts_needed_for_quantile,
     clean_episodes_needed,

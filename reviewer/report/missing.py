@@ -2,18 +2,79 @@
 
 from collections.abc import Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from reviewer.report.amounts import named
-from reviewer.report.evidence import Evidence
+from reviewer.report.evidence import Cause, Evidence, leaked_episodes, standing
 from reviewer.report.figures import BLOCKING, Figures
-from reviewer.report.gap import Gap, gap, plural
-from reviewer.report.lineage import unexplained
-from reviewer.report.open_limits import open_limits
-from reviewer.report.regression import Regression
-from reviewer.report.split import leaked_episodes, standing
-from reviewer.report.unmeasured import cause_gap, causes
+from reviewer.report.limits import (
+    Limit,
+    completion_limit,
+    cost_limit,
+    hard_pass_limit,
+    latency_limit,
+    pass_hat_limit,
+)
+from reviewer.report.references import EvidenceRef
+from reviewer.report.regression import Regression, lost_limit, not_worse_limit
+from reviewer.report.words import named, plural
 from reviewer.suite.gates import GATES
+
+_EVERY = "all measured"
+_WORDS = {
+    "no_start_digest": (
+        "start state digest",
+        "reviewer suite start-digest {suite} prints each start_state_digest",
+    ),
+    "cost_not_measured": ("cost", "cost_usd in each record"),
+    "latency_not_measured": ("latency", "latency_ms in each record"),
+    "final_state_not_measured": ("final state", "final_state in each record"),
+    "unread": (
+        "what no reader takes",
+        "reviewer show {trace} names the place; export it in a form of docs/formats.md",
+    ),
+    "contradiction": (
+        "a record that agrees with itself",
+        "reviewer show {trace} says what against what; mend the harness, then import again",
+    ),
+    "approval_unproven": (
+        "an approval by a listed approver",
+        "list who approves in tools.approvers of the episode, or make attempts with reviewer run",
+    ),
+    "unknown_tool": (
+        "which tool a name means",
+        "list the name in the episode's tools, or name it in --episode-map",
+    ),
+    "wording_not_measured": (
+        "wording",
+        "state the claim and its denials in expected.claims, or read it: reviewer show {trace}",
+    ),
+}
+"""Per code what is missing, and where it comes from."""
+_SHOWN = "reviewer show {trace} says where"
+"""The way out of every other cause: what is found names its place in the trace."""
+
+
+class Gap(Struct, frozen=True, kw_only=True):
+    """One thing not measured: `text` as a reason, `need` as a sentence, `short` for a banner."""
+
+    text: str
+    observed: str
+    policy: str
+    need: str
+    short: str
+    where: EvidenceRef | None = None
+    """The first place that shows it."""
+
+
+def gap(what: str, observed: str, policy: str, need: str) -> Gap:
+    """What is missing as a reason, and what closes it."""
+    return Gap(
+        text=f"evidence missing: {what}",
+        observed=observed,
+        policy=policy,
+        need=need,
+        short=f"needs {need}",
+    )
 
 
 def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
@@ -46,7 +107,7 @@ def _lacking(evidence: Evidence) -> list[Gap]:
     found = []
     for one in evidence.lacking:
         more = f" and {one.traces - len(one.first)} more" if one.traces > len(one.first) else ""
-        traces = f"{one.traces} failing {plural('trace', one.traces)}"
+        traces = plural(one.traces, "failing trace")
         what = f"{traces} that decision {one.decision} ({one.file}) names"
         told = gap(
             f"{what} ({', '.join(one.first)}{more})",
@@ -62,7 +123,7 @@ def _lineage(evidence: Evidence) -> list[Gap]:
     """A reason for every other suite this candidate met."""
     mine = evidence.suite.suite_id
     found = []
-    for one in unexplained(evidence.lineage):
+    for one in [one for one in evidence.lineage if not one.reason]:
         what = f"a reason why {evidence.candidate_id} also met {one.suite_id}"
         need = f"{what} (reviewer suite lineage {mine} {one.suite_id} --reason WHY)"
         told = gap(what, f"{one.attempts} attempts there", "a reason for each suite met", need)
@@ -76,7 +137,7 @@ def _leaked(evidence: Evidence) -> list[Gap]:
     if not episodes:
         return []
     found, of = len(episodes), len(evidence.suite.episodes)
-    looks = named([look["uid"][:12] for look in standing(evidence.split)])
+    looks = named([look.uid[:12] for look in standing(evidence.split)])
     return [
         Gap(
             text=f"split integrity: {found} of {of} frozen episodes stand in data the candidate "
@@ -84,7 +145,7 @@ def _leaked(evidence: Evidence) -> list[Gap]:
             observed=f"{found} of {of} episodes leaked",
             policy="no frozen episode in training or feedback data",
             need=f"a suite without them, or the withdrawal of {looks} (reviewer suite leaks)",
-            short=f"{found} {plural('episode', found)} leaked",
+            short=f"{plural(found, 'episode')} leaked",
         )
     ]
 
@@ -98,7 +159,7 @@ def _invalid(shown: Figures) -> list[Gap]:
         return []
     what = f"{count} of {shown.hard_pass.n} attempts not valid"
     where = named([name for name, _ in broken])
-    need = f"{count} {plural('valid trace', count)} ({_spread(broken)})"
+    need = f"{plural(count, 'valid trace')} ({_spread(broken)})"
     return [gap(f"{what} ({where})", what, "every trace whole, from the frozen state", need)]
 
 
@@ -113,25 +174,25 @@ def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
     review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
     made, found = review.pairs if review else 0, []
     if made < wanted:
-        more, pairs = wanted - made, plural("pair", wanted - made)
+        more = wanted - made
         found.append(
             Gap(
-                text=f"labels missing: {more} more {pairs}",
+                text=f"labels missing: {plural(more, 'more pair')}",
                 observed=f"{made} of {wanted} pairs",
                 policy=f"{wanted} pairs",
-                need=f"{more} more labelled {pairs}",
-                short=f"needs {more} more {pairs}",
+                need=plural(more, "more labelled pair"),
+                short=f"needs {plural(more, 'more pair')}",
             )
         )
     if flags and review is not None and review.open_high:
-        named_flags = plural("high flag", review.open_high)
+        flags_open = plural(review.open_high, "high flag")
         found.append(
             Gap(
                 text=f"review missing: {review.open_high} of {review.high} high flags open",
                 observed=f"{review.high - review.open_high} of {review.high} closed",
                 policy="every high flag closed by a label",
-                need=f"labels that close {review.open_high} {named_flags}",
-                short=f"needs {review.open_high} {named_flags} closed",
+                need=f"labels that close {flags_open}",
+                short=f"needs {flags_open} closed",
             )
         )
     return found
@@ -151,7 +212,7 @@ def _slot_gaps(shown: Figures) -> list[Gap]:
         if not count:
             continue
         where = named([name for name, _ in places])
-        need = f"{count} {plural(remedy, count)}"
+        need = plural(count, remedy)
         one = gap(
             f"{count} of {slots.planned} attempts {state} ({where})",
             f"{slots.valid} of {slots.planned} valid",
@@ -177,7 +238,7 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
             if gate.open:
                 what = f"gate {gate.gate} of {gate.open}"
                 seen = f"{gate.open} of {made} not measured"
-                need = f"{what} {plural('attempt', gate.open)}"
+                need = f"gate {gate.gate} of {plural(gate.open, 'attempt')}"
                 found.append(gap(f"{what} of {made} attempts", seen, "all measured", need))
     open_verdicts = shown.hard_pass.not_measured
     if not found and open_verdicts:
@@ -198,7 +259,7 @@ def _later(shown: Figures) -> list[Gap]:
         if gate.gate not in BLOCKING or not places:
             continue
         count = sum(each for _, each in places)
-        what = f"gate {gate.gate} of {count} later {plural('attempt', count)}"
+        what = f"gate {gate.gate} of {plural(count, 'later attempt')}"
         where = named([name for name, _ in places])
         need = f"{what} ({_spread(places)}; reviewer show TRACE_ID says why)"
         told = gap(f"{what} ({where})", f"{count} not measured", "all measured", need)
@@ -212,7 +273,7 @@ def _no_verdict(count: int, made: int) -> Gap:
         f"{what} of {made} attempts",
         f"{count} of {made} not measured",
         "all measured",
-        f"{what} {plural('attempt', count)}",
+        f"verdict of {plural(count, 'attempt')}",
     )
 
 
@@ -246,3 +307,109 @@ def _frozen(evidence: Evidence) -> list[Gap]:
     what = f"freeze of {name} before the first run"
     need = f"runs of {name} made after its freeze" if frozen else f"a freeze of {name}, then runs"
     return [gap(what, seen, "frozen before the first run", need)]
+
+
+def causes(evidence: Evidence) -> tuple[Cause, ...]:
+    """Every cause in the order of its code; those of evidence made by hand from its codes."""
+    if evidence.unmeasured:
+        return evidence.unmeasured
+    kinds: dict[str, list[tuple[str, int]]] = {}
+    for code, count in evidence.unknown_codes:
+        if count:
+            kinds.setdefault(code.partition(":")[0], []).append((code, count))
+    return tuple(
+        Cause(kind=kind, attempts=count, without_verdict=count, codes=tuple(codes))
+        for kind, codes in kinds.items()
+        for count in (max(each for _, each in codes),)
+    )
+
+
+def cause_gap(cause: Cause, evidence: Evidence, made: int, count: int) -> Gap:
+    """The cause as a reason of its own, with its way out; `count` attempts of `made` have it."""
+    what, _ = _WORDS.get(cause.kind, (cause.kind, ""))
+    way = way_of(cause.kind, evidence.suite.suite_id, cause.trace_id or "TRACE")
+    said = [code for code, _ in cause.codes]
+    code = said[0] if len(said) == 1 else f"{cause.kind} ({named(said)})"
+    need = f"{what} of {plural(count, 'attempt')}"
+    return Gap(
+        text=f"{plural(count, 'attempt')} not measured: {code}; {way}",
+        observed=f"{count} of {made} not measured",
+        policy=_EVERY,
+        need=f"{need} ({way})",
+        short=way,
+        where=_first(cause),
+    )
+
+
+def _first(cause: Cause) -> EvidenceRef | None:
+    if not cause.trace_id:
+        return None
+    return EvidenceRef(
+        trace_id=cause.trace_id,
+        episode_id=cause.episode_id,
+        attempt=cause.attempt,
+        gate=cause.gate,
+        code=cause.code,
+        seq=cause.seq,
+        tool=None,
+    )
+
+
+def way_of(kind: str, suite_id: str, trace_id: str = "TRACE") -> str:
+    """Where the evidence comes from that a code says is missing."""
+    _, way = _WORDS.get(kind, ("", _SHOWN))
+    return way.format(suite=suite_id, trace=trace_id)
+
+
+def open_limits(
+    evidence: Evidence, shown: Figures, regression: Regression, explained: bool
+) -> list[Gap]:
+    """A gap for each limit that the evidence does not decide: none of them is ever passed over.
+
+    A rate left open by gaps already named is not named again (`explained`). One that is known, and
+    open only because its bound is wide, is always named.
+    """
+    policy = evidence.suite.policy
+    found = []
+    for what, rate, limit in (
+        ("hard pass rate", shown.hard_pass, hard_pass_limit(policy, shown)),
+        ("completion", shown.completion, completion_limit(policy, shown)),
+    ):
+        if limit.open and (not explained or rate.value is not None):
+            found.append(_limit_gap(what, limit))
+    k = policy.pass_hat.k
+    repeated = pass_hat_limit(policy, shown)
+    more = _more_attempts(evidence, shown)
+    if repeated.open and more:
+        what = f"pass^{k} needs {k} attempts in every episode"
+        need = plural(more, "more run")
+        short = gap(what, repeated.observed, repeated.policy, f"{need} for pass^{k}")
+        found.append(structs.replace(short, short=f"needs {need}"))
+    elif repeated.open and (not explained or shown.pass_hat.exact is not None):
+        found.append(_limit_gap("", repeated))
+    cost = cost_limit(policy, shown)
+    if shown.cost.unknown and policy.max_cpst_usd is not None:
+        if not any(code == "cost_not_measured" and n for code, n in evidence.unknown_codes):
+            need = f"cost of {plural(shown.cost.unknown, 'attempt')}"
+            found.append(gap(need, cost.observed, cost.policy, need))
+    elif cost.open and (not explained or shown.cost.exact_cpst is not None):
+        found.append(_limit_gap("cost per success", cost))
+    latency = latency_limit(policy, shown)
+    if latency.open and (not explained or shown.hard_pass.n):
+        found.append(_limit_gap("p95 latency", latency))
+    against = not_worse_limit(regression) if policy.mode == "strict" else lost_limit(regression)
+    if against.open:
+        found.append(_limit_gap("regression", against))
+    return found
+
+
+def _limit_gap(what: str, limit: Limit) -> Gap:
+    need = limit.lacking or f"attempts that measure {what or limit.observed}"
+    named = f"{what}: {limit.observed}" if what else limit.observed
+    return gap(named, limit.observed, limit.policy, need)
+
+
+def _more_attempts(evidence: Evidence, shown: Figures) -> int:
+    """Attempts that pass^k needs beyond those the plan already asks for."""
+    k = evidence.suite.policy.pass_hat.k
+    return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.counted)

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from reviewer.report.amounts import named, stable_bits
 from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.words import named, stable_bits
 from reviewer.stats.checks import Interval
 from reviewer.stats.rates import (
     confidence_sequence,

@@ -1,17 +1,24 @@
-"""What the attempts cost in money and in time."""
+"""What the attempts cost in money and in time, and what was spent beside them.
+
+What graders, simulated users and people cost is shown on lines of its own, and is never part of the
+cost per success.
+"""
 
 import math
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
-from reviewer.report.amounts import NANO, stable_bits
-from reviewer.report.evidence import EpisodeCounts, Evidence
-from reviewer.report.words import plural
+from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence, OtherCost
+from reviewer.report.words import NANO, exact, plural, stable_bits, usd
 from reviewer.stats.cost import cost_limits, cost_ratio
 from reviewer.stats.latency import clustered_upper_limit, latency_summary
+
+KINDS = ("human", "incident")
+"""What people enter costs of."""
+TITLES = {"grader": "grader", "simulated_user": "simulated user"}
 
 
 class CostFigures(Struct, frozen=True, kw_only=True):
@@ -145,3 +152,90 @@ def _clustered(evidence: Evidence, plain: float | None) -> float | None:
         return None
     limit = clustered_upper_limit(evidence.latencies_ms, within, 0.95)
     return None if limit is None else max(plain, limit)
+
+
+MOST_BINS = 20
+
+
+def latency_bins(latencies_ms: Sequence[float], p95: float | None) -> list[list[float]]:
+    """[from, to, count] of bins of equal width in ms, from 0; the last reaches to the greatest
+    latency and counts it. `latencies_ms` is sorted and `p95` its quantile; empty without any.
+
+    The width is 1, 2 or 5 times a power of ten, so that 95 of 100 lie within the first 16.
+    """
+    if not latencies_ms or p95 is None:
+        return []
+    most, width = latencies_ms[-1], nice(p95 / (MOST_BINS - 4))
+    found: list[list[float]] = []
+    for n in range(MOST_BINS):
+        start, end = n * width, (n + 1) * width
+        below = bisect_left(latencies_ms, start)
+        if end > most or n == MOST_BINS - 1:
+            end = end if most < end < math.inf else most
+            found.append([start, end, len(latencies_ms) - below])
+            break
+        found.append([start, end, bisect_left(latencies_ms, end) - below])
+    return found
+
+
+def nice(least: float) -> float:
+    """The smallest 1, 2 or 5 times a power of ten that is `least` or more; 1 for none."""
+    if least <= 0:
+        return 1.0
+    exponent = math.floor(math.log10(least))
+    steps = [step * 10.0**power for power in (exponent, exponent + 1) for step in (1, 2, 5)]
+    return float(f"{next(s for s in steps if s >= least * (1 - 1e-9)):.12g}")
+
+
+def entered(ledger: Sequence[CostEntry], kind: str) -> float | None:
+    """The sum of the entries of a kind that count, in USD; None where nobody entered any."""
+    amounts = [exact(one.amount_usd) for one in ledger if one.kind == kind and one.counts]
+    return float(sum(amounts, Fraction(0))) if amounts else None
+
+
+class OtherCostSection(Struct, frozen=True, kw_only=True):
+    """What graders, or simulated users, used, in a report. Tokens and USD are None where they are
+    known of no attempt, and at least so much where they are not known of all."""
+
+    attempts: int
+    model_calls: int | None
+    tokens: int | None
+    tokens_at_least: bool
+    usd: float | None
+    known_usd: float | None
+    unpriced_attempts: int
+
+
+def other_cost(one: OtherCost) -> OtherCostSection:
+    """One member of the report's `cost`."""
+    return OtherCostSection(
+        attempts=one.attempts,
+        model_calls=one.model_calls or None,
+        tokens=one.tokens if one.counted else None,
+        tokens_at_least=one.partial or one.counted < one.attempts,
+        usd=stable_bits(one.known_usd) if one.priced == one.attempts else None,
+        known_usd=stable_bits(one.known_usd),
+        unpriced_attempts=one.attempts - one.priced,
+    )
+
+
+def others_spent(lines: Mapping[str, OtherCostSection]) -> list[tuple[str, str]]:
+    """(`grader`, `$0.5123, 12345 tokens in 71 attempts`) of each kind."""
+    return [(title, _spent(lines[who])) for who, title in TITLES.items() if who in lines]
+
+
+def others_texts(lines: Mapping[str, OtherCostSection]) -> list[str]:
+    """The same as sentences, which say that these are not the candidate's."""
+    return [f"{title} cost {told}, not the candidate's" for title, told in others_spent(lines)]
+
+
+def _spent(line: OtherCostSection) -> str:
+    """Its money and its tokens, with what is not known of either."""
+    money = usd(line.usd)
+    if line.usd is None and line.known_usd:
+        money = f"at least {usd(line.known_usd)} ({line.unpriced_attempts} unpriced)"
+    parts = [money]
+    if line.tokens is not None:
+        least = "at least " if line.tokens_at_least else ""
+        parts.append(f"{least}{plural(line.tokens, 'token')}")
+    return f"{', '.join(parts)} in {plural(line.attempts, 'attempt')}"

@@ -1,7 +1,15 @@
-"""How a rendering writes a value: one wording for text, Markdown, HTML and XML alike."""
+"""How a report writes a value, a verdict and a place: one wording for every rendering."""
+
+from __future__ import annotations  # the sections are named by types alone
 
 from collections.abc import Sequence
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reviewer.report.model import CostSection, PassHatSection, Report, SafetySection
+    from reviewer.report.rates import Known
+    from reviewer.report.references import EvidenceRef
 
 NOT_MEASURED = "not measured"
 
@@ -27,26 +35,26 @@ def out_of(passed: int, unknown: int, n: int) -> str:
     return f"{passed}{most} of {n}"
 
 
-def known_part(known: dict[str, Any]) -> str:
+def known_part(known: Known) -> str:
     """`of what is known 472 of 592, 0.797; 472 to 480 of 600 possible, 0.787 to 0.800`; empty where
     every verdict is measured, or nothing was made."""
-    if not known["unknown"]:
+    if not known.unknown:
         return ""
-    passed, seen = known["passed"], known["passed"] + known["failed"]
-    share = f"of what is known {passed} of {seen}, {number(known['value'])}; " if seen else ""
+    passed, seen = known.passed, known.passed + known.failed
+    share = f"of what is known {passed} of {seen}, {number(known.value)}; " if seen else ""
     return (
-        f"{share}{out_of(passed, known['unknown'], known['n'])} possible, "
-        f"{between(known['low_possible'], known['high_possible'])}"
+        f"{share}{out_of(passed, known.unknown, known.n)} possible, "
+        f"{between(known.low_possible, known.high_possible)}"
     )
 
 
-def possible_repeats(hat: dict[str, Any], k: str) -> str:
+def possible_repeats(hat: PassHatSection, k: str) -> str:
     """Between which values pass^k lies while verdicts are not measured; empty where it is known,
     or where an episode has fewer than k attempts."""
-    known = hat["known"].get(k)
-    if known is None or known["low_possible"] in (None, known["high_possible"]):
+    known = hat.known.get(k)
+    if known is None or known.low_possible in (None, known.high_possible):
         return ""
-    return f"{NOT_MEASURED}: {between(known['low_possible'], known['high_possible'])} possible"
+    return f"{NOT_MEASURED}: {between(known.low_possible, known.high_possible)} possible"
 
 
 def plural(count: int, noun: str) -> str:
@@ -69,18 +77,18 @@ def spent(total: float | None, known: float | None, unpriced: int) -> str:
     return f"{NOT_MEASURED}: {calls}" if known is None else f"at least {usd(known)}, {calls}"
 
 
-def safety_block(rate: dict[str, Any]) -> str:
+def safety_block(rate: SafetySection) -> str:
     """`8/9 0.889`, or why there is no such rate."""
-    if rate["value"] is not None:
-        return f"{rate['blocked']}/{rate['n']} {number(rate['value'])}"
-    return f"{NOT_MEASURED}: {rate['why']}" if rate["episodes"] else str(rate["why"])
+    if rate.value is not None:
+        return f"{rate.blocked}/{rate.n} {number(rate.value)}"
+    return f"{NOT_MEASURED}: {rate.why}" if rate.episodes else str(rate.why)
 
 
-def spent_in_all(cost: dict[str, Any]) -> str:
+def spent_in_all(cost: CostSection) -> str:
     """Return what the attempts cost; a least where only some costs are known."""
-    if cost["total_usd"] is None and cost["known_usd"]:
-        return f"at least {usd(cost['known_usd'])}"
-    return usd(cost["total_usd"])
+    if cost.total_usd is None and cost.known_usd:
+        return f"at least {usd(cost.known_usd)}"
+    return usd(cost.total_usd)
 
 
 def cost_span(low: float | None, high: float | None) -> str:
@@ -104,12 +112,78 @@ def limits(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
-def place(reference: dict[str, Any]) -> str:
+def place(reference: EvidenceRef) -> str:
     """`<trace id> event 2 forbidden:issue_refund`, leaving out what is not known."""
-    event = "" if reference["seq"] is None else f" event {reference['seq']}"
-    return f"{reference['trace_id']}{event} {reference['code']}".rstrip()
+    event = "" if reference.seq is None else f" event {reference.seq}"
+    return f"{reference.trace_id}{event} {reference.code}".rstrip()
 
 
-def verdict(report: dict[str, Any]) -> str:
+def verdict(report: Report) -> str:
     """The recommendation as a word; a probe has none."""
-    return "PROBE" if report["suite"]["probe"] else str(report["recommendation"]).upper()
+    return "PROBE" if report.suite.probe else report.recommendation.upper()
+
+
+NANO = 1_000_000_000
+"""Nano-dollars in a dollar."""
+MOST_NAMES = 5
+
+
+def stable_bits(value: float | None) -> float | None:
+    """An estimate to twelve significant digits."""
+    return None if value is None else float(f"{value:.12g}")
+
+
+def exact(limit: float) -> Fraction:
+    """A limit as its author wrote it: 0.95 is 95/100, not the nearest binary fraction."""
+    return Fraction(repr(limit))
+
+
+def named(names: Sequence[str]) -> str:
+    """Up to five names and how many more there are."""
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+GLYPHS = {
+    "pass": "✓",
+    "fail": "✗",
+    "critical": "▲",
+    "not_measured": "○",
+    "infra": "†",
+    "missing": "·",
+    "quarantined": "!",
+}
+WORDS = {
+    "pass": "pass",
+    "fail": "FAIL",
+    "critical": "critical FAIL",
+    "not_measured": "not measured",
+    "infra": "infra error",
+    "missing": "missing",
+    "quarantined": "quarantined",
+}
+OF_RECOMMENDATION = {
+    "promote": "pass",
+    "block": "critical",
+    "repair": "fail",
+    "hold": "not_measured",
+}
+"""The mark whose sign and color a recommendation borrows."""
+OF_RESULT = {"PASS": "pass", "FAIL": "fail", "NO EVIDENCE": "not_measured"}
+"""The mark of what a gate of the decision set says; a gate that is not asked has none."""
+
+
+class Marked(str):
+    """A text about a verdict; a rendering with colors gives it that of its mark."""
+
+    mark: str
+
+    def __new__(cls, mark: str, text: str) -> Marked:
+        made = super().__new__(cls, text)
+        made.mark = mark
+        return made
+
+
+def marked(mark: str, more: str = "") -> Marked:
+    """`✗ FAIL 1/3`: sign, word, and what is counted."""
+    return Marked(mark, f"{GLYPHS[mark]} {WORDS[mark]} {more}".rstrip())

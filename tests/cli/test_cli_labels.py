@@ -143,7 +143,7 @@ def test_labels_travel_to_a_workspace_without_their_traces(full: Door, empty: Do
     empty.take("v8.jsonl", shipped(V8))
     empty.healthy()
     with labeler(empty) as desk:
-        assert desk.build(SUITE, V8).report["review"]["pairs_labelled"] == 4
+        assert json.loads(desk.build(SUITE, V8).raw)["review"]["pairs_labelled"] == 4
 
 
 def test_the_name_of_the_reviewer(full: Door, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_two_reviewers_on_two_stores_are_joined_whole_and_once(full: Door, kim: 
     assert {x["uid"] for x in kept(full)} == mine | theirs
     assert kim.store.read_bytes() == before
     with labeler(full) as desk:
-        report = desk.build(SUITE, V8).report["review"]
+        report = json.loads(desk.build(SUITE, V8).raw)["review"]
     assert report["reviewers"] == ["dana", "kim"]
     assert report["agreement"][0]["raw"]["hits"] == 4
     rows, journal = full.rows("SELECT * FROM label"), full.rows("SELECT * FROM journal")
@@ -238,7 +238,7 @@ def test_an_empty_store_becomes_the_other(full: Door, empty: Door) -> None:
     assert empty.rows(held) == full.rows(held)
     for candidate in (V7, V8):
         with labeler(empty) as here, labeler(full) as there:
-            a, b = (desk.build(SUITE, candidate).report for desk in (here, there))
+            a, b = (json.loads(desk.build(SUITE, candidate).raw) for desk in (here, there))
         # A merged store is one arrival of evidence, however often it came in there.
         assert {name for name in a if a[name] != b[name]} <= {"reproduce", "suite", "peeking"}
     with labeler(empty) as here, labeler(full) as there:
@@ -306,7 +306,7 @@ def test_attempts_declared_in_advance_stay_declared(door: Door, empty: Door) -> 
     merged(empty, door)
     assert empty.one("SELECT planned FROM candidate") == 4
     with labeler(empty) as desk:
-        assert desk.build(SUITE, V8).report["slots"]["planned"] == 12
+        assert json.loads(desk.build(SUITE, V8).raw)["slots"]["planned"] == 12
 
 
 def test_a_probe_is_joined_with_what_its_source_said(

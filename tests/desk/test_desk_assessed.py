@@ -56,7 +56,7 @@ def test_it_is_the_reports_own(full: Door, made: Callable[[Door], None]) -> None
             quick = desk._reports.assessed(connection, SUITE, name)
             whole = desk._reports.build(connection, SUITE, name)
             assert quick.assessment == whole.assessment
-            assert desk.scorecard(SUITE, name).recommendation == whole.report["recommendation"]
+            assert desk.scorecard(SUITE, name).recommendation == whole.report.recommendation
 
 
 def test_missing_pairs_hold_it_too(door: Door) -> None:

@@ -1,5 +1,6 @@
 """A user's thumbs-down in a trace is a high flag, open until a person has labeled the message."""
 
+import json
 from typing import Any
 
 import pytest
@@ -24,12 +25,12 @@ def taken(door: Door, feedback: str) -> Desk:
 
 
 def flags(desk: Desk) -> Any:
-    return desk.build(SUITE, "cand-a").report["review"]["high_flags"]
+    return json.loads(desk.build(SUITE, "cand-a").raw)["review"]["high_flags"]
 
 
 def test_a_thumbs_down_is_a_high_flag_and_fails_nothing(door: Door) -> None:
     desk = taken(door, "thumbs_down")
-    report = desk.build(SUITE, "cand-a").report
+    report = json.loads(desk.build(SUITE, "cand-a").raw)
     assert flags(desk) == {
         "traces": 1,
         "open": 1,

@@ -115,8 +115,8 @@ def test_shopflow_shows_the_articles_calibration(full: Door) -> None:
 
 def test_the_report_carries_it_and_its_cost_on_a_line_of_its_own(full: Door) -> None:
     desk = full.desk()
-    before = desk.build(SUITE, V7).report
-    after = labeled(full).build(SUITE, V7).report
+    before = json.loads(desk.build(SUITE, V7).raw)
+    after = json.loads(labeled(full).build(SUITE, V7).raw)
     judge = after["judge"]
     assert (judge["role"], judge["forward_accuracy"], judge["flip_rate"]) == (
         "advisory only", 0.75, 0.50,
@@ -197,7 +197,7 @@ def test_an_always_left_judge_earns_nothing(full: Door) -> None:
     assert {row.slot for row in found.rows} == {"to first slot"}
     assert found.slots.startswith("4 first, 0 last")
     assert found.hidden == 5
-    assert desk.build(SUITE, V7).report["judge"]["not_counted"]["unlabeled"] == 5
+    assert json.loads(desk.build(SUITE, V7).raw)["judge"]["not_counted"]["unlabeled"] == 5
 
 
 def test_an_erratic_judge_is_seen_in_its_repeats(full: Door) -> None:
@@ -341,7 +341,7 @@ def test_a_suite_without_a_judge_says_so(door: Door) -> None:
     door.ok("import", door.suite / "traces")
     with pytest.raises(DeskError, match=f"{SUITE} has no judge"):
         door.desk().judge(SUITE, V7)
-    assert door.desk().build(SUITE, V7).report["judge"]["role"] == "advisory only"
+    assert json.loads(door.desk().build(SUITE, V7).raw)["judge"]["role"] == "advisory only"
 
 
 ALSO = [
@@ -368,7 +368,7 @@ def test_messages_are_scored_and_claims_linked_to_what_was_observed(door: Door) 
     with judging(says) as server:
         view = asked(desk, server, kinds=("message",))
         assert (view.state, view.done, view.errors) == ("done", 18, 0)
-    report = desk.build(SUITE, V7).report
+    report = json.loads(desk.build(SUITE, V7).raw)
     completion, faith = report["judge"]["messages"]
     assert (completion["preset"], completion["messages"]) == ("completion", 9)
     assert report["completion"]["judged"] == completion["complete"]["value"]
@@ -549,7 +549,7 @@ def test_no_answer_of_a_judge_changes_a_gate_a_verdict_or_the_recommendation(
     if not full.rows("SELECT 1 FROM label LIMIT 1"):
         load_shipped(at(full.root))
     known = read_judgments((full.suite / "judgments" / "shopflow.jsonl").read_bytes())
-    before = {name: hard(desk.build(SUITE, name).report) for name in (V7, V8)}
+    before = {name: hard(json.loads(desk.build(SUITE, name).raw)) for name in (V7, V8)}
     card = desk.scorecard(SUITE, V7)
     made = [
         seal(
@@ -562,7 +562,7 @@ def test_no_answer_of_a_judge_changes_a_gate_a_verdict_or_the_recommendation(
     if made:
         assert desk.import_judgments(judgment_file(made), "any")["refused"] == 0
     for name, report in before.items():
-        assert hard(desk.build(SUITE, name).report) == report
+        assert hard(json.loads(desk.build(SUITE, name).raw)) == report
     assert before[V7]["recommendation"] == "block"
     assert before[V8]["recommendation"] == "promote"
     again = desk.scorecard(SUITE, V7)

@@ -324,7 +324,7 @@ def test_a_second_label_of_a_showing_revises_the_first(full: Door) -> None:
         item = answer(desk, session)
         saved = desk.record_label(session, drafted(item, "tie"))
         assert saved.done == 1
-        report = desk.build(SUITE, V8).report["review"]
+        report = json.loads(desk.build(SUITE, V8).raw)["review"]
     first, second = kept(full)
     assert (second["revises"], second["answer"]) == (first["uid"], "tie")
     assert report["labels"] == 1
@@ -391,7 +391,7 @@ def test_what_is_skipped_is_done_and_counts_for_nothing(full: Door) -> None:
         assert following is not None
         assert (following.done, following.skipped, following.place) == (1, 1, 2)
         assert desk.queue(SUITE, V8).done == 1
-        assert desk.build(SUITE, V8).report["review"]["labels"] == 0
+        assert json.loads(desk.build(SUITE, V8).raw)["review"]["labels"] == 0
 
 
 def test_what_is_handed_back_comes_later(full: Door) -> None:
@@ -551,7 +551,7 @@ def test_a_third_person_settles_blind_and_no_rater_does(full: Door) -> None:
         assert all(word not in rendered(item) for item in shown for word in ("dana", "kim"))
         with labeler(full, "dana") as rater:
             assert rater.queue(SUITE, V8).disagreements == ()
-            review = rater.build(SUITE, V8).report["review"]
+            review = json.loads(rater.build(SUITE, V8).raw)["review"]
     assert review["disagreements_open"] == 0
     assert {x["role"] for x in kept(full) if x["reviewer"] == "robin"} == {"adjudicator"}
 
@@ -563,19 +563,23 @@ def test_the_shipped_candidate_promotes_without_a_label_and_with_them(full: Door
     with labeler(full) as desk:
         built = desk.build(SUITE, V8)
         assert built.assessment.recommendation == "promote"
-        assert built.report["review"]["high_flags"] == {"traces": 0, "open": 0, "first_open": []}
-        assert built.report["review"]["why"] == "no labels yet"
+        assert json.loads(built.raw)["review"]["high_flags"] == {
+            "traces": 0,
+            "open": 0,
+            "first_open": [],
+        }
+        assert json.loads(built.raw)["review"]["why"] == "no labels yet"
         label_all(desk, pairs_of(desk), lambda item: "both_bad")
         built = desk.build(SUITE, V8)
     assert built.assessment.recommendation == "promote"
-    review = built.report["review"]
+    review = json.loads(built.raw)["review"]
     assert (review["pairs_labelled"], review["labels"], review["reviewers"]) == (4, 8, ["dana"])
     assert review["sample"] == 4
 
 
 def test_a_high_flag_is_closed_by_a_label_of_what_the_trace_ended_with(full: Door) -> None:
     with labeler(full) as desk:
-        flags = desk.build(SUITE, V7).report["review"]["high_flags"]
+        flags = json.loads(desk.build(SUITE, V7).raw)["review"]["high_flags"]
         assert (flags["traces"], flags["open"]) == (1, 1)
         assert flags["first_open"] == [
             {"trace_id": f"{SUITE}/{V7}/attack-014/1", "reasons": ["safety"]}
@@ -589,7 +593,7 @@ def test_a_high_flag_is_closed_by_a_label_of_what_the_trace_ended_with(full: Doo
         desk.record_label(session, drafted(item))
         assert desk.queue(SUITE, V7).open_high == 0
         built = desk.build(SUITE, V7)
-    assert built.report["review"]["high_flags"]["open"] == 0
+    assert json.loads(built.raw)["review"]["high_flags"]["open"] == 0
     assert built.assessment.recommendation == "block"
 
 
@@ -635,7 +639,7 @@ def test_a_report_says_the_same_of_labels_as_of_the_store(full: Door) -> None:
 
 def desk_report(door: Door, candidate: str) -> dict[str, Any]:
     with labeler(door) as desk:
-        return desk.build(SUITE, candidate).report
+        return json.loads(desk.build(SUITE, candidate).raw)
 
 
 ANSWERS = st.lists(st.sampled_from(["left", "right", "tie", "both_bad", "skip"]), max_size=20)
@@ -664,7 +668,7 @@ def test_no_set_of_labels_changes_a_gate_or_turns_a_block(
                 break
             levels = {c.criterion_id: mark for c in item.criteria}
             desk.record_label(session, drafted(item, marks=levels))
-        after = desk.build(SUITE, V7).report
+        after = json.loads(desk.build(SUITE, V7).raw)
     assert after["recommendation"] == "block"
     assert {name: after[name] for name in hard} == {name: before[name] for name in hard}
 
@@ -742,7 +746,7 @@ def test_wording_that_policy_wants_is_looked_for_in_every_message(door: Door) ->
     door.take("t.jsonl", records)
     with labeler(door) as desk:
         built = desk.build(SUITE, "cand-a")
-    section = built.report["review"]["wording"]
+    section = json.loads(built.raw)["review"]["wording"]
     assert (section["checked"], section["of"]) == (4, 4)
     found = {rule["wording_id"]: rule for rule in section["rules"]}
     assert [found["refund"][name] for name in ("holds", "breaks", "unknown")] == [1, 3, 0]
@@ -760,8 +764,8 @@ def test_pairs_that_the_policy_wants_hold_with_their_number(door: Door) -> None:
         shown = [answer(desk, session) for _ in range(5)]
         review = desk.build(SUITE, V8)
         assert len({item.item for item in shown}) == 4
-        assert (review.report["review"]["pairs_labelled"]) == 1
-        assert review.report["review"]["pairs_begun"] == 3
+        assert (json.loads(review.raw)["review"]["pairs_labelled"]) == 1
+        assert json.loads(review.raw)["review"]["pairs_begun"] == 3
         assert review.assessment.needs == ("2 more labelled pairs",)
         assert review.assessment.reasons[0].observed == "1 of 3 pairs"
         label_all(desk, session)

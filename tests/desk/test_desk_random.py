@@ -22,7 +22,7 @@ def sampled(door: Door, rate: float) -> Door:
 
 
 def part(door: Door) -> dict[str, Any]:
-    found: dict[str, Any] = door.desk().build(SAMPLED, V8).report["review"]["random_part"]
+    found: dict[str, Any] = json.loads(door.desk().build(SAMPLED, V8).raw)["review"]["random_part"]
     return found
 
 
@@ -59,5 +59,5 @@ def test_where_nothing_is_drawn_no_rate_is_made(door: Door) -> None:
     label(door, 2)
     found = part(door)
     assert (found["items"], found["rates"], found["drawn_traces"]) == (0, [], None)
-    report = door.desk().build(SAMPLED, V8).report
+    report = json.loads(door.desk().build(SAMPLED, V8).raw)
     assert "review.random_part: no labeled item was drawn by lot" in report["not_measured"]

@@ -61,7 +61,7 @@ def test_a_run_fills_the_plan_and_gives_the_figures_of_the_articles(desk: Desk, 
         ("done", 9, 9, 6, 3, 1), ("done", 9, 9, 9, 0, 0),
     ]  # fmt: skip
     assert [v.number for v in desk.runs()] == [2, 1]
-    v7, v8 = (desk.build(SUITE, name).report for name in (V7, V8))
+    v7, v8 = (json.loads(desk.build(SUITE, name).raw) for name in (V7, V8))
     assert (v7["recommendation"], v8["recommendation"]) == ("block", "promote")
     assert v7["reasons"] == [
         "critical safety failure", "not every frozen episode passed",
@@ -82,11 +82,11 @@ def test_a_run_fills_the_plan_and_gives_the_figures_of_the_articles(desk: Desk, 
 
 def test_running_again_numbers_on_and_pays_nothing(desk: Desk, door: Door) -> None:
     ended(desk.start_run(order(V7)))
-    before = desk.build(SUITE, V7).report
+    before = json.loads(desk.build(SUITE, V7).raw)
     view = ended(desk.start_run(order(V7, attempts=2)))
     assert (view.state, view.planned) == ("done", 6)
     assert sorted(slots(door, V7)) == sorted((e, n) for e in EPISODES for n in range(1, 6))
-    after = desk.build(SUITE, V7).report
+    after = json.loads(desk.build(SUITE, V7).raw)
     for name in ("hard_pass_rate", "pass_hat", "pass_hat_interval", "completion"):
         assert after[name] == before[name], name
     assert after["cost"]["cpst_usd"] == 0.0555
@@ -101,11 +101,11 @@ def test_running_again_numbers_on_and_pays_nothing(desk: Desk, door: Door) -> No
 
 def test_attempts_declared_before_the_first_are_the_plan(desk: Desk, door: Door) -> None:
     ended(desk.start_run(order(V7, attempts=5)))
-    report = desk.build(SUITE, V7).report
+    report = json.loads(desk.build(SUITE, V7).raw)
     assert (report["slots"]["planned"], report["hard_pass_rate"]["n"]) == (15, 15)
     assert report["slots"]["extra"] == 0
     ended(desk.start_run(order(V7, attempts=9)))  # said after some were made: it moves nothing
-    again = desk.build(SUITE, V7).report
+    again = json.loads(desk.build(SUITE, V7).raw)
     assert (again["slots"]["planned"], again["hard_pass_rate"]) == (15, report["hard_pass_rate"])
     assert again["slots"]["extra"] == 27
     (row,) = desk.rows(SUITE, V7, desk.order(SUITE, V7)[:1])
@@ -117,11 +117,11 @@ def test_attempts_declared_before_the_first_are_the_plan(desk: Desk, door: Door)
 
 def test_fewer_attempts_than_the_policy_plans_leave_slots_open(desk: Desk) -> None:
     ended(desk.start_run(order(V8, attempts=1)))
-    report = desk.build(SUITE, V8).report
+    report = json.loads(desk.build(SUITE, V8).raw)
     assert (report["recommendation"], report["slots"]["missing"]) == ("hold", 6)
     view = ended(desk.start_run(order(V8, resume=True)))
     assert (view.planned, view.state) == (6, "done")
-    assert desk.build(SUITE, V8).report["recommendation"] == "promote"
+    assert json.loads(desk.build(SUITE, V8).raw)["recommendation"] == "promote"
 
 
 def test_a_stopped_run_is_resumed_where_it_stopped(door: Door, tmp_path: Path) -> None:

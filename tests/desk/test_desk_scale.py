@@ -408,7 +408,7 @@ def test_large_is_many_episodes_or_many_traces(desk: Desk, monkeypatch: pytest.M
 def test_a_card_worked_out_aside_is_the_same(desk: Desk, candidate: str) -> None:
     card = desk.scorecard(SUITE, candidate)
     assert card == desk.scorecard_here(SUITE, candidate)
-    assert card.recommendation == desk.build(SUITE, candidate).report["recommendation"]
+    assert card.recommendation == json.loads(desk.build(SUITE, candidate).raw)["recommendation"]
 
 
 @pytest.mark.usefixtures("all_large")

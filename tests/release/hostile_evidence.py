@@ -1,7 +1,6 @@
 """Evidence whose every name and code means harm."""
 
 from functools import cache
-from typing import Any
 
 from msgspec.structs import replace
 from release_examples import evidence, failed, v7
@@ -14,9 +13,9 @@ from reviewer.report.beside import (
     ScoreRow,
     ShownEvent,
 )
-from reviewer.report.evidence import EpisodeCounts, Evidence
-from reviewer.report.lineage import MetSuite
-from reviewer.report.report import report
+from reviewer.report.build import report
+from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite
+from reviewer.report.model import FindingPlace, Report
 from reviewer.suite.model import Episode, Suite
 
 HOSTILE = (
@@ -74,20 +73,18 @@ def hostile() -> Evidence:
 
 
 @cache
-def _blocked() -> dict[str, Any]:
+def _blocked() -> Report:
     return report(v7())
 
 
-def named(name: str, code: str = "forbidden:issue_refund") -> dict[str, Any]:
+def named(name: str, code: str = "forbidden:issue_refund") -> Report:
     """v7's report with a candidate, an episode and a code that are called anything."""
     said = _blocked()
-    found = {"gate": "authority", "code": code, "seq": 1}
-    trace = {**said["failures"][0], "trace_id": name, "episode_id": name, "evidence": [found]}
-    return {
-        **said,
-        "candidate": {**said["candidate"], "candidate_id": name},
-        "failures": [{**trace, "codes": [code]}],
-    }
+    found = FindingPlace(gate="authority", code=code, seq=1)
+    trace = replace(
+        said.failures[0], trace_id=name, episode_id=name, evidence=(found,), codes=(code,)
+    )
+    return replace(said, candidate=replace(said.candidate, candidate_id=name), failures=(trace,))
 
 
 def hostile_beside() -> Beside:

@@ -1,5 +1,6 @@
 """Evidence built by hand: ShopFlow's refund agent, v7 and v8, three attempts per episode."""
 
+import json
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from reviewer.report.evidence import (
     Evidence,
     FailedTrace,
 )
+from reviewer.report.model import Report, report_bytes
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
@@ -23,6 +25,12 @@ V7_COSTS = ((32, 33, 31), (38, 40, 36), (41, 42, 40))
 V8_COSTS = ((55, 54, 56), (60, 61, 59), (68, 69, 67))
 MILLI = 1_000_000
 """Nano-dollars in a tenth of a cent."""
+
+
+def plain(found: Report) -> dict[str, Any]:
+    """A report as report.json holds it."""
+    said: dict[str, Any] = json.loads(report_bytes(found))
+    return said
 
 
 def gates(**counts: int) -> tuple[int, ...]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from release_examples import episode, evidence, failed, suite, v8, with_policy
+from release_examples import episode, evidence, failed, plain, suite, v8, with_policy
 
 from reviewer.report.assess import Assessment, assess
+from reviewer.report.build import report
 from reviewer.report.evidence import EpisodeCounts, Evidence
-from reviewer.report.report import report
 from reviewer.suite.model import Episode, PassHat, Policy, RegressionPolicy
 
 ORACLE = json.loads(
@@ -69,7 +69,7 @@ def test_completion_below_policy_names_its_evidence() -> None:
 
 
 def test_completion_by_a_judge_is_not_measured() -> None:
-    document = report(v8())
+    document = plain(report(v8()))
     assert document["completion"]["value"] == 1.0
     assert document["completion"]["judged"] is None
     assert "completion.judged: no judge and no labels yet" in document["not_measured"]
@@ -109,7 +109,7 @@ def test_a_drop_of_more_than_five_points_is_a_reason(case_id: str) -> None:
     blocked = bool(case["expected"]["blocked"])
     assert reasons(judged) == (["regression against the baseline"] if blocked else [])
     assert judged.recommendation == ("repair" if blocked else "promote")
-    assert report(against(then, now))["regression"]["dropped"] is blocked
+    assert plain(report(against(then, now)))["regression"]["dropped"] is blocked
 
 
 def test_the_reason_says_how_far_it_fell() -> None:
@@ -132,5 +132,5 @@ def test_a_lost_episode_is_one_whatever_the_margin() -> None:
 
 
 def test_without_a_baseline_nothing_has_dropped() -> None:
-    document = report(of("c", FLAKY[0.84], "process"))
+    document = plain(report(of("c", FLAKY[0.84], "process")))
     assert (document["recommendation"], document["regression"]["dropped"]) == ("promote", None)

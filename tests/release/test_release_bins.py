@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.report.bins import MOST, latency_bins, nice
+from reviewer.report.references import MOST
+from reviewer.report.spend import latency_bins, nice
 from reviewer.stats.latency import latency_quantile
 
 LATENCIES = st.lists(st.floats(0, 1e9), min_size=1, max_size=300).map(sorted)

@@ -11,8 +11,8 @@ from hostile_evidence import hostile, hostile_beside
 from release_examples import v7
 from test_release_page import seen
 
-from reviewer.report.render_html import render_html
-from reviewer.report.report import report
+from reviewer.report.build import report
+from reviewer.report.render.html import render_html
 
 pytestmark = [
     pytest.mark.slow,

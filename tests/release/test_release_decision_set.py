@@ -10,6 +10,7 @@ from release_examples import (
     episode,
     evidence,
     gates,
+    plain,
     stable_suite,
     suite,
     v7,
@@ -19,12 +20,11 @@ from release_examples import (
 )
 
 from reviewer.report.assess import assess, assessed_in
+from reviewer.report.build import report
 from reviewer.report.decision_set import GateResult, decision_section, decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
-from reviewer.report.judged import JudgeEvidence, JudgeShare
-from reviewer.report.outline import outline
-from reviewer.report.report import report
-from reviewer.report.reviewed import RandomFigures, ReviewEvidence
+from reviewer.report.opinions import JudgeEvidence, JudgeShare, RandomFigures, ReviewEvidence
+from reviewer.report.page import page
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, JudgePolicy, LabelPolicy, PassHat, RegressionPolicy
 
@@ -70,14 +70,14 @@ def test_v7_fails_what_the_article_says_it_fails() -> None:
 
 def test_the_report_prints_both_modes_and_names_the_one_in_force() -> None:
     document = report(v8())
-    found = document["decision_set"]
+    found = plain(document)["decision_set"]
     assert (found["mode"], found["point"]["recommendation"]) == ("point", "promote")
     assert found["strict"] == {
         "recommendation": "hold",
         "reasons": ["evidence missing: pass^3 1.000, at least 0.368"],
         "needs": ["56 more stable episodes in the suite"],
     }
-    (block,) = [block for block in outline(document) if block.title == "Decision set"]
+    (block,) = [block for block in page(document) if block.title == "Decision set"]
     assert block.lines == [
         "The suite's policy is in point mode. On estimates (point): PROMOTE. "
         "On bounds (strict): HOLD."
@@ -181,7 +181,7 @@ def test_the_comparison_must_be_with_the_last_promoted_candidate() -> None:
     assert judged.needs == ("a comparison with v6: the last promoted candidate",)
     assert (
         "Compared with base, which is not the last promoted candidate: that is v6 (decision 3)."
-    ) in report(subject)["what_this_does_not_show"]
+    ) in plain(report(subject))["what_this_does_not_show"]
     assert assess(replace(subject, baseline_id="v6")).recommendation == "promote"
     assert assessed_in("point", subject, judged).recommendation == "promote"
 
@@ -341,5 +341,5 @@ def test_bounds_never_promote_what_estimates_fail(subject: Evidence) -> None:
 
 def test_a_probe_has_no_decision_set_in_words() -> None:
     probe = replace(v8(), suite=suite(probe=True))
-    (block,) = [b for b in outline(report(probe)) if b.title == "Decision set"]
+    (block,) = [b for b in page(report(probe)) if b.title == "Decision set"]
     assert block.rows == []

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from release_examples import EPISODES, episode, evidence, gates, suite, v8, with_episode
 
 from reviewer.report.assess import assess
+from reviewer.report.build import report
 from reviewer.report.decision_set import decision_set
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import figures
 from reviewer.report.limits import completion_limit
-from reviewer.report.outline import outline
-from reviewer.report.report import report
+from reviewer.report.page import page
 from reviewer.suite.model import Episode, PassHat, Policy
 
 ORACLE = json.loads(
@@ -43,7 +43,7 @@ def test_a_promotion_on_three_episodes_is_shown_with_its_bound() -> None:
     wanted = DEFECTS["d1.gate_small_n"]["should_be"]["promote"]
     shown = wanted.partition('"')[2].partition('"')[0]
     assert shown == "pass^3 = 1.000, 95% lower bound 0.368, 3 episodes"
-    (block,) = [block for block in outline(report(v8())) if block.title == "Decision set"]
+    (block,) = [block for block in page(report(v8())) if block.title == "Decision set"]
     assert shown in [cell for row in block.rows for cell in row]
 
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import again, episode, failed, gates, suite, v7, v8
+from release_examples import again, episode, failed, gates, plain, suite, v7, v8
 
 from reviewer.desk.reports.renderings import markdown
 from reviewer.desk.reports.reports import Built, Shown
 from reviewer.report.assess import assess
 from reviewer.report.beside import Beside
+from reviewer.report.build import report
 from reviewer.report.evidence import EpisodeCounts, Evidence, FailedTrace
-from reviewer.report.render_text import summary_text
-from reviewer.report.report import report
+from reviewer.report.render.text import summary_text
 from reviewer.suite.model import PassHat
 
 V8 = "refund-agent-v8"
@@ -93,19 +93,19 @@ def test_the_report_says_how_many_were_made_and_how_many_count() -> None:
     later = episode("attack-014", 2, 1, 100, fail={"process": 1})
     subject = v8_again(later, later_failure(5, ("process", "write_not_verified", 3)))
     document = report(subject)
-    assert document["repeatability"]["attempts_made"] == 11
-    assert document["repeatability"]["attempts_counted"] == 9
-    assert document["slots"]["extra"] == 2
-    assert document["cost"]["extra_usd"] == 0.1
-    assert document["gates"]["process"]["fail"] == 1
-    assert document["gates"]["process"]["fail_counted"] == 0
-    (trace,) = document["failures"]
+    assert plain(document)["repeatability"]["attempts_made"] == 11
+    assert plain(document)["repeatability"]["attempts_counted"] == 9
+    assert plain(document)["slots"]["extra"] == 2
+    assert plain(document)["cost"]["extra_usd"] == 0.1
+    assert plain(document)["gates"]["process"]["fail"] == 1
+    assert plain(document)["gates"]["process"]["fail_counted"] == 0
+    (trace,) = plain(document)["failures"]
     assert (trace["attempt"], trace["extra"]) == (5, True)
-    row = document["episodes"][2]
+    row = plain(document)["episodes"][2]
     assert (row["attempts"], row["counted_attempts"], row["counted_pass"]) == (5, 3, 3)
     assert any(
         line.startswith("11 attempts were made, 9 count")
-        for line in document["what_this_does_not_show"]
+        for line in plain(document)["what_this_does_not_show"]
     )
     assert "attack-014/5 write_not_verified (extra)" in summary_text(document)
     words = markdown(Shown(Built(subject, assess(subject)), Beside()))

@@ -12,14 +12,9 @@ from release_examples import suite, v7, v8
 from test_release_page import large, row
 
 from reviewer.report.beside import Beside, chosen_rows
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.render_github import (
-    MOST_ANNOTATIONS,
-    MOST_BYTES,
-    annotations,
-    step_summary,
-)
-from reviewer.report.report import report
+from reviewer.report.render.github import MOST_ANNOTATIONS, MOST_BYTES, annotations, step_summary
 from reviewer.trace.safetext import visible_line
 
 PLACED = Beside(suite_path="suites/refund-eval-v5")

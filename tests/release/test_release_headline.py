@@ -1,14 +1,14 @@
 """The source's own headline beside ours: by its rule, with partial rewards and lost attempts."""
 
 from msgspec.structs import replace
-from release_examples import episode, evidence, gates, v8
+from release_examples import episode, evidence, gates, plain, v8
 
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence, SaidElsewhere
 from reviewer.report.headline import HARNESSES, headline_text
-from reviewer.report.outline import outline
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.render_text import summary_text
-from reviewer.report.report import report, report_bytes
+from reviewer.report.model import report_bytes
+from reviewer.report.page import page
+from reviewer.report.render.text import summary_lines, summary_text
 
 
 def said(
@@ -26,7 +26,7 @@ def probe(*rows: SaidElsewhere, unknown: int = 0) -> Evidence:
 
 def test_nothing_is_said_where_no_harness_said_anything() -> None:
     found = report(v8())
-    assert found["source_headline"] == []
+    assert plain(found)["source_headline"] == []
     assert "itself" not in summary_text(found)
 
 
@@ -37,12 +37,12 @@ def test_partial_rewards_have_their_mean_and_null_counts_as_the_harness_counts_i
         said("harbor", 70, False, 0.0),
         said("harbor", 1, None, None),
     )
-    (found,) = report(probe(*rows, unknown=14))["source_headline"]
-    assert found["value"] == round(30.5 / 108, 12)
-    assert (found["n"], found["rewards"], found["partial_rewards"]) == (108, 107, 13)
-    assert found["mean_reward"] == round(30.5 / 107, 12)
-    assert (found["unscored"], found["unscored_counted_as"]) == (1, "failed")
-    assert found["ours"]["unknown"] == 14
+    (found,) = report(probe(*rows, unknown=14)).source_headline
+    assert found.value == round(30.5 / 108, 12)
+    assert (found.n, found.rewards, found.partial_rewards) == (108, 107, 13)
+    assert found.mean_reward == round(30.5 / 107, 12)
+    assert (found.unscored, found.unscored_counted_as) == (1, "failed")
+    assert found.ours.unknown == 14
     text = headline_text(found)
     assert text == (
         "Harbor itself: mean reward 0.282 over 108 attempts, 13 of 107 rewards partial, mean "
@@ -56,8 +56,8 @@ def test_inspect_takes_the_mean_of_its_samples() -> None:
         SaidElsewhere(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=3),
         SaidElsewhere(reader="inspect", passed=False, reward=0.0, lost=False, attempts=2, epochs=3),
     )
-    (found,) = report(probe(*rows))["source_headline"]
-    assert (found["value"], found["n"], found["mean_of"]) == (round(2 / 3, 12), 4, "episodes")
+    (found,) = report(probe(*rows)).source_headline
+    assert (found.value, found.n, found.mean_of) == (round(2 / 3, 12), 4, "episodes")
     assert "mean reward 0.667 over 4 attempts, averaged by episode" in headline_text(found)
 
 
@@ -66,9 +66,9 @@ def test_infrastructure_losses_count_as_the_harness_counts_them() -> None:
     both = {}
     for reader in ("tau2-bench", "terminal-bench"):
         made = [said(reader, 49 if w == "passed" else 1, p, r, lost) for w, p, r, lost in rows]
-        (both[reader],) = report(probe(*made))["source_headline"]
-    assert (both["tau2-bench"]["value"], both["tau2-bench"]["n"]) == (1.0, 49)
-    assert (both["terminal-bench"]["value"], both["terminal-bench"]["n"]) == (0.98, 50)
+        (both[reader],) = report(probe(*made)).source_headline
+    assert (both["tau2-bench"].value, both["tau2-bench"].n) == (1.0, 49)
+    assert (both["terminal-bench"].value, both["terminal-bench"].n) == (0.98, 50)
     assert "1 infrastructure loss left out" in headline_text(both["tau2-bench"])
     assert "1 infrastructure loss counted as failed" in headline_text(both["terminal-bench"])
 
@@ -77,8 +77,8 @@ def test_a_harness_whose_rule_is_not_known_says_so() -> None:
     other = "webarena-verified"
     assert other not in HARNESSES
     rows = said(other, 3, True, None), said(other, 1, None, None), said(other, 1, False, None)
-    (found,) = report(probe(*rows, unknown=1))["source_headline"]
-    assert (found["value"], found["n"], found["rule_known"]) == (0.75, 4, False)
+    (found,) = report(probe(*rows, unknown=1)).source_headline
+    assert (found.value, found.n, found.rule_known) == (0.75, 4, False)
     assert "its rule for the others is not known here" in headline_text(found)
 
 
@@ -88,13 +88,13 @@ def test_every_rendering_has_it_and_the_bytes_are_the_same_each_time() -> None:
     text = "tau-bench itself: mean reward 0.420 over 200 attempts; here 84 of 200 pass, 0.420"
     assert text in summary_text(found)
     assert text in {line.text for line in summary_lines(found)}
-    assert any(f"{text}." in block.lines for block in outline(found))
+    assert any(f"{text}." in block.lines for block in page(found))
     again = replace(subject, said=tuple(reversed(subject.said)))
     assert report_bytes(report(again)) == report_bytes(found)
 
 
 def test_it_gates_nothing() -> None:
-    before = report(v8())
-    after = report(replace(v8(), said=(said("tau-bench", 9, False, 0.0),)))
+    before = plain(report(v8()))
+    after = plain(report(replace(v8(), said=(said("tau-bench", 9, False, 0.0),))))
     assert after["recommendation"] == before["recommendation"] == "promote"
     assert after["decision_set"] == before["decision_set"]

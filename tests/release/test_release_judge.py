@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import v7, v8, with_episode
+from release_examples import plain, v7, v8, with_episode
 
 from reviewer.report.assess import assess
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.judged import JudgeEvidence, JudgeMessages, JudgeShare
-from reviewer.report.judged_words import judge_lines
-from reviewer.report.outline import outline
-from reviewer.report.render_html import render_html
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.render_markdown import render_markdown
-from reviewer.report.report import report, report_bytes
+from reviewer.report.model import report_bytes
+from reviewer.report.opinions import JudgeEvidence, JudgeMessages, JudgeShare
+from reviewer.report.page import page
+from reviewer.report.page.review import judge_lines
+from reviewer.report.render.html import render_html
+from reviewer.report.render.markdown import render_markdown
+from reviewer.report.render.text import summary_lines
 
 ROLES = st.sampled_from(["scoring", "advisory only", "promote", ""])
 RATES = st.none() | st.floats(0, 1)
@@ -88,18 +89,18 @@ def test_whatever_a_judge_has_earned_the_assessment_is_the_same(
 ) -> None:
     judged = replace(subject, judge=found)
     assert assess(judged) == assess(subject)
-    assert hard(report(judged)) == hard(report(subject))
+    assert hard(plain(report(judged))) == hard(plain(report(subject)))
 
 
 def test_the_keys_that_others_rely_on_keep_their_meaning() -> None:
-    document = report(replace(v7(), judge=judge()))
+    document = plain(report(replace(v7(), judge=judge())))
     section = document["judge"]
     assert (section["role"], section["forward_accuracy"], section["flip_rate"]) == (
         "advisory only", 0.75, 0.5,
     )  # fmt: skip
     assert (section["min_accuracy"], section["max_flip_rate"]) == (0.90, 0.05)
     assert document["cost"]["judge_usd"] == 0.0088
-    assert document["cost"]["cpst_usd"] == report(v7())["cost"]["cpst_usd"]
+    assert document["cost"]["cpst_usd"] == plain(report(v7()))["cost"]["cpst_usd"]
     named = {line.partition(":")[0] for line in document["not_measured"]}
     assert not {"judge.forward_accuracy", "judge.flip_rate", "cost.judge_usd"} & named
     assert "completion.judged" in named
@@ -118,24 +119,26 @@ def test_an_unpriced_call_takes_the_total_and_not_what_is_known(
 ) -> None:
     found = judge(cost_usd=None, known_usd=known, unpriced=unpriced)
     document = report(replace(v7(), judge=found))
-    cost = document["cost"]
+    cost = plain(document)["cost"]
     assert (cost["judge_usd"], cost["judge_known_usd"]) == (None, known)
     assert cost["judge_unpriced_calls"] == unpriced
-    assert f"cost.judge_usd: {said}" in document["not_measured"]
+    assert f"cost.judge_usd: {said}" in plain(document)["not_measured"]
     assert said in render_markdown(document).replace("\\", "")
     assert said in render_html(document)
 
 
 def test_every_rendering_says_what_the_judge_has_earned() -> None:
     document = report(replace(v7(), judge=judge()))
-    (soft,) = [block for block in outline(document) if block.title == "Soft review"]
+    (soft,) = [block for block in page(document) if block.title == "Soft review"]
     assert "advisory only (flip rate 0.50 > 0.05" in soft.lines[0]
     assert any("36 more labeled pairs" in line for line in soft.lines)
     for text in (render_markdown(document), render_html(document)):
         assert "advisory only" in text
     (line,) = [line for line in summary_lines(document) if line.name == "soft review"]
     assert "judge advisory only" in line.text
-    assert "nothing here rests on what it says" in " ".join(document["what_this_does_not_show"])
+    assert "nothing here rests on what it says" in " ".join(
+        plain(document)["what_this_does_not_show"]
+    )
 
 
 def test_confusion_stands_whole_by_episode_and_by_criterion() -> None:
@@ -146,7 +149,7 @@ def test_confusion_stands_whole_by_episode_and_by_criterion() -> None:
         by_criterion={"access": (("left", "error", 1),)},
     )
     document = report(replace(v7(), judge=found))
-    section = document["judge"]
+    section = plain(document)["judge"]
     assert section["confusion"][1] == {"people": "right", "judge": "left", "pairs": 1}
     assert section["confusion_by_episode"]["appeal-009"] == section["confusion"][1:2]
     assert section["confusion_by_criterion"] == {
@@ -160,7 +163,7 @@ def test_confusion_stands_whole_by_episode_and_by_criterion() -> None:
 def test_of_many_episodes_a_sentence_names_those_with_the_most_mistakes() -> None:
     wrong = {f"e{n}": (("left", "right", n), ("left", "left", 1)) for n in range(9)}
     document = report(replace(v7(), judge=judge(by_episode=wrong)))
-    line = next(line for line in judge_lines(document["judge"]) if "by episode" in line)
+    line = next(line for line in judge_lines(document.judge) if "by episode" in line)
     assert "e8 1 of 9, e7 1 of 8, e6 1 of 7, e5 1 of 6, e4 1 of 5 and 4 more in report.json" in line
 
 
@@ -185,5 +188,5 @@ def test_of_many_claims_the_first_stand_in_the_report(claims: int, left_out: int
         grounded=(0, claims),
         claims=tuple(("s/c/e/1", "e", f"claim {n}", None) for n in range(claims)),
     )
-    (section,) = report(replace(v7(), judge=judge(messages=(alone,))))["judge"]["messages"]
+    (section,) = plain(report(replace(v7(), judge=judge(messages=(alone,)))))["judge"]["messages"]
     assert (len(section["claims"]), section["claims_left_out"]) == (claims - left_out, left_out)

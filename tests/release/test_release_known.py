@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import POLICY, episode, evidence, gates, v7, v8, with_policy
+from release_examples import POLICY, episode, evidence, gates, plain, v7, v8, with_policy
 
 from reviewer.report.assess import assess
+from reviewer.report.build import report
 from reviewer.report.evidence import Cause, EpisodeCounts, Evidence
 from reviewer.report.figures import figures
-from reviewer.report.outline import outline
+from reviewer.report.missing import causes, way_of
+from reviewer.report.model import report_bytes
+from reviewer.report.page import page
 from reviewer.report.rates import exact_pass_hat, possible_pass_hat
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.render_text import banner, summary_text
-from reviewer.report.report import report, report_bytes
-from reviewer.report.unmeasured import causes, way_of
+from reviewer.report.render.banner import banner
+from reviewer.report.render.text import summary_lines, summary_text
 from reviewer.suite.model import PassHat
 
 
@@ -30,7 +31,7 @@ def unscored(attempts: int, passes: int, unknown: int) -> Evidence:
 
 def test_one_unscored_attempt_leaves_the_rest_known() -> None:
     found = report(unscored(600, 472, 8))
-    rate = found["hard_pass_rate"]
+    rate = plain(found)["hard_pass_rate"]
     assert (rate["value"], rate["low"], rate["high"]) == (None, None, None)
     assert rate["known"] == {
         "value": 472 / 592,
@@ -46,7 +47,7 @@ def test_one_unscored_attempt_leaves_the_rest_known() -> None:
     assert lines["hard pass"] == (
         "of what is known 472 of 592, 0.797; 472 to 480 of 600 possible, 0.787 to 0.800"
     )
-    table = next(b for b in outline(found) if b.title.startswith("Repeatability"))
+    table = next(b for b in page(found) if b.title.startswith("Repeatability"))
     assert any("472 to 480 of 600" in cell for row in table.rows for cell in row)
 
 
@@ -60,14 +61,14 @@ def test_what_is_known_alone_promotes_nothing() -> None:
 
 def test_a_whole_rate_is_known_whole_and_says_nothing_more() -> None:
     found = report(v8())
-    known = found["hard_pass_rate"]["known"]
+    known = plain(found)["hard_pass_rate"]["known"]
     assert (known["unknown"], known["low_possible"], known["high_possible"]) == (0, 1.0, 1.0)
     assert "possible" not in summary_text(found)
-    assert found["cost"]["cpst_low_possible"] == found["cost"]["cpst_high_possible"]
+    assert plain(found)["cost"]["cpst_low_possible"] == plain(found)["cost"]["cpst_high_possible"]
 
 
 def test_the_cost_per_success_lies_between_two_amounts() -> None:
-    found = report(unscored(600, 472, 8))["cost"]
+    found = plain(report(unscored(600, 472, 8)))["cost"]
     assert found["cpst_usd"] is None
     assert found["cpst_low_possible"] == pytest.approx(0.6 / 480)
     assert found["cpst_high_possible"] == pytest.approx(0.6 / 472)
@@ -76,7 +77,7 @@ def test_the_cost_per_success_lies_between_two_amounts() -> None:
 def test_a_cost_not_known_bounds_from_below_alone() -> None:
     subject = unscored(600, 472, 8)
     row = replace(subject.episodes[0], cost_unknown=1)
-    found = report(replace(subject, episodes=(row,)))["cost"]
+    found = plain(report(replace(subject, episodes=(row,))))["cost"]
     assert found["cpst_low_possible"] == pytest.approx(0.6 / 480)
     assert found["cpst_high_possible"] is None
 
@@ -115,7 +116,7 @@ def test_every_way_to_fill_in_the_missing_verdicts_lies_within_the_bounds(
 def test_bounds_of_pass_hat_stand_under_keys_of_their_own() -> None:
     first, *rest = v8().episodes
     row = replace(first, measured=2, passes=2, gate_unknown=gates(state=1))
-    found = report(replace(v8(), episodes=(row, *rest)))
+    found = plain(report(replace(v8(), episodes=(row, *rest))))
     assert set(found["pass_hat"].values()) == {None}
     known = found["pass_hat_interval"]["known"]
     assert known["1"]["low_possible"] == pytest.approx(8 / 9)
@@ -146,8 +147,8 @@ def test_attempts_without_a_start_digest_are_a_reason_with_count_cause_and_way_o
     subject = unscored(4000, 0, 4000)
     subject = replace(subject, unmeasured=(without_digest(4000),))
     found = report(subject)
-    detail = found["reason_details"][0] if found["slots"]["missing"] == 0 else None
-    detail = detail or next(r for r in found["reason_details"] if "digest" in r["text"])
+    detail = plain(found)["reason_details"][0] if plain(found)["slots"]["missing"] == 0 else None
+    detail = detail or next(r for r in plain(found)["reason_details"] if "digest" in r["text"])
     assert detail["text"] == f"4000 attempts not measured: no_start_digest; {WAY}"
     assert detail["observed"] == "4000 of 4000 not measured"
     assert detail["way_out"] == f"start state digest of 4000 attempts ({WAY})"
@@ -174,7 +175,7 @@ def test_beside_failures_the_articles_reasons_keep_their_order_and_the_rest_foll
     rows = list(subject.episodes)
     rows[0] = replace(rows[0], measured=1, passes=1, gate_unknown=gates(completeness=2))
     cause = replace(without_digest(3), without_verdict=2)
-    found = report(replace(subject, episodes=tuple(rows), unmeasured=(cause,)))
+    found = plain(report(replace(subject, episodes=tuple(rows), unmeasured=(cause,))))
     assert found["recommendation"] == "block"
     assert found["reasons"][:2] == ["critical safety failure", "not every frozen episode passed"]
     assert found["reasons"][-1] == f"2 attempts not measured: no_start_digest; {WAY}"
@@ -188,7 +189,7 @@ def test_other_causes_are_named_by_their_kind_with_a_place_to_look() -> None:
     )
     rows = (replace(episode("damaged-221", 9, 5, 9), measured=5, gate_unknown=gates(state=4)),)
     subject = replace(evidence("refund-agent-v8", rows), unmeasured=(cause,))
-    texts = [r for r in report(subject)["reasons"] if "unread" in r]
+    texts = [r for r in plain(report(subject))["reasons"] if "unread" in r]
     assert texts == [
         "4 attempts not measured: unread (unread:events.3.block, unread:metadata.calls); "
         "reviewer show refund-eval-v5/refund-agent-v8/attack-014/1 names the place; "

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from release_examples import v7, v8
+from release_examples import plain, v7, v8
 
 from reviewer.report.assess import assess
-from reviewer.report.broken_glass import BrokenGlass
-from reviewer.report.lineage import MetSuite
-from reviewer.report.outline import outline
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.report import report
+from reviewer.report.build import report
+from reviewer.report.evidence import BrokenGlass, MetSuite
+from reviewer.report.model import Report
+from reviewer.report.page import page
+from reviewer.report.render.text import summary_lines
 
 OTHER = MetSuite(suite_id="refund-easy", digest="ee" * 32, attempts=9, passes=4)
 EXPLAINED = replace(OTHER, reason="a wrong step budget", reviewer="dana", at="2026-05-01T10:00:00Z")
@@ -27,8 +27,8 @@ GLASS = BrokenGlass(
 )
 
 
-def block(document: dict[str, Any], title: str) -> Any:
-    return next((one for one in outline(document) if one.title.startswith(title)), None)
+def block(document: Report, title: str) -> Any:
+    return next((one for one in page(document) if one.title.startswith(title)), None)
 
 
 def test_a_suite_met_without_a_reason_holds_and_says_how_to_give_one() -> None:
@@ -48,7 +48,7 @@ def test_no_reason_lifts_a_block() -> None:
 @pytest.mark.parametrize("met", [OTHER, EXPLAINED])
 def test_the_lineage_stands_in_the_report_and_in_words(met: MetSuite) -> None:
     document = report(v8(lineage=(met,)))
-    (section,) = document["suite"]["lineage"]
+    (section,) = plain(document)["suite"]["lineage"]
     assert section["digest"] == met.digest
     assert section["reason"] == (met.reason or None)
     (row,) = block(document, "Other suites").rows
@@ -62,8 +62,9 @@ def test_the_lineage_stands_in_the_report_and_in_words(met: MetSuite) -> None:
 
 def test_break_glass_is_shown_and_weighs_nothing() -> None:
     bare, shown = report(v8()), report(v8(break_glass=(GLASS,)))
-    assert shown["break_glass"][0]["payload_sha256"] == GLASS.payload_sha256
-    assert {key for key in bare if bare[key] != shown[key]} == {"break_glass"}
+    before, after = plain(bare), plain(shown)
+    assert after["break_glass"][0]["payload_sha256"] == GLASS.payload_sha256
+    assert {key for key in before if before[key] != after[key]} == {"break_glass"}
     (row,) = block(shown, "Break-glass").rows
     assert str(row[-1]) == "refunds are down and nobody else is awake"
     (line,) = [one for one in summary_lines(shown) if one.name == "break-glass"]

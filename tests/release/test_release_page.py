@@ -3,14 +3,13 @@
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hostile_evidence import HOSTILE, hostile, hostile_beside, named
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import episode, evidence, failed, stable_suite, suite, v7, v8
+from release_examples import episode, evidence, failed, plain, stable_suite, suite, v7, v8
 
 from reviewer.report.beside import (
     MOST_EXCERPTS,
@@ -26,30 +25,13 @@ from reviewer.report.beside import (
     rest_of_rows,
     window,
 )
-from reviewer.report.document import (
-    DECISIONS,
-    DIAGNOSTICS,
-    FAILURES,
-    FIGURES,
-    GATE_TABLE,
-    REGRESSION,
-    REVIEW,
-    document,
-)
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.marks import GLYPHS, WORDS
-from reviewer.report.outline import outline
-from reviewer.report.render_html import render_html
-from reviewer.report.render_html.style import (
-    BACKGROUNDS,
-    DARK,
-    INVERSE,
-    LIGHT,
-    NOT_TEXT,
-    STYLE,
-)
-from reviewer.report.render_markdown import render_markdown
-from reviewer.report.report import report
+from reviewer.report.page import page
+from reviewer.report.render.html import render_html
+from reviewer.report.render.markdown import render_markdown
+from reviewer.report.render.style import BACKGROUNDS, DARK, INVERSE, LIGHT, NOT_TEXT, STYLE
+from reviewer.report.words import GLYPHS, WORDS
 from reviewer.suite.gates import ALWAYS
 from reviewer.suite.model import Episode
 
@@ -168,12 +150,12 @@ def test_the_verdict_and_its_reasons_stand_first_and_lead_to_their_evidence() ->
 
 def test_the_page_and_the_markdown_have_the_same_parts_in_the_same_order() -> None:
     said = report(v7())
-    parts = [(part.level, part.block.title) for part in document(said, seen())]
+    parts = [(part.level, part.title) for part in page(said, seen())]
     markdown = render_markdown(said, seen())
     headings = re.findall(r"^(#+) (.*)$", markdown, re.MULTILINE)
     assert [(len(level), text.strip("`")) for level, text in headings] == parts
-    page = re.findall(r"<h([123])[^>]*>(.*?)</h[123]>", render_html(said, seen()))
-    shown = [(int(level), re.sub(r"<[^>]+>", "", text)) for level, text in page]
+    headed = re.findall(r"<h([123])[^>]*>(.*?)</h[123]>", render_html(said, seen()))
+    shown = [(int(level), re.sub(r"<[^>]+>", "", text)) for level, text in headed]
     assert [(level, text.removeprefix("▲ ")) for level, text in shown] == parts
     titles = [title for _, title in parts]
     asked = ("Scorecard", "Failing traces", "Not measured", "What this does not show")
@@ -184,18 +166,23 @@ def test_the_page_and_the_markdown_have_the_same_parts_in_the_same_order() -> No
 def test_every_part_that_is_explained_is_there_under_its_name() -> None:
     """A heading that is renamed would lose its sentences, plots or place without a word."""
     against = replace(v7(), baseline_id="b", baseline=v8().episodes)
-    titles = {block.title for block in outline(report(against))}
-    named = (GATE_TABLE, DECISIONS, FIGURES, FAILURES, REGRESSION, REVIEW, DIAGNOSTICS)
-    assert set(named) <= titles
-    explained = {p.block.title for p in document(report(against)) if p.terms}
-    assert {GATE_TABLE, DECISIONS, FIGURES, REGRESSION, DIAGNOSTICS} <= explained
+    titles = {block.title for block in page(report(against))}
+    explained = {
+        "Hard gates",
+        "Decision set",
+        "Repeatability, cost and latency",
+        "Regression",
+        "Diagnostics, never gating",
+    }
+    assert explained | {"Failing traces", "Soft review"} <= titles
+    assert explained <= {p.title for p in page(report(against)) if p.terms}
 
 
 def test_every_row_of_figures_has_its_sentence() -> None:
     said = report(v7())
-    figures = next(p for p in document(said) if p.block.title == "Repeatability, cost and latency")
+    figures = next(p for p in page(said) if p.title == "Repeatability, cost and latency")
     told = " ".join(term for term, _ in figures.terms)
-    for name, *_ in figures.block.rows:
+    for name, *_ in figures.rows:
         base = name.split(" cost")[0] if name.split()[0] in ("judge", "human", "incident") else name
         base = "pass^k" if base.startswith("pass^") else base.removeprefix("latency ")
         assert base in told, name
@@ -210,7 +197,7 @@ def test_every_row_of_figures_has_its_sentence() -> None:
 
 def test_a_figure_that_is_not_measured_says_why_in_its_sentence() -> None:
     said = report(evidence("nobody", (), candidate=None))
-    figures = next(p for p in document(said) if p.block.title == "Repeatability, cost and latency")
+    figures = next(p for p in page(said) if p.title == "Repeatability, cost and latency")
     sentences = dict(figures.terms)
     assert sentences["hard pass rate"].endswith("There is no rate: no attempts.")
     assert sentences["cost per success"].endswith("Not measured: no attempts.")
@@ -287,17 +274,17 @@ def test_the_plots_say_what_the_report_says() -> None:
     said = report(v7())
     drawn = plots(render_html(said, seen()))
     (told,) = re.findall(r"<desc[^>]*>([^<]*)</desc>", drawn["plot-pass"])
-    low, high = said["pass_hat_interval"]["low"], said["pass_hat_interval"]["high"]
+    low, high = plain(said)["pass_hat_interval"]["low"], plain(said)["pass_hat_interval"]["high"]
     assert f"pass^3 0.333 [{low:.3f}, {high:.3f}]" in told
-    assert said["pass_hat_interval"]["limits_by_k"]["3"] == [low, high]
-    assert list(said["pass_hat_interval"]["limits_by_k"]) == ["1", "2", "3"]
+    assert plain(said)["pass_hat_interval"]["limits_by_k"]["3"] == [low, high]
+    assert list(plain(said)["pass_hat_interval"]["limits_by_k"]) == ["1", "2", "3"]
     (told,) = re.findall(r"<desc[^>]*>([^<]*)</desc>", drawn["plot-cost"])
     assert "All episodes $0.0555" in told
     assert "attack-014 $0.1230" in told
     assert "budget is $0.0800" in told
     (told,) = re.findall(r"<desc[^>]*>([^<]*)</desc>", drawn["plot-latency"])
     counts = [int(n) for n in re.findall(r"(\d+) from", told)]
-    assert sum(counts) == said["latency_ms"]["n"] == 9
+    assert sum(counts) == plain(said)["latency_ms"]["n"] == 9
     (told,) = re.findall(r"<desc[^>]*>([^<]*)</desc>", drawn["plot-attempts"])
     assert "attack-014: critical FAIL, FAIL, pass" in told
 
@@ -456,7 +443,7 @@ def test_of_a_large_suite_the_worst_are_shown_and_the_rest_counted() -> None:
     )
     traces = chosen_traces(said)
     assert len(traces) == MOST_EXCERPTS
-    assert traces[0]["episode_id"] == "e-299"
+    assert traces[0].episode_id == "e-299"
 
 
 @pytest.mark.parametrize(
@@ -470,7 +457,7 @@ def test_a_large_suite_makes_a_page_that_can_be_opened(episodes: int) -> None:
     said = report(large(episodes, episodes // 2))
     names = chosen_rows(said)
     rows = tuple(row(name, "x..", "fail") for name in names)
-    excerpts = tuple(excerpt(t["trace_id"]) for t in chosen_traces(said))
+    excerpts = tuple(excerpt(t.trace_id) for t in chosen_traces(said))
     beside = Beside(rows=rows, excerpts=excerpts)
     page, markdown = render_html(said, beside), render_markdown(said, beside)
     assert len(page.encode()) < 1_500_000
@@ -492,8 +479,8 @@ def lost_everywhere(episodes: int) -> Evidence:
 
 
 def test_lists_of_lost_episodes_are_bounded() -> None:
-    said: dict[str, Any] = report(lost_everywhere(5_000))
-    assert len(said["regression"]["lost"]) == 5_000
+    said = report(lost_everywhere(5_000))
+    assert len(plain(said)["regression"]["lost"]) == 5_000
     for text in (render_html(said), render_markdown(said)):
         assert len(text.encode()) < 60_000
         assert "e-099 and 4,900 more, in report.json" in text

@@ -2,15 +2,15 @@
 
 import pytest
 from msgspec.structs import replace
-from release_examples import again, v7, v8
+from release_examples import again, plain, v7, v8
 
 from reviewer.api.stats import confidence_sequence
 from reviewer.report.assess import assess
+from reviewer.report.build import report
 from reviewer.report.evidence import EarlierDecision, Evidence, Peeking
-from reviewer.report.outline import outline
-from reviewer.report.peeking import peeking_lines
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.report import report
+from reviewer.report.page import page
+from reviewer.report.page.figures import peeking_lines
+from reviewer.report.render.text import summary_lines
 from reviewer.suite.gates import GATES
 
 
@@ -33,7 +33,7 @@ SEEN = Peeking(
 
 def test_the_first_set_stands_beside_every_attempt_made() -> None:
     subject = replace(green_later(6), peeking=SEEN)
-    found = report(subject)["peeking"]
+    found = plain(report(subject))["peeking"]
     assert (found["attempts_planned"], found["attempts_counted"], found["attempts_made"]) == (
         9, 9, 27,
     )  # fmt: skip
@@ -49,13 +49,13 @@ def test_the_first_set_stands_beside_every_attempt_made() -> None:
 
 
 def test_limits_at_every_look_take_episodes_together() -> None:
-    found = report(green_later(6))["peeking"]["all_attempts"]
+    found = plain(report(green_later(6)))["peeking"]["all_attempts"]
     alone = confidence_sequence(24, 27)
     assert found["low_at_every_look"] < alone.low
 
 
 def test_it_is_said_in_sentences() -> None:
-    lines = peeking_lines(report(replace(green_later(6), peeking=SEEN))["peeking"])
+    lines = peeking_lines(report(replace(green_later(6), peeking=SEEN)).peeking)
     assert lines == [
         "18 attempts beyond the first complete set: it has 6 of 9 passing (0.667, pass^3 0.333); "
         "every attempt made has 24 of 27 passing (0.889, pass^3 0.694), at every look "
@@ -67,10 +67,10 @@ def test_it_is_said_in_sentences() -> None:
 
 def test_where_nothing_grew_a_line_says_so() -> None:
     once = replace(v8(), peeking=Peeking(arrivals=1, earlier=(), candidates=1))
-    assert peeking_lines(report(once)["peeking"]) == [
+    assert peeking_lines(report(once).peeking) == [
         "Evidence came in once. 1 candidate on this suite."
     ]
-    assert peeking_lines(report(v8())["peeking"]) == []
+    assert peeking_lines(report(v8()).peeking) == []
 
 
 def test_the_decision_screen_and_the_renderings_say_it() -> None:
@@ -81,5 +81,5 @@ def test_the_decision_screen_and_the_renderings_say_it() -> None:
         "18 beyond the first set (24/27 in all); evidence came in 3 times; "
         "1 decision before its end"
     )
-    (block,) = [b for b in outline(document) if b.title == "Repeatability, cost and latency"]
+    (block,) = [b for b in page(document) if b.title == "Repeatability, cost and latency"]
     assert any(text.startswith("18 attempts beyond") for text in block.lines)

@@ -21,12 +21,13 @@ from release_examples import (
 )
 
 from reviewer.report.assess import assess
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.render_html import render_html
-from reviewer.report.render_junit import render_junit
-from reviewer.report.render_markdown import render_markdown
-from reviewer.report.render_text import banner, summary_text
-from reviewer.report.report import report
+from reviewer.report.render.banner import banner
+from reviewer.report.render.html import render_html
+from reviewer.report.render.junit import render_junit
+from reviewer.report.render.markdown import render_markdown
+from reviewer.report.render.text import summary_text
 from reviewer.suite.model import LabelPolicy, Suite
 
 

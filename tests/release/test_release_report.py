@@ -6,12 +6,12 @@ import sys
 
 import pytest
 from msgspec.structs import replace
-from release_examples import SUITE_ID, evidence, failed, v7, v8, with_episode, with_policy
+from release_examples import SUITE_ID, evidence, failed, plain, v7, v8, with_episode, with_policy
 
 from reviewer.report.assess import assess
-from reviewer.report.evidence import DiagnosticMeans
-from reviewer.report.lineage import MetSuite
-from reviewer.report.report import exit_code, report, report_bytes
+from reviewer.report.build import exit_code, report
+from reviewer.report.evidence import DiagnosticMeans, MetSuite
+from reviewer.report.model import report_bytes
 from reviewer.suite.gates import ALWAYS
 
 KEYS = {
@@ -31,7 +31,7 @@ KEYS = {
 
 @pytest.mark.parametrize("subject", [v7(), v8(), evidence("nobody", (), candidate=None)])
 def test_every_key_that_others_rely_on_is_there(subject: object) -> None:
-    document = report(subject)
+    document = plain(report(subject))
     for place, keys in KEYS.items():
         assert set(keys.split()) <= set(document[place] if place else document)
     assert document["schema"] == "reviewer/report@1"
@@ -41,29 +41,31 @@ def test_every_key_that_others_rely_on_is_there(subject: object) -> None:
 
 def test_v7_document() -> None:
     document = report(v7())
-    assert document["recommendation"] == "block"
-    assert document["reasons"] == [
+    assert plain(document)["recommendation"] == "block"
+    assert plain(document)["reasons"] == [
         "critical safety failure",
         "not every frozen episode passed",
         "repeatability below policy",
     ]
-    assert document["pass_hat"] == {"1": 6 / 9, "2": pytest.approx(4 / 9), "3": 1 / 3}
-    assert document["slots"]["planned"] == document["slots"]["valid"] == 9
-    assert document["judge"]["role"] == "advisory only"
-    assert document["cost"]["cpst_usd"] == 0.0555
-    assert document["cost"]["judge_usd"] is None
+    assert plain(document)["pass_hat"] == {"1": 6 / 9, "2": pytest.approx(4 / 9), "3": 1 / 3}
+    assert plain(document)["slots"]["planned"] == plain(document)["slots"]["valid"] == 9
+    assert plain(document)["judge"]["role"] == "advisory only"
+    assert plain(document)["cost"]["cpst_usd"] == 0.0555
+    assert plain(document)["cost"]["judge_usd"] is None
     # In the suite's order of episodes, then by attempt, whatever order the store gave.
-    assert [f["trace_id"] for f in document["failures"]] == [
+    assert [f["trace_id"] for f in plain(document)["failures"]] == [
         f"{SUITE_ID}/refund-agent-v7/{tail}"
         for tail in ("appeal-009/2", "attack-014/1", "attack-014/2")
     ]
-    assert document["failures"][1]["codes"] == [
+    assert plain(document)["failures"][1]["codes"] == [
         "wrong_final_state",
         "missing:open_security_review",
         "forbidden:issue_refund",
     ]
-    assert document["critical_failures"]["traces"] == [f"{SUITE_ID}/refund-agent-v7/attack-014/1"]
-    assert document["gates"]["authority"]["findings"] == [
+    assert plain(document)["critical_failures"]["traces"] == [
+        f"{SUITE_ID}/refund-agent-v7/attack-014/1"
+    ]
+    assert plain(document)["gates"]["authority"]["findings"] == [
         {"code": "forbidden:issue_refund", "count": 1}
     ]
     assert exit_code(document) == 10
@@ -71,14 +73,14 @@ def test_v7_document() -> None:
 
 def test_v8_document() -> None:
     document = report(v8())
-    assert (document["recommendation"], document["reasons"]) == ("promote", [])
-    assert document["failures"] == []
+    assert (plain(document)["recommendation"], plain(document)["reasons"]) == ("promote", [])
+    assert plain(document)["failures"] == []
     assert exit_code(document) == 0
 
 
 def test_unknown_fields_are_null_and_named() -> None:
     subject = with_episode(replace(v8(), candidate=None), "attack-014", cost_unknown=1)
-    document = report(subject)
+    document = plain(report(subject))
     assert document["candidate"]["digest"] is None
     assert document["cost"]["total_usd"] is None
     assert document["cost"]["known_usd"] == 0.549
@@ -89,7 +91,9 @@ def test_unknown_fields_are_null_and_named() -> None:
 
 
 def test_pass_hat_is_null_with_the_episodes_to_blame() -> None:
-    document = report(with_episode(v8(), "appeal-009", attempts=2, measured=2, passes=2, in_plan=2))
+    document = plain(
+        report(with_episode(v8(), "appeal-009", attempts=2, measured=2, passes=2, in_plan=2))
+    )
     assert document["pass_hat"]["3"] is None
     assert document["pass_hat"]["2"] == 1.0
     why = document["pass_hat_interval"]["why"]
@@ -98,7 +102,9 @@ def test_pass_hat_is_null_with_the_episodes_to_blame() -> None:
 
 def test_more_attempts_show_more_of_pass_hat() -> None:
     rows = tuple(replace(e, attempts=12, measured=12, passes=12, in_plan=3) for e in v8().episodes)
-    assert list(report(replace(v8(), episodes=rows))["pass_hat"]) == [str(k) for k in range(1, 11)]
+    assert list(plain(report(replace(v8(), episodes=rows)))["pass_hat"]) == [
+        str(k) for k in range(1, 11)
+    ]
 
 
 def test_it_says_what_it_does_not_show() -> None:
@@ -113,7 +119,7 @@ def test_it_says_what_it_does_not_show() -> None:
         ),
         mode="point",
     )
-    text = "\n".join(report(subject)["what_this_does_not_show"])
+    text = "\n".join(plain(report(subject))["what_this_does_not_show"])
     for part in (
         "as low as 0.439. 59 stable ones",
         "up to 0.283 fits, and up to 0.632",
@@ -128,7 +134,7 @@ def test_it_says_what_it_does_not_show() -> None:
 
 def test_diagnostics_stand_apart_with_their_counts() -> None:
     means = DiagnosticMeans(values={"order": None, "tool_f1": 0.5}, counts={"tool_f1": 4})
-    document = report(v8(diagnostics=means))
+    document = plain(report(v8(diagnostics=means)))
     assert document["diagnostics"]["tool_f1"] == {"mean": 0.5, "n": 4}
     assert "diagnostics.order: not defined for any of these traces" in document["not_measured"]
 
@@ -139,7 +145,7 @@ def test_the_same_evidence_gives_the_same_bytes() -> None:
     assert once == report_bytes(report(replace(v7(), failures=v7().failures[::-1])))
     assert once == report_bytes(report(replace(v7(), episodes=v7().episodes[::-1])))
     assert once.endswith(b"}\n")
-    assert json.loads(once) == report(v7())
+    assert json.loads(once) == plain(report(v7()))
 
 
 def test_bytes_are_ascii_whatever_the_names() -> None:
@@ -153,11 +159,11 @@ def test_bytes_are_ascii_whatever_the_names() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
-        report_bytes({"value": value})
+        report_bytes(replace(report(v7()), probes=({"value": value},)))
 
 
 def test_the_command_to_derive_it_again_is_quoted() -> None:
-    document = report(replace(v8(), candidate_id="a; rm ~", baseline_id="b c"))
+    document = plain(report(replace(v8(), candidate_id="a; rm ~", baseline_id="b c")))
     assert document["reproduce"]["commands"] == [
         f"reviewer --export-report OUT --suite {SUITE_ID} --candidate 'a; rm ~' --baseline 'b c'"
     ]
@@ -169,14 +175,14 @@ def test_many_failures_keep_the_references_short_and_counted() -> None:
         failed("refund-agent-v7", "attack-014", i, ("process", "write_not_verified", 1))
         for i in range(1, 31)
     )
-    document = report(replace(v7(), failures=many))
+    document = plain(report(replace(v7(), failures=many)))
     reason = document["reason_details"][1]
     assert (len(reason["evidence"]), reason["evidence_count"]) == (20, 30)
     assert len(document["failures"]) == 30
 
 
 def test_reporting_imports_nothing_heavy() -> None:
-    modules = ("report", "assess", "render_text", "render_markdown", "render_html", "render_junit")
+    modules = ("build", "assess", "render.text", "render.markdown", "render.html", "render.junit")
     imports = ", ".join(f"reviewer.report.{m}" for m in modules)
     code = (
         f"import sys, {imports}\n"

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import v7, v8, with_policy
+from release_examples import plain, v7, v8, with_policy
 
 from reviewer.report.assess import assess
-from reviewer.report.render_html import render_html
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.render_markdown import render_markdown
-from reviewer.report.report import report, report_bytes
-from reviewer.report.reviewed import (
+from reviewer.report.build import report
+from reviewer.report.model import report_bytes
+from reviewer.report.opinions import (
     AgreementFigures,
     Coefficient,
     OpenFlag,
@@ -27,6 +25,9 @@ from reviewer.report.reviewed import (
     WinFigures,
     WordingFigures,
 )
+from reviewer.report.render.html import render_html
+from reviewer.report.render.markdown import render_markdown
+from reviewer.report.render.text import summary_lines
 from reviewer.suite.model import LabelPolicy
 
 TRACE = "refund-eval-v5/refund-agent-v8/appeal-009/2"
@@ -177,7 +178,7 @@ def test_no_labels_turn_a_block_or_a_repair_into_anything_else(
         policy = replace(subject.suite.policy, labels=labels)
         before = replace(subject, suite=replace(subject.suite, policy=policy))
         after = replace(before, review=review)
-        a, b = report(before), report(after)
+        a, b = plain(report(before)), plain(report(after))
         assert b["recommendation"] == word
         assert b["reasons"] == a["reasons"]
         assert {name: b[name] for name in HARD} == {name: a[name] for name in HARD}
@@ -199,7 +200,7 @@ def test_the_section_says_what_was_labeled_against_what_is_wanted() -> None:
         v8(review=review(begun=2, messages=3, **open_flags(1))),
         labels=LabelPolicy(min_pairs=6, sample_rate=0.1),
     )
-    section = report(subject)["review"]
+    section = plain(report(subject))["review"]
     assert (section["pairs_labelled"], section["pairs_begun"], section["pairs_required"]) == (
         4,
         2,
@@ -218,7 +219,7 @@ def test_the_section_says_what_was_labeled_against_what_is_wanted() -> None:
 
 def test_without_a_label_it_says_so() -> None:
     for subject in (v8(), v8(review=ReviewEvidence(high=1))):
-        document = report(subject)
+        document = plain(report(subject))
         section = document["review"]
         assert (section["agreement"], section["self_consistency"]) == (None, None)
         assert section["why"] == "no labels yet"
@@ -228,7 +229,7 @@ def test_without_a_label_it_says_so() -> None:
 
 def test_what_agreement_lacks_is_named() -> None:
     alone = agreement(why="one reviewer", raw=Share())
-    document = report(v8(review=review(agreement=(alone,))))
+    document = plain(report(v8(review=review(agreement=(alone,)))))
     assert "review.agreement.winner: one reviewer" in document["not_measured"]
     assert "review: no labels yet" not in document["not_measured"]
     told = " ".join(document["what_this_does_not_show"])
@@ -240,16 +241,16 @@ def test_wording_is_shown_and_never_gates() -> None:
     rule = WordingFigures(wording_id="label-sent", holds=5, breaks=3, unknown=1, first=(TRACE,))
     subject = v8(review=review(wording=(rule,), checked=9, final_messages=12))
     document = report(subject)
-    assert document["recommendation"] == "promote"
-    assert document["review"]["wording"] == {
+    assert plain(document)["recommendation"] == "promote"
+    assert plain(document)["review"]["wording"] == {
         "checked": 9,
         "of": 12,
         "rules": [
             {"wording_id": "label-sent", "holds": 5, "breaks": 3, "unknown": 1, "first": [TRACE]}
         ],
     }
-    assert "review.wording: looked at 9 of 12 messages" in document["not_measured"]
-    assert "review.wording.label-sent: not known of 1 messages" in document["not_measured"]
+    assert "review.wording: looked at 9 of 12 messages" in plain(document)["not_measured"]
+    assert "review.wording.label-sent: not known of 1 messages" in plain(document)["not_measured"]
     assert "kept in 5, broken in 3" in render_markdown(document)
 
 
@@ -266,12 +267,12 @@ def test_what_labels_say_of_the_candidate_stands_with_its_weights_and_its_test()
     episodes = SignFigures(wins=Share(hits=1, n=1, value=1.0, low=0.025, high=1.0), why="1 decided")
     won = WinFigures(against=("v7",), pairs=pairs, both_bad=1, open=2, by_episode=episodes)
     document = report(v8(review=review(rates=rates, wins=(won,), drawn=20, waiting=5)))
-    section = document["review"]
+    section = plain(document)["review"]
     assert [one["value"] for one in section["random_part"]["rates"]] == [0.83, None, 0.5]
     assert section["random_part"]["rates"][0]["n_eff"] == 9.5
     (shown,) = section["wins"]
     assert (shown["against"], shown["open"], shown["pairs"]["p"]) == (["v7"], 2, 0.039)
-    assert "review.random_part.access: nothing is settled" in document["not_measured"]
+    assert "review.random_part.access: nothing is settled" in plain(document)["not_measured"]
     json.loads(report_bytes(document))
     markdown, html = render_markdown(document), render_html(document)
     for text in ("0.830", "8 of 9", "p 0.039", "3 ties apart", "not measured: 1 decided"):
@@ -279,13 +280,13 @@ def test_what_labels_say_of_the_candidate_stands_with_its_weights_and_its_test()
         assert text in html
     assert "5 of 20 traces drawn wait; 4 carry a flag" in markdown
     done = report(v8(review=review(rates=rates, drawn=20, waiting=0)))
-    assert done["review"]["random_part"]["waiting_traces"] == 0
+    assert plain(done)["review"]["random_part"]["waiting_traces"] == 0
     assert "carry a flag" not in render_markdown(done)
-    assert document["recommendation"] == "promote"
+    assert plain(document)["recommendation"] == "promote"
 
 
 def test_labels_without_a_random_part_say_so() -> None:
-    document = report(v8(review=review(random=0)))
+    document = plain(report(v8(review=review(random=0))))
     assert "review.random_part: no labeled item was drawn by lot" in document["not_measured"]
 
 

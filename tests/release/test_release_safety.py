@@ -12,6 +12,7 @@ from release_examples import (
     evidence,
     failed,
     gates,
+    plain,
     results,
     suite,
     v7,
@@ -20,12 +21,11 @@ from release_examples import (
 )
 
 from reviewer.report.assess import assess
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.render_html import render_html
-from reviewer.report.render_lines import summary_lines
-from reviewer.report.render_markdown import render_markdown
-from reviewer.report.render_text import summary_text
-from reviewer.report.report import report
+from reviewer.report.render.html import render_html
+from reviewer.report.render.markdown import render_markdown
+from reviewer.report.render.text import summary_lines, summary_text
 from reviewer.stats.rates import wilson_effective
 from reviewer.suite.model import RED_TEAM, Episode
 
@@ -43,7 +43,7 @@ def tagged(subject: Evidence, *names: str) -> Evidence:
 
 
 def block_rate(subject: Evidence) -> dict[str, Any]:
-    return report(subject)["safety_block_rate"]
+    return plain(report(subject))["safety_block_rate"]
 
 
 def test_only_an_attempt_that_kept_authority_and_state_was_blocked() -> None:
@@ -160,7 +160,7 @@ def test_without_a_red_team_episode_it_says_so() -> None:
     assert text == "safety block: no red-team episode"
     assert "| safety block rate | no red-team episode | - | - |" in table
     assert "no red-team episode" in page
-    assert "safety_block_rate: no red-team episode" in report(v8())["not_measured"]
+    assert "safety_block_rate: no red-team episode" in plain(report(v8()))["not_measured"]
     assert assess(v8()).recommendation == "promote"
 
 
@@ -180,7 +180,7 @@ def test_a_rate_without_evidence_is_not_measured(subject: Evidence, why: str) ->
     text, table, _ = said(marked)
     assert text == f"safety block: not measured: {why}"
     assert f"| not measured: {why} |" in table
-    assert f"safety_block_rate: {why}" in report(marked)["not_measured"]
+    assert f"safety_block_rate: {why}" in plain(report(marked))["not_measured"]
 
 
 @pytest.mark.parametrize(

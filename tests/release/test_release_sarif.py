@@ -23,9 +23,9 @@ from release_examples import (
 )
 
 from reviewer.report.beside import Beside
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.render_sarif import MOST_RESULTS, render_sarif
-from reviewer.report.report import report
+from reviewer.report.render.sarif import MOST_RESULTS, render_sarif
 from reviewer.suite.gates import GATE_CODES
 
 SCHEMA = Path(__file__).resolve().parents[1] / "data" / "ci" / "sarif-2.1.0-rtm.5.json"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import episode, evidence, stable_suite, suite, v8
+from release_examples import episode, evidence, plain, stable_suite, suite, v8
 
 from reviewer.api.stats import (
     adjusted_paired_interval,
@@ -15,11 +15,11 @@ from reviewer.api.stats import (
     paired_signflip_exact,
     wilson_interval,
 )
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import figures
-from reviewer.report.outline import outline
-from reviewer.report.report import report
-from reviewer.report.slices import MOST, Slice, slices
+from reviewer.report.page import page
+from reviewer.report.regression import MOST_SLICES, Slice, slices
 from reviewer.suite.model import Episode
 
 
@@ -57,8 +57,8 @@ def test_slices_are_categories_and_tags_that_do_not_hold_every_episode() -> None
 
 
 def test_a_suite_of_one_kind_has_no_slices() -> None:
-    assert report(v8())["slices"]["rows"] == []
-    assert not [block for block in outline(report(v8())) if block.title == "Slices" and block.rows]
+    assert plain(report(v8()))["slices"]["rows"] == []
+    assert not [block for block in page(report(v8())) if block.title == "Slices" and block.rows]
 
 
 def fallen(hurt: int, steady: int, lost: int = 3) -> Evidence:
@@ -109,18 +109,18 @@ def test_unmeasured_verdicts_leave_a_slice_unknown() -> None:
 
 
 def test_of_very_many_tags_the_largest_are_looked_at() -> None:
-    names = {f"e{i}": (3, (f"t{i}", "even" if i % 2 else "odd")) for i in range(MOST + 50)}
+    names = {f"e{i}": (3, (f"t{i}", "even" if i % 2 else "odd")) for i in range(MOST_SLICES + 50)}
     got = slices(tagged(names), figures(tagged(names)))
-    assert len(got) == MOST
+    assert len(got) == MOST_SLICES
     assert {"even", "odd"} <= {one.name for one in got}
 
 
 def test_none_of_it_gates() -> None:
     document = report(replace(fallen(8, 60), baseline_id=None, baseline=()))
-    again = report(replace(stable_suite(3, 0), baseline_id=None))
-    assert document["slices"]["family"] == 2
+    again = plain(report(replace(stable_suite(3, 0), baseline_id=None)))
+    assert plain(document)["slices"]["family"] == 2
     assert again["recommendation"] == "promote"
-    (block,) = [b for b in outline(document) if b.title == "Slices"]
+    (block,) = [b for b in page(document) if b.title == "Slices"]
     assert [row[0] for row in block.rows] == ["tag new", "tag steady"]
     assert "None of it gates" in block.lines[0]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reviewer.desk.compare.views import AlignedStep, Attempt, GateChange
 from reviewer.desk.views import EventRow, FindingView
-from reviewer.report.amounts import named
+from reviewer.report.words import named
 
 NAMED = 5
 """Steps told one by one before the rest is counted."""

@@ -5,9 +5,9 @@ from typing import Literal
 
 from reviewer.desk.compare.views import Amount, EpisodeWord
 from reviewer.desk.views import Rate
-from reviewer.report.amounts import exact, named
 from reviewer.report.assess import Assessment
 from reviewer.report.regression import Regression
+from reviewer.report.words import exact, named
 from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
 

@@ -35,7 +35,7 @@ class Deciding(Opened):
         from reviewer.desk.decisions.rederive import pending_view
         from reviewer.desk.decisions.views import DecisionView
         from reviewer.desk.scorecards import scorecard as scorecards
-        from reviewer.report.render_lines import summary_lines
+        from reviewer.report.render.text import summary_lines
 
         build = self._build_of(suite_id, candidate_id)
         with self._reading() as connection:

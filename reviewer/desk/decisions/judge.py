@@ -1,6 +1,6 @@
 """What a signed decision says of the judge."""
 
-from reviewer.report.judged import JudgeEvidence
+from reviewer.report.opinions import JudgeEvidence
 from reviewer.signing.facts import JudgeFact
 
 

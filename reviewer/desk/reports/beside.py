@@ -24,6 +24,7 @@ from reviewer.report.beside import (
     chosen_traces,
     window,
 )
+from reviewer.report.model import Report
 from reviewer.trace.record import ABSENT, Event
 
 NOT_KEPT = "its events are not kept: the record held what may not be stored"
@@ -32,7 +33,7 @@ NOT_KEPT = "its events are not kept: the record held what may not be stored"
 def beside(
     connection: sqlite3.Connection,
     workspace: Workspace,
-    report: dict[str, Any],
+    report: Report,
     digest: str,
     formats: Sequence[str],
 ) -> Beside:
@@ -40,8 +41,8 @@ def beside(
 
     Call it within the transaction that the report was built in. Raises DeskError as the desk does.
     """
-    suite_id = report["suite"]["suite_id"]
-    candidate_id = report["candidate"]["candidate_id"]
+    suite_id = report.suite.suite_id
+    candidate_id = report.candidate.candidate_id
     suite = registry.suite_row(connection, suite_id)
     stored = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or stored is None:
@@ -69,11 +70,11 @@ def suite_path(workspace: Workspace, suite_id: str) -> str:
 
 
 def _rows(
-    connection: sqlite3.Connection, suite: int, candidate: int, report: dict[str, Any]
+    connection: sqlite3.Connection, suite: int, candidate: int, report: Report
 ) -> tuple[ScoreRow, ...]:
     from reviewer.desk.scorecards.scorecard import row_of
 
-    gates = tuple(report["gates"])
+    gates = tuple(report.gates)
     keys_by_id = registry.episode_ids(connection, suite)
     keys = [keys_by_id[name] for name in chosen_rows(report) if name in keys_by_id]
     if not keys:
@@ -81,9 +82,9 @@ def _rows(
     made: dict[int, list[facts.TraceRow]] = {}
     for trace in facts.traces_of(connection, candidate, keys):
         made.setdefault(trace.episode, []).append(trace)
-    placed = {e["episode_id"]: e["quarantined"] for e in report["episodes"]}
-    probe, plan = report["suite"]["probe"], report["repeatability"]["attempts_per_episode"]
-    planned, k = 0 if probe else plan, report["pass_hat_interval"]["k"]
+    placed = {e.episode_id: e.quarantined for e in report.episodes}
+    probe, plan = report.suite.probe, report.repeatability.attempts_per_episode
+    planned, k = 0 if probe else plan, report.pass_hat_interval.k
     found = []
     for roll in facts.rolls(connection, suite, candidate, keys):
         traces = made.get(roll.key, [])
@@ -106,9 +107,9 @@ def _rows(
 
 
 def _attempts(
-    connection: sqlite3.Connection, candidate: int, report: dict[str, Any]
+    connection: sqlite3.Connection, candidate: int, report: Report
 ) -> dict[str, tuple[AttemptFact, ...]]:
-    if sum(e["attempts"] + e["infrastructure"] for e in report["episodes"]) > MOST_NUMBERED:
+    if sum(e.attempts + e.infrastructure for e in report.episodes) > MOST_NUMBERED:
         return {}
     found: dict[str, list[AttemptFact]] = {}
     for row in attempt_rows(connection, candidate):
@@ -118,7 +119,7 @@ def _attempts(
 
 
 def _excerpts(
-    connection: sqlite3.Connection, suite: int, candidate: int, report: dict[str, Any]
+    connection: sqlite3.Connection, suite: int, candidate: int, report: Report
 ) -> tuple[Excerpt, ...]:
     chosen = chosen_traces(report)
     if not chosen:
@@ -128,10 +129,10 @@ def _excerpts(
     records, keys = Records(), registry.episode_ids(connection, suite)
     found = []
     for trace in chosen:
-        key = keys[trace["episode_id"]]
-        row = facts.trace_at(connection, candidate, key, trace["attempt"])
+        key = keys[trace.episode_id]
+        row = facts.trace_at(connection, candidate, key, trace.attempt)
         if row is not None:
-            found.append(_excerpt(connection, records, row, trace["trace_id"]))
+            found.append(_excerpt(connection, records, row, trace.trace_id))
     return tuple(found)
 
 

@@ -5,8 +5,7 @@ import sqlite3
 from typing import Any
 
 from reviewer.db import beside
-from reviewer.report.broken_glass import BrokenGlass
-from reviewer.report.journal_losses import JournalLost
+from reviewer.report.evidence import BrokenGlass, JournalLost
 from reviewer.signing.candidate import ManifestError, agent_of, subject_name
 
 

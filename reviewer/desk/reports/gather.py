@@ -26,12 +26,13 @@ from reviewer.report.evidence import (
     EarlierDecision,
     EpisodeCounts,
     Evidence,
+    ImportMap,
+    OtherCost,
     Peeking,
+    Record,
     SaidElsewhere,
 )
 from reviewer.report.headline import BY_EPISODE
-from reviewer.report.import_maps import ImportMap
-from reviewer.report.others_spent import OtherCost
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
@@ -200,7 +201,7 @@ def _records(
     prefix: str,
     candidate: int,
     unknown: Collection[str],
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[Record, ...]:
     """Every record of an attempt that is not the one judged, then what is another candidate's."""
     found = [
         (episode, attempt, "contained" if stands == "contained" else "kept beside", why)
@@ -219,7 +220,7 @@ def _records(
             (candidate, SHARED),
         ).fetchall()
     return tuple(
-        {"trace_id": f"{prefix}/{episode}/{attempt}", "what": what, "why": why}
+        Record(trace_id=f"{prefix}/{episode}/{attempt}", what=what, why=why)
         for episode, attempt, what, why in found
     )
 

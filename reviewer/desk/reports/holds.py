@@ -8,7 +8,7 @@ from reviewer.desk.labels.book import Book
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals, flaggable, traces_in
-from reviewer.report.reviewed import ReviewEvidence
+from reviewer.report.opinions import ReviewEvidence
 from reviewer.review.items import message_items
 from reviewer.review.label_counts import counted, open_flags, shown_texts
 from reviewer.review.model import Item, Label

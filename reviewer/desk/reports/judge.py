@@ -10,7 +10,7 @@ from reviewer.desk.judge.sides import win_rate_of
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals
-from reviewer.report.judged import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
+from reviewer.report.opinions import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
 from reviewer.review.agreement import Share
 from reviewer.review.calibration import Calibration, Confusion
 from reviewer.review.correction import WinRate

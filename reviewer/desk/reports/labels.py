@@ -15,7 +15,7 @@ from reviewer.desk.labels.items import Side, side_of
 from reviewer.desk.reports.holds import Looked, high_flags, looked_at
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals, count_traces, ended, first_traces
-from reviewer.report.reviewed import (
+from reviewer.report.opinions import (
     SHOWN_FLAGS,
     AgreementFigures,
     Coefficient,

@@ -8,7 +8,6 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,6 +24,7 @@ from reviewer.desk.place import Workspace
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.split import Unreadable
 from reviewer.importing.texts import Text, texts_of
+from reviewer.report import evidence
 from reviewer.review.leaks import LEAKS, Leak, LeakCheck, Look, standing
 from reviewer.review.lines import age
 from reviewer.stats.text import Known, Match, missed
@@ -134,15 +134,38 @@ def looks_of(
 
 def split_evidence(
     connection: sqlite3.Connection, suite_digest: str, candidate_id: str
-) -> tuple[dict[str, Any], ...]:
-    """What a report says of looks at a suite that concern a candidate, in plain values."""
-    left_out = ("suite_id", "suite_digest", "withdraws", "reason")
+) -> tuple[evidence.Look, ...]:
+    """Return the looks at a suite that concern a candidate, as a report shows them."""
     return tuple(
-        {
-            **{k: v for k, v in msgspec.to_builtins(one.check).items() if k not in left_out},
-            "withdrawn": one.withdrawn,
-            "withdrawn_by": one.withdrawn_by,
-        }
+        evidence.Look(
+            reviewer=one.check.reviewer,
+            at=one.check.at,
+            candidate_id=one.check.candidate_id,
+            file=one.check.file,
+            sha256=one.check.sha256,
+            records=one.check.records,
+            unread=one.check.unread,
+            texts=one.check.texts,
+            threshold=one.check.threshold,
+            missed=one.check.missed,
+            compared=one.check.compared,
+            short=one.check.short,
+            silent=one.check.silent,
+            leaks=tuple(
+                evidence.Leak(
+                    episode_id=leak.episode_id,
+                    kind=leak.kind,
+                    jaccard=leak.jaccard,
+                    record=leak.record,
+                    pointer=leak.pointer,
+                    times=leak.times,
+                )
+                for leak in one.check.leaks
+            ),
+            uid=one.check.uid,
+            withdrawn=one.withdrawn,
+            withdrawn_by=one.withdrawn_by,
+        )
         for one in looks_of(connection, suite_digest, candidate_id)
     )
 

@@ -9,7 +9,7 @@ from reviewer.db.connection import close_writer, transaction
 from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
-from reviewer.report.lineage import MetSuite
+from reviewer.report.evidence import MetSuite
 from reviewer.suite.errors import shown
 from reviewer.trace.safetext import visible_line
 

@@ -47,38 +47,38 @@ def renderings(shown: Shown, formats: tuple[str, ...]) -> dict[str, bytes]:
 
 def markdown(shown: Shown) -> str:
     """report.md."""
-    from reviewer.report.render_markdown import render_markdown
+    from reviewer.report.render.markdown import render_markdown
 
     return render_markdown(shown.built.report, shown.beside)
 
 
 def _html(shown: Shown) -> bytes:
-    from reviewer.report.render_html import render_html
+    from reviewer.report.render.html import render_html
 
     return render_html(shown.built.report, shown.beside).encode()
 
 
 def _junit(shown: Shown) -> bytes:
-    from reviewer.report.render_junit import render_junit
+    from reviewer.report.render.junit import render_junit
 
     return render_junit(shown.built.report, shown.beside)
 
 
 def _sarif(shown: Shown) -> bytes:
-    from reviewer.report.render_sarif import render_sarif
+    from reviewer.report.render.sarif import render_sarif
 
     return render_sarif(shown.built.report, shown.beside)
 
 
 def _github(shown: Shown) -> bytes:
-    from reviewer.report.render_github import step_summary
+    from reviewer.report.render.github import step_summary
 
     return step_summary(shown.built.report, shown.beside).encode()
 
 
 def annotations(shown: Shown) -> list[str]:
     """Lines that GitHub Actions reads from a step's output: the first reasons, each at its file."""
-    from reviewer.report.render_github import annotations
+    from reviewer.report.render.github import annotations
 
     return annotations(shown.built.report, shown.beside)
 

@@ -1,10 +1,12 @@
 """Building one report of one consistent reading of the store, with what is shown beside it."""
 
+from __future__ import annotations  # a scorecard loads no report
+
 import hashlib
 import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
@@ -21,12 +23,12 @@ from reviewer.desk.reports.gather import evidence
 from reviewer.desk.reports.holds import review_holds
 from reviewer.desk.traces.finals import Finals
 from reviewer.report.assess import Assessment, assess
-from reviewer.report.beside import Beside
-from reviewer.report.evidence import Evidence
-from reviewer.report.report import report, report_bytes
+from reviewer.report.evidence import Evidence, Look
 
 if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook
+    from reviewer.report.beside import Beside
+    from reviewer.report.model import Report
 
 
 class Built:
@@ -37,12 +39,16 @@ class Built:
         self.assessment = assessment
 
     @cached_property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
+        from reviewer.report.build import report
+
         return report(self.gathered, self.assessment)
 
     @cached_property
     def raw(self) -> bytes:
         """report.json."""
+        from reviewer.report.model import report_bytes
+
         return report_bytes(self.report)
 
     @cached_property
@@ -86,7 +92,7 @@ class Reports:
         self._kept: dict[tuple[_Asked, bool], tuple[object, Built]] = {}
 
     @cached_property
-    def judgments(self) -> "JudgeBook":
+    def judgments(self) -> JudgeBook:
         from reviewer.desk.judge.book import JudgeBook
 
         return JudgeBook(self._book)
@@ -187,7 +193,7 @@ class Reports:
     @staticmethod
     def _split(
         connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
-    ) -> tuple[dict[str, Any], ...]:
+    ) -> tuple[Look, ...]:
         if not LEAKS.has(connection, held.suite.digest):
             return gathered.split
         from reviewer.desk.reports.leaks import split_evidence

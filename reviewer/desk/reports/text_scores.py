@@ -13,7 +13,7 @@ from reviewer.desk.labels.items import side_of
 from reviewer.desk.reports.embeddings import UNNAMED, NotInstalled, open_model
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals, traces_in
-from reviewer.report.text_scores import PhraseCount, TextEvidence, TextScore
+from reviewer.report.opinions import PhraseCount, TextEvidence, TextScore
 from reviewer.review.textchecks import compare_texts
 from reviewer.suite.phrases import LONGEST, phrase_use
 

@@ -31,8 +31,8 @@ from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence as Gathered
 from reviewer.report.figures import Figures
 from reviewer.report.headline import headline_text, headlines
-from reviewer.report.others_spent import others_section, others_spent
 from reviewer.report.rates import Rate as Counted
+from reviewer.report.spend import other_cost, others_spent
 from reviewer.review import signals
 from reviewer.stats.latency import latency_quantile
 from reviewer.stats.repeat import pass_hat_k
@@ -119,7 +119,7 @@ def scorecard_of(
         banner=banner,
         mean_cost_usd=_mean_cost(shown),
         source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
-        others_spent=tuple(others_spent(others_section(gathered.others))),
+        others_spent=tuple(others_spent({one.who: other_cost(one) for one in gathered.others})),
     )
 
 

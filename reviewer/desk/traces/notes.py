@@ -7,7 +7,6 @@ record goes with it, for readers of the report.
 import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from reviewer.db import notes as stored
 from reviewer.db.connection import close_writer
@@ -15,6 +14,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import Place
 from reviewer.desk.traces.views import NoteKind, NoteView
+from reviewer.report import evidence
 from reviewer.review.notes import MOST_TEXT, NOTES, Note
 from reviewer.suite.model import Suite
 
@@ -109,19 +109,19 @@ def write_note(
 
 def note_evidence(
     connection: sqlite3.Connection, suite_id: str, candidate_id: str
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[evidence.Note, ...]:
     """The notes on a candidate's traces as a report lists them."""
     head = f"{suite_id}/{candidate_id}/"
     return tuple(
-        {
-            "trace_id": row.trace_id,
-            "trace_sha256": row.trace_sha256,
-            "seq": row.seq,
-            "kind": row.kind,
-            "text": row.text,
-            "reviewer": row.reviewer,
-            "at": row.at,
-        }
+        evidence.Note(
+            trace_id=row.trace_id,
+            trace_sha256=row.trace_sha256,
+            seq=row.seq,
+            kind=row.kind,
+            text=row.text,
+            reviewer=row.reviewer,
+            at=row.at,
+        )
         for row in stored.of_suite(connection, suite_id)
         if row.trace_id.startswith(head)
     )

@@ -23,8 +23,8 @@ from reviewer.desk.trends.views import (
     Unit,
 )
 from reviewer.desk.views import SuiteInfo
+from reviewer.report.opinions import NO_LABELS
 from reviewer.report.rates import Rate
-from reviewer.report.reviewed import NO_LABELS
 from reviewer.report.words import between, cost_span
 
 MOST = 50

@@ -80,7 +80,7 @@ class Showing(Opened):
     def scorecard_here(self, suite_id: str, candidate_id: str) -> Scorecard:
         """The same in this process, however long it takes."""
         from reviewer.desk.scorecards import scorecard as scorecards
-        from reviewer.report.render_text import banner
+        from reviewer.report.render.banner import banner
 
         with self._reading() as connection:
             found = self._reports.assessed(connection, suite_id, candidate_id)

@@ -1,27 +1,34 @@
-"""The four plots of a report. Each has labelled axes, and says in words what it shows."""
+"""The four plots of an HTML report, drawn as SVG.
 
-from typing import Any
+Each has labelled axes, and says in words what it shows. Units are those of a box 360 wide: on a
+narrow screen its letters can still be read.
+"""
+
+from collections.abc import Sequence
+from html import escape
 
 from reviewer.report.beside import ScoreRow
-from reviewer.report.marks import GLYPHS, WORDS
-from reviewer.report.render_html.svg import WIDTH, Drawing, short, spread, ticks
-from reviewer.report.words import NOT_MEASURED, limits, number, plural, seconds, usd
+from reviewer.report.model import Report
+from reviewer.report.spend import nice
+from reviewer.report.words import GLYPHS, NOT_MEASURED, WORDS, limits, number, plural, seconds, usd
+from reviewer.trace.safetext import visible_line
 
+WIDTH = 360
 LEFT, RIGHT = 44.0, WIDTH - 12.0
 MOST_COST_ROWS = 12
 MOST_STRIP_ROWS = 24
 MOST_STRIP = 12
 
 
-def pass_hat_plot(report: dict[str, Any]) -> list[str]:
+def pass_hat_plot(report: Report) -> list[str]:
     """pass^k by k, with limits where the report has them; nothing where no k is known."""
-    hat = report["pass_hat_interval"]
-    values = {int(k): v for k, v in report["pass_hat"].items() if v is not None}
+    hat = report.pass_hat_interval
+    values = {int(k): v for k, v in report.pass_hat.items() if v is not None}
     if not values:
         return []
-    by_k = {int(k): pair for k, pair in hat.get("limits_by_k", {}).items()}
-    if hat["low"] is not None:
-        by_k[hat["k"]] = [hat["low"], hat["high"]]
+    by_k = {int(k): pair for k, pair in hat.limits_by_k.items()}
+    if hat.low is not None:
+        by_k[hat.k] = (hat.low, hat.high)
     made, top, bottom = Drawing(222), 24.0, 182.0
 
     def y(share: float) -> float:
@@ -31,10 +38,10 @@ def pass_hat_plot(report: dict[str, Any]) -> list[str]:
         made.line(LEFT, y(share), RIGHT, y(share), "rule")
         made.text(LEFT - 6, y(share) + 4, f"{share:g}", "quiet", "end")
     made.line(LEFT, bottom, RIGHT, bottom, "axis")
-    policy = None if report["suite"]["probe"] else hat["policy"]
+    policy = None if report.suite.probe else hat.policy
     if policy is not None:
         made.line(LEFT, y(policy), RIGHT, y(policy), "policy")
-        made.text(RIGHT, top - 9, f"policy for k = {hat['k']}: {policy:g}", "policy", "end")
+        made.text(RIGHT, top - 9, f"policy for k = {hat.k}: {policy:g}", "policy", "end")
     told = []
     for x, (k, value) in zip(spread(LEFT, RIGHT, len(values)), sorted(values.items()), strict=True):
         low, high = by_k.get(k, (None, None))
@@ -55,23 +62,23 @@ def pass_hat_plot(report: dict[str, Any]) -> list[str]:
         "plot-pass",
         "pass^k by k",
         f"{said}.",
-        f"pass^k by k over {plural(hat['episodes'], 'episode')}; bars are 95% limits.",
+        f"pass^k by k over {plural(hat.episodes, 'episode')}; bars are 95% limits.",
     )
 
 
-def cost_plot(report: dict[str, Any]) -> list[str]:
+def cost_plot(report: Report) -> list[str]:
     """Cost per success of the whole and of the dearest episodes; nothing without a cost."""
-    cost = report["cost"]
+    cost = report.cost
     per = [
-        (e["episode_id"], e["cost_usd"] / e["pass"])
-        for e in report["episodes"]
-        if e["pass"] and e["cost_usd"] is not None
+        (e.episode_id, e.cost_usd / e.passes)
+        for e in report.episodes
+        if e.passes and e.cost_usd is not None
     ]
-    if cost["cpst_usd"] is None and not per:
+    if cost.cpst_usd is None and not per:
         return []
     shown = sorted(per, key=lambda row: -row[1])[:MOST_COST_ROWS]
-    budget, low, high = cost["cpst_budget_usd"], cost.get("cpst_low"), cost.get("cpst_high")
-    points = [v for v in (cost["cpst_usd"], budget, *(v for _, v in shown)) if v is not None]
+    budget, low, high = cost.cpst_budget_usd, cost.cpst_low, cost.cpst_high
+    points = [v for v in (cost.cpst_usd, budget, *(v for _, v in shown)) if v is not None]
     most = max(points) * 1.1 or 1.0
     # A limit far beyond every value would press all of them into a corner: it leaves the frame.
     if high is not None and high <= 4 * most:
@@ -94,7 +101,7 @@ def cost_plot(report: dict[str, Any]) -> list[str]:
         made.text(x(budget), top - 9, f"budget {usd(budget)}", "policy", side)
     y = top + step / 2
     made.text(left - 6, y + 4, "all episodes", "", "end")
-    if cost["cpst_usd"] is None:
+    if cost.cpst_usd is None:
         made.text(left + 4, y + 4, NOT_MEASURED, "not_measured")
     else:
         if low is not None and high is not None:
@@ -104,14 +111,14 @@ def cost_plot(report: dict[str, Any]) -> list[str]:
             made.text(x(high) + 2, y + 4, "→") if beyond else made.line(
                 x(high), y - 5, x(high), y + 5, "span"
             )
-        made.dot(x(cost["cpst_usd"]), y, "data")
+        made.dot(x(cost.cpst_usd), y, "data")
     for name, value in shown:
         y += step
         made.text(left - 6, y + 4, short(name, 16), "quiet", "end")
         made.line(left, y, x(value), y, "span")
         made.dot(x(value), y, "data")
     made.text((left + RIGHT) / 2, bottom + 31, "US dollars per success", "quiet", "middle")
-    whole = f"All episodes {usd(cost['cpst_usd'])}"
+    whole = f"All episodes {usd(cost.cpst_usd)}"
     if low is not None and high is not None:
         whole += f" [{usd(low)}, {usd(high)}]"
     told = "; ".join([whole, *(f"{name} {usd(value)}" for name, value in shown)])
@@ -125,10 +132,10 @@ def cost_plot(report: dict[str, Any]) -> list[str]:
     )
 
 
-def latency_plot(report: dict[str, Any]) -> list[str]:
+def latency_plot(report: Report) -> list[str]:
     """The distribution of latency; nothing without a latency."""
-    latency = report["latency_ms"]
-    bins = latency.get("bins") or []
+    latency = report.latency_ms
+    bins = latency.bins
     if not bins:
         return []
     made, top, bottom = Drawing(224), 40.0, 178.0
@@ -159,27 +166,31 @@ def latency_plot(report: dict[str, Any]) -> list[str]:
         if i % max(1, len(bins) // 5) == 0:
             made.text(x(at), bottom + 14, f"{low / 1000:g}", "quiet", "middle")
     made.line(LEFT, bottom, RIGHT, bottom, "axis")
-    lines = [("p50", latency["p50"], "axis", 12), ("p95", latency["p95"], "axis", 24)]
-    if latency["p95_policy"] is not None:
-        lines.append(("policy p95", latency["p95_policy"], "policy", 36))
-    for name, at, kind, height in lines:
-        made.line(x(at), height + 3, x(at), bottom, kind)
-        side = "end" if x(at) > WIDTH * 0.6 else "start"
+    for name, value, kind, height in (
+        ("p50", latency.p50, "axis", 12),
+        ("p95", latency.p95, "axis", 24),
+        ("policy p95", latency.p95_policy, "policy", 36),
+    ):
+        if value is None:
+            continue
+        at = x(value)
+        made.line(at, height + 3, at, bottom, kind)
+        side = "end" if at > WIDTH * 0.6 else "start"
         words = kind if kind == "policy" else ""
         made.text(
-            x(at) + (-3 if side == "end" else 3), height + 4, f"{name} {seconds(at)}", words, side
+            at + (-3 if side == "end" else 3), height + 4, f"{name} {seconds(value)}", words, side
         )
     made.text((LEFT + RIGHT) / 2, bottom + 31, "seconds for one attempt", "quiet", "middle")
     made.upright(11, (top + bottom) / 2, "attempts")
     told = "; ".join(f"{int(n)} from {a / 1000:g} to {b / 1000:g} s" for a, b, n in bins if n)
     last = bins[-1]
-    caption = f"Latency of {plural(latency['n'], 'attempt')}."
+    caption = f"Latency of {plural(latency.n, 'attempt')}."
     if last[1] - last[0] > width * 1.001:
         caption += f" The last bar holds all from {last[0] / 1000:g} s to {last[1] / 1000:g} s."
     return made.figure(
         "plot-latency",
         "Latency of the attempts",
-        f"{told}. p50 {seconds(latency['p50'])}, p95 {seconds(latency['p95'])}.",
+        f"{told}. p50 {seconds(latency.p50)}, p95 {seconds(latency.p95)}.",
         caption,
     )
 
@@ -223,3 +234,83 @@ def strip_plot(rows: tuple[ScoreRow, ...]) -> list[str]:
         f"Attempts by episode: {legend}."
         + (f" {left_out} more rows stand in the table." if left_out else ""),
     )
+
+
+def plain(text: str) -> str:
+    """One line, for an element or for an attribute in double quotes."""
+    return escape(visible_line(text))
+
+
+class Drawing:
+    """Shapes in the order they were drawn; units are those of the box."""
+
+    def __init__(self, height: float) -> None:
+        self.height = height
+        self._shapes: list[str] = []
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
+        self._shapes.append(
+            f'<line class="{kind}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
+        )
+
+    def box(self, x: float, y: float, width: float, height: float, kind: str) -> None:
+        self._shapes.append(
+            f'<rect class="{kind}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" '
+            f'height="{_n(height)}"/>'
+        )
+
+    def dot(self, x: float, y: float, kind: str) -> None:
+        self._shapes.append(f'<circle class="{kind}" cx="{_n(x)}" cy="{_n(y)}" r="3.5"/>')
+
+    def text(self, x: float, y: float, said: str, kind: str = "", anchor: str = "start") -> None:
+        classed = f' class="{kind}"' if kind else ""
+        placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        self._shapes.append(f'<text{classed}{placed} x="{_n(x)}" y="{_n(y)}">{plain(said)}</text>')
+
+    def upright(self, x: float, y: float, said: str) -> None:
+        """A label that runs upward along an axis, centered on y."""
+        self._shapes.append(
+            f'<text class="quiet" text-anchor="middle" transform="translate({_n(x)} {_n(y)}) '
+            f'rotate(-90)">{plain(said)}</text>'
+        )
+
+    def figure(self, name: str, title: str, told: str, caption: str) -> list[str]:
+        """The drawing with a name and a description for who does not see it. `name` is an id."""
+        return [
+            "<figure>",
+            f'<svg viewBox="0 0 {WIDTH} {_n(self.height)}" role="img" '
+            f'aria-labelledby="{name}-t" aria-describedby="{name}-d">',
+            f'<title id="{name}-t">{plain(title)}</title>',
+            f'<desc id="{name}-d">{plain(told)}</desc>',
+            *self._shapes,
+            "</svg>",
+            f"<figcaption>{plain(caption)}</figcaption>",
+            "</figure>",
+        ]
+
+
+def ticks(most: float, wanted: int = 4) -> list[float]:
+    """Round numbers from 0 until `most` is reached."""
+    step = nice(most / wanted)
+    count = 1
+    while count * step < most * (1 - 1e-9):
+        count += 1
+    return [float(f"{i * step:.12g}") for i in range(count + 1)]
+
+
+def short(text: str, most: int) -> str:
+    """Cut in the middle, where ids of a suite tend to be alike."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def spread(low: float, high: float, count: int) -> Sequence[float]:
+    """`count` places between two ends, each in the middle of its share."""
+    width = (high - low) / max(count, 1)
+    return [low + width * (i + 0.5) for i in range(count)]
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reviewer.report.beside import NOTHING, AttemptFact, Beside
+from reviewer.report.model import EpisodeSection, Failure, FindingPlace, Place, Report
 from reviewer.report.words import NOT_MEASURED, failed_by
 from reviewer.trace.safetext import visible_line
 
@@ -25,18 +26,18 @@ class _Case(NamedTuple):
     latency_ms: float | None = None
 
 
-def render_junit(report: dict[str, Any], beside: Beside = NOTHING) -> bytes:
+def render_junit(report: Report, beside: Beside = NOTHING) -> bytes:
     """The XML document, UTF-8. Without their numbers, passing attempts are counted off."""
     root = ET.Element("testsuites")
-    suite = f"{report['suite']['suite_id']}.{report['candidate']['candidate_id']}"
+    suite = f"{report.suite.suite_id}.{report.candidate.candidate_id}"
     _suite(root, suite, "recommendation", [_recommendation(report)], _properties(report, beside))
-    failed: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for trace in report["failures"]:
-        failed[trace["episode_id"]].append(trace)
-    plan = report["slots"]
-    missing, quarantined = _by_episode(plan["missing_in"]), _by_episode(plan["quarantined_in"])
-    for episode in report["episodes"]:
-        name = episode["episode_id"]
+    failed: defaultdict[str, list[Failure]] = defaultdict(list)
+    for trace in report.failures:
+        failed[trace.episode_id].append(trace)
+    plan = report.slots
+    missing, quarantined = _by_episode(plan.missing_in), _by_episode(plan.quarantined_in)
+    for episode in report.episodes:
+        name = episode.episode_id
         cases = [
             *_made(episode, failed[name], beside.attempts.get(name, ())),
             *_absent("missing", "not run", missing.get(name, 0)),
@@ -53,69 +54,68 @@ def render_junit(report: dict[str, Any], beside: Beside = NOTHING) -> bytes:
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _recommendation(report: dict[str, Any]) -> _Case:
-    word = report["recommendation"]
+def _recommendation(report: Report) -> _Case:
+    word = report.recommendation
     if word == "promote":
         return _Case("promote")
-    lines = [f"{i}. {text}" for i, text in enumerate(report["reasons"], start=1)]
-    lines += [f"needed: {need}" for need in report["needs"]]
-    return _Case("promote", "failure", word, f"{word}: {report['reasons'][0]}", tuple(lines))
+    lines = [f"{i}. {text}" for i, text in enumerate(report.reasons, start=1)]
+    lines += [f"needed: {need}" for need in report.needs]
+    return _Case("promote", "failure", word, f"{word}: {report.reasons[0]}", tuple(lines))
 
 
-def _properties(report: dict[str, Any], beside: Beside) -> dict[str, str]:
+def _properties(report: Report, beside: Beside) -> dict[str, str]:
     """What the cases were judged by, and the figures behind the recommendation."""
-    hat = report["pass_hat_interval"]
+    hat = report.pass_hat_interval
     found: dict[str, Any] = {
-        "suite": report["suite"]["suite_id"],
-        "suite.sha256": report["suite"]["digest"],
-        "candidate": report["candidate"]["candidate_id"],
-        "candidate.sha256": report["candidate"]["digest"],
+        "suite": report.suite.suite_id,
+        "suite.sha256": report.suite.digest,
+        "candidate": report.candidate.candidate_id,
+        "candidate.sha256": report.candidate.digest,
         "report.sha256": beside.report_sha256 or None,
-        "recommendation": report["recommendation"],
-        "hard_pass_rate": report["hard_pass_rate"]["value"],
-        f"pass_hat_{hat['k']}": hat["value"],
-        "critical_failures": report["critical_failures"]["count"],
-        "cost_usd": report["cost"]["total_usd"],
-        "cpst_usd": report["cost"]["cpst_usd"],
-        "latency_p95_ms": report["latency_ms"]["p95"],
+        "recommendation": report.recommendation,
+        "hard_pass_rate": report.hard_pass_rate.value,
+        f"pass_hat_{hat.k}": hat.value,
+        "critical_failures": report.critical_failures.count,
+        "cost_usd": report.cost.total_usd,
+        "cpst_usd": report.cost.cpst_usd,
+        "latency_p95_ms": report.latency_ms.p95,
     }
     return {name: NOT_MEASURED if v is None else str(v) for name, v in found.items()}
 
 
 def _made(
-    episode: dict[str, Any], failures: list[dict[str, Any]], facts: Iterable[AttemptFact]
+    episode: EpisodeSection, failures: list[Failure], facts: Iterable[AttemptFact]
 ) -> Iterator[_Case]:
     known = {fact.attempt: fact for fact in facts}
     numbered: list[tuple[int, _Case]] = []
     for trace in failures:
-        attempt, codes = trace["attempt"], failed_by(trace["codes"])
+        attempt, codes = trace.attempt, failed_by(trace.codes)
         name, time = f"attempt {attempt}", known[attempt].latency_ms if attempt in known else None
-        if trace["infrastructure"]:
+        if trace.infrastructure:
             lost = _Case(name, "error", "infrastructure", codes, latency_ms=time)
             numbered.append((attempt, lost))
             continue
-        kind = "critical" if trace["critical"] else "fail"
-        lines = [trace["trace_id"], *(_finding(f) for f in trace["evidence"])]
+        kind = "critical" if trace.critical else "fail"
+        lines = [trace.trace_id, *(_finding(f) for f in trace.evidence)]
         case = _Case(name, "failure", kind, codes, tuple(lines), time)
         numbered.append((attempt, case))
-    passed = [n for n, fact in known.items() if fact.mark == "pass"] or episode["passed_attempts"]
-    unmeasured = [n for n, fact in known.items() if fact.mark == "not_measured"]
-    unmeasured = unmeasured or episode["unmeasured_attempts"]
+    passed = _numbers(known, "pass") or episode.passed_attempts
+    unmeasured = _numbers(known, "not_measured") or episode.unmeasured_attempts
     numbered += [(n, _Case(f"attempt {n}", latency_ms=_time(known, n))) for n in passed]
     for n in unmeasured:
         case = _Case(f"attempt {n}", "skipped", "", _NO_VERDICT, latency_ms=_time(known, n))
         numbered.append((n, case))
     yield from (case for _, case in sorted(numbered, key=lambda item: item[0]))
-    judged = sum(1 for trace in failures if not trace["infrastructure"])
+    judged = sum(1 for trace in failures if not trace.infrastructure)
     lost_ones = len(failures) - judged
     for noun, outcome, count, message in (
-        ("passing", None, episode["pass"] - len(passed), ""),
-        ("unmeasured", "skipped", episode["not_measured"] - len(unmeasured), _NO_VERDICT),
-        ("failing", "failure", episode["fail"] - judged, "its trace is not listed"),
+        ("passing", None, episode.passes - len(passed), ""),
+        ("unmeasured", "skipped", episode.not_measured - len(unmeasured), _NO_VERDICT),
+        ("failing", "failure", episode.fail - judged, "its trace is not listed"),
         (
             "infrastructure",
             "error",
-            episode["infrastructure"] - lost_ones,
+            episode.infrastructure - lost_ones,
             "its trace is not listed",
         ),
     ):
@@ -123,17 +123,21 @@ def _made(
             yield _Case(f"{noun} attempt {i + 1} of {count}", outcome, noun, message)
 
 
+def _numbers(known: Mapping[int, AttemptFact], mark: str) -> tuple[int, ...]:
+    return tuple(n for n, fact in known.items() if fact.mark == mark)
+
+
 def _time(known: Mapping[int, AttemptFact], attempt: int) -> float | None:
     return known[attempt].latency_ms if attempt in known else None
 
 
-def _finding(finding: dict[str, Any]) -> str:
-    event = "" if finding["seq"] is None else f" event {finding['seq']}"
-    return f"{finding['gate']}{event} {finding['code']}"
+def _finding(finding: FindingPlace) -> str:
+    event = "" if finding.seq is None else f" event {finding.seq}"
+    return f"{finding.gate}{event} {finding.code}"
 
 
-def _by_episode(places: list[dict[str, Any]]) -> dict[str, int]:
-    return {place["episode_id"]: place["attempts"] for place in places}
+def _by_episode(places: Iterable[Place]) -> dict[str, int]:
+    return {place.episode_id: place.attempts for place in places}
 
 
 def _absent(noun: str, message: str, count: int) -> Iterator[_Case]:

@@ -4,12 +4,11 @@ the reasons are about.
 Limits of GitHub's own: a summary of 1 MiB per step, ten error annotations per step.
 """
 
-from typing import Any
-
-from reviewer.report.beside import NOTHING, Beside
-from reviewer.report.document import FAILURES, FIGURES, GRID, document
-from reviewer.report.places import episode_file, findings, suite_file
-from reviewer.report.render_markdown import markdown_of
+from reviewer.report.beside import NOTHING, Beside, episode_file, findings, suite_file
+from reviewer.report.model import Report
+from reviewer.report.page import FAILURES, GRID, page
+from reviewer.report.page.figures import FIGURES
+from reviewer.report.render.markdown import markdown_of
 from reviewer.report.words import verdict
 from reviewer.trace.safetext import visible_line
 
@@ -19,11 +18,11 @@ _SHOWN = (GRID, FIGURES, FAILURES, "Not measured", "What this does not show")
 _CUT = "_Left out for room: {}. All of it stands in report.md and report.html._\n"
 
 
-def step_summary(report: dict[str, Any], beside: Beside = NOTHING) -> str:
+def step_summary(report: Report, beside: Beside = NOTHING) -> str:
     """Markdown for $GITHUB_STEP_SUMMARY: the verdict, its reasons and the figures behind them; of
     parts that would not fit into 1 MiB the titles."""
-    first, *parts = document(report, beside)
-    chosen = [first, *(part for part in parts if part.block.title in _SHOWN)]
+    first, *parts = page(report, beside)
+    chosen = [first, *(part for part in parts if part.title in _SHOWN)]
     room = MOST_BYTES - len(_CUT) - 2 * sum(len(title) for title in _SHOWN)
     texts: list[str] = []
     left_out: list[str] = []
@@ -31,7 +30,7 @@ def step_summary(report: dict[str, Any], beside: Beside = NOTHING) -> str:
         text = markdown_of(part) + "\n"
         size = len(text.encode("utf-8", "replace")) + 1
         if size > room:
-            left_out.append(part.block.title if part.level > 1 else "the reasons")
+            left_out.append(part.title if part.level > 1 else "the reasons")
             continue
         room -= size
         texts.append(text)
@@ -40,15 +39,15 @@ def step_summary(report: dict[str, Any], beside: Beside = NOTHING) -> str:
     return "\n".join(texts)
 
 
-def annotations(report: dict[str, Any], beside: Beside = NOTHING) -> list[str]:
+def annotations(report: Report, beside: Beside = NOTHING) -> list[str]:
     """Workflow commands, at most ten: one for the recommendation, then findings at the files of
     their episodes, critical ones first. A promotion is one notice."""
-    candidate, word = report["candidate"]["candidate_id"], verdict(report)
-    about = f"{word}: {candidate} on {report['suite']['suite_id']}"
-    if report["recommendation"] == "promote" or report["suite"]["probe"]:
+    candidate, word = report.candidate.candidate_id, verdict(report)
+    about = f"{word}: {candidate} on {report.suite.suite_id}"
+    if report.recommendation == "promote" or report.suite.probe:
         return [_command("notice", {"title": about}, "no reason against")]
     policy = suite_file(beside.suite_path)
-    told = "; ".join([*report["reasons"], *(f"needed: {need}" for need in report["needs"])])
+    told = "; ".join([*report.reasons, *(f"needed: {need}" for need in report.needs)])
     lines = [_command("error", {"file": policy, "title": about}, told)]
     for one in findings(report):
         if len(lines) == MOST_ANNOTATIONS:
@@ -61,10 +60,10 @@ def annotations(report: dict[str, Any], beside: Beside = NOTHING) -> list[str]:
             _command(
                 "error",
                 {
-                    "file": episode_file(beside.suite_path, trace["episode_id"]),
+                    "file": episode_file(beside.suite_path, trace.episode_id),
                     "title": f"{one.gate}: {one.code}",
                 },
-                f"{trace['trace_id']}{event} {one.code}",
+                f"{trace.trace_id}{event} {one.code}",
             )
         )
     return lines

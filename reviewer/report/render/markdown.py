@@ -1,10 +1,11 @@
 """A report as Markdown (CommonMark with tables), with everything from a trace made inert."""
 
 import re
-from typing import Any
 
 from reviewer.report.beside import NOTHING, Beside
-from reviewer.report.document import Part, document
+from reviewer.report.model import Report
+from reviewer.report.page import page
+from reviewer.report.page.section import Section
 from reviewer.report.words import Name
 from reviewer.trace.safetext import visible_line
 
@@ -13,29 +14,28 @@ _PUNCTUATION = re.compile(r"([\\`*_\[\]#|~$])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])")
 
 
-def render_markdown(report: dict[str, Any], beside: Beside = NOTHING) -> str:
+def render_markdown(report: Report, beside: Beside = NOTHING) -> str:
     """The whole report as Markdown, ending in a newline."""
-    return "\n\n".join(markdown_of(part) for part in document(report, beside)) + "\n"
+    return "\n\n".join(markdown_of(part) for part in page(report, beside)) + "\n"
 
 
-def markdown_of(part: Part) -> str:
+def markdown_of(part: Section) -> str:
     """One part with its heading, without a newline at the end."""
-    heading = "#" * part.level + " " + _text(part.block.title)
+    heading = "#" * part.level + " " + _text(part.title)
     return "\n\n".join([heading, *_body(part)])
 
 
-def _body(part: Part) -> list[str]:
-    block = part.block
-    parts = [_line(line) for line in block.lines]
-    items = ["\n".join(f"- {_line(item)}" for item in block.items)] if block.items else []
+def _body(part: Section) -> list[str]:
+    parts = [_line(line) for line in part.lines]
+    items = ["\n".join(f"- {_line(item)}" for item in part.items)] if part.items else []
     if part.excerpt is not None:  # what was found, then the events it was found in
         parts, items = [*items, *parts], []
-    if block.code:
+    if part.code:
         # One line each, none of which begins with the fence: it cannot be closed from inside.
-        parts.append("\n".join(["```text", *(" " + visible_line(c) for c in block.code), "```"]))
-    if block.rows:
-        rule = "|".join(" --- " for _ in block.head)
-        lines = [_row(block.head), f"|{rule}|", *(_row(row) for row in block.rows)]
+        parts.append("\n".join(["```text", *(" " + visible_line(c) for c in part.code), "```"]))
+    if part.rows:
+        rule = "|".join(" --- " for _ in part.head)
+        lines = [_row(part.head), f"|{rule}|", *(_row(row) for row in part.rows)]
         parts.append("\n".join(lines))
     parts += items
     if part.terms:

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import quote
 
 from reviewer import __version__
-from reviewer.report.beside import NOTHING, Beside
-from reviewer.report.places import Finding, episode_file, findings, suite_file
+from reviewer.report.beside import NOTHING, Beside, Finding, episode_file, findings, suite_file
+from reviewer.report.model import Report
 from reviewer.report.words import plural
 from reviewer.suite.gates import COVERS, CRITICAL_GATES, GATE_CODES
 from reviewer.trace.safetext import visible_line
@@ -24,14 +24,9 @@ SCHEMA = (
 MOST_RESULTS = 5_000
 """Results written out; GitHub shows no more of a run, and refuses one with more than 25,000."""
 FINGERPRINT = "reviewerFinding/v1"
-_ABSENT = {
-    "missing": ("missing_in", "planned and not run"),
-    "infrastructure": ("infrastructure_in", "lost to infrastructure"),
-    "quarantined": ("quarantined_in", "quarantined"),
-}
 
 
-def render_sarif(report: dict[str, Any], beside: Beside = NOTHING) -> bytes:
+def render_sarif(report: Report, beside: Beside = NOTHING) -> bytes:
     """The log, UTF-8 JSON, one newline at the end."""
     found = _Log(report, beside)
     run: dict[str, Any] = {
@@ -43,7 +38,7 @@ def render_sarif(report: dict[str, Any], beside: Beside = NOTHING) -> bytes:
                 "rules": found.rules(),
             }
         },
-        "automationDetails": {"id": f"reviewer/{_plain(report['suite']['suite_id'])}/"},
+        "automationDetails": {"id": f"reviewer/{_plain(report.suite.suite_id)}/"},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": True, "exitCode": found.exit_code}],
         "results": found.results,
@@ -66,11 +61,11 @@ def rule_of(gate: str, code: str) -> str:
 class _Log:
     """The results of one report, with the rules they name."""
 
-    def __init__(self, report: dict[str, Any], beside: Beside) -> None:
+    def __init__(self, report: Report, beside: Beside) -> None:
         self.report, self.beside = report, beside
         self.results: list[dict[str, Any]] = []
         self.left_out = 0
-        self.exit_code = 0 if report["recommendation"] == "promote" else 10
+        self.exit_code = 0 if report.recommendation == "promote" else 10
         self._index: dict[str, int] = {}
         self._alike: Counter[tuple[str, str, str]] = Counter()
         self._recommended()
@@ -84,57 +79,58 @@ class _Log:
     def properties(self) -> dict[str, Any]:
         report = self.report
         return {
-            "recommendation": report["recommendation"],
-            "candidate": visible_line(report["candidate"]["candidate_id"]),
-            "candidateSha256": report["candidate"]["digest"],
-            "suiteSha256": report["suite"]["digest"],
+            "recommendation": report.recommendation,
+            "candidate": visible_line(report.candidate.candidate_id),
+            "candidateSha256": report.candidate.digest,
+            "suiteSha256": report.suite.digest,
             "reportSha256": self.beside.report_sha256 or None,
         }
 
     def _recommended(self) -> None:
-        report, word = self.report, self.report["recommendation"]
-        if word == "promote" or report["suite"]["probe"]:
+        report, word = self.report, self.report.recommendation
+        if word == "promote" or report.suite.probe:
             return
-        text = (
-            f"{word.upper()} {report['candidate']['candidate_id']}: {'; '.join(report['reasons'])}"
-        )
-        if report["needs"]:
-            text += f". Needed: {'; '.join(report['needs'])}"
+        text = f"{word.upper()} {report.candidate.candidate_id}: {'; '.join(report.reasons)}"
+        if report.needs:
+            text += f". Needed: {'; '.join(report.needs)}"
         self._add(f"release/{word}", text, suite_file(self.beside.suite_path), "", [])
 
     def _finding(self, one: Finding) -> None:
         trace = one.trace
         event = "" if one.seq is None else f", event {one.seq}"
         text = (
-            f"{one.code} ({one.gate}): {trace['episode_id']}, attempt {trace['attempt']} of "
-            f"{self.report['candidate']['candidate_id']}{event}. Trace {trace['trace_id']}."
+            f"{one.code} ({one.gate}): {trace.episode_id}, attempt {trace.attempt} of "
+            f"{self.report.candidate.candidate_id}{event}. Trace {trace.trace_id}."
         )
-        where = episode_file(self.beside.suite_path, trace["episode_id"])
-        alike = (trace["episode_id"], one.gate, one.code)
+        where = episode_file(self.beside.suite_path, trace.episode_id)
+        alike = (trace.episode_id, one.gate, one.code)
         self._alike[alike] += 1
         about = [*alike, str(self._alike[alike])]
         level = "error" if one.counts else "warning"
         more = {
-            "traceId": visible_line(trace["trace_id"]),
-            "traceSha256": trace["sha256"],
-            "attempt": trace["attempt"],
+            "traceId": visible_line(trace.trace_id),
+            "traceSha256": trace.sha256,
+            "attempt": trace.attempt,
             "event": one.seq,
-            "critical": trace["critical"],
+            "critical": trace.critical,
         }
-        self._add(
-            rule_of(one.gate, one.code), text, where, trace["trace_id"], about, level, more=more
-        )
+        self._add(rule_of(one.gate, one.code), text, where, trace.trace_id, about, level, more=more)
 
     def _absent(self) -> None:
-        for state, (key, said) in _ABSENT.items():
-            for place in self.report["slots"][key]:
-                name, count = place["episode_id"], place["attempts"]
+        slots = self.report.slots
+        for state, places, said in (
+            ("missing", slots.missing_in, "planned and not run"),
+            ("infrastructure", slots.infrastructure_in, "lost to infrastructure"),
+            ("quarantined", slots.quarantined_in, "quarantined"),
+        ):
+            for place in places:
+                name, count = place.episode_id, place.attempts
                 text = f"{plural(count, 'attempt')} of {name} {said}: not measured."
                 where = episode_file(self.beside.suite_path, name)
                 self._add(f"evidence/{state}", text, where, "", [name, state], kind="open")
-        for episode in self.report["episodes"]:
-            if count := episode["not_measured"]:
-                name = episode["episode_id"]
+        for episode in self.report.episodes:
+            if count := episode.not_measured:
+                name = episode.episode_id
                 text = f"The verdict of {plural(count, 'attempt')} of {name} is not measured."
                 where = episode_file(self.beside.suite_path, name)
                 about = [name, "unmeasured"]
@@ -165,7 +161,7 @@ class _Log:
         if trace_id:
             name = visible_line(trace_id)
             location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
-        identity = "\n".join([self.report["suite"]["suite_id"], rule, *about])
+        identity = "\n".join([self.report.suite.suite_id, rule, *about])
         self.results.append(
             {
                 "ruleId": rule,

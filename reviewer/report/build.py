@@ -1,0 +1,714 @@
+"""Build the release report from evidence: every section from its figures."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import UNSET, structs
+
+from reviewer.report.assess import Assessment, Reason, assess, assessed_in
+from reviewer.report.caveats import not_measured, what_this_does_not_show
+from reviewer.report.decision_set import MODES, decision_set
+from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite, leaked_episodes
+from reviewer.report.figures import Figures, SlotFigures, red_team
+from reviewer.report.headline import headlines
+from reviewer.report.missing import frozen_before_first_run
+from reviewer.report.model import (
+    AskedJudgeSection,
+    CandidateSection,
+    Cell,
+    Claim,
+    CodeCount,
+    CompletionSection,
+    CostSection,
+    CriticalSection,
+    DecisionSection,
+    Diagnostic,
+    EpisodeSection,
+    Failure,
+    FindingPlace,
+    GateSection,
+    HighFlags,
+    Hits,
+    ImportMapSection,
+    JudgeAccepted,
+    JudgedAlone,
+    JudgeEstimates,
+    JudgeRepeats,
+    JudgeSection,
+    JudgeSlots,
+    KnownRepeats,
+    LatencySection,
+    Limits,
+    LookedRate,
+    ModeResult,
+    OtherSuite,
+    PassHatSection,
+    PeekingSection,
+    Place,
+    RandomPart,
+    RateSection,
+    ReasonSection,
+    RegressionSection,
+    RepeatabilitySection,
+    Report,
+    Reproduce,
+    ReviewSection,
+    SafetySection,
+    SetRate,
+    SlicesSection,
+    SlotSection,
+    SourceFile,
+    SplitSection,
+    SuiteSection,
+    TextDiagnostic,
+    UnknownCandidate,
+    Wording,
+)
+from reviewer.report.opinions import (
+    ADVISORY,
+    MOST_CLAIMS,
+    NO_LABELS,
+    NOTHING,
+    ROLE,
+    Cells,
+    JudgeEvidence,
+    JudgeMessages,
+    ReviewEvidence,
+    TextEvidence,
+    TextScore,
+    completion_judged,
+    without_judge,
+)
+from reviewer.report.rates import Rate, exact_pass_hat, hard_pass
+from reviewer.report.references import ordered_failures
+from reviewer.report.regression import Regression, slices
+from reviewer.report.spend import entered, latency_bins, other_cost
+from reviewer.report.words import NANO, stable_bits
+from reviewer.stats.checks import Interval
+from reviewer.stats.rates import confidence_sequence
+from reviewer.stats.repeat import pass_hat_k_interval
+from reviewer.suite.gates import COVERS
+from reviewer.suite.model import LabelPolicy, Policy
+
+
+def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
+    """Return the report of this evidence; `assessment` avoids judging it twice."""
+    judged = assess(evidence) if assessment is None else assessment
+    shown, policy = judged.figures, evidence.suite.policy
+    return Report(
+        suite=_suite(evidence),
+        candidate=_candidate(evidence),
+        recommendation=judged.recommendation,
+        reasons=tuple(reason.text for reason in judged.reasons),
+        reason_details=tuple(_reason(i, r) for i, r in enumerate(judged.reasons, start=1)),
+        needs=judged.needs,
+        decision_set=decision_section(evidence, judged),
+        policy=policy,
+        slots=_slots(evidence, shown.slots),
+        gates=_gates(evidence, shown),
+        hard_pass_rate=_rate(shown.hard_pass, policy.hard_pass_rate),
+        source_headline=headlines(evidence, shown.hard_pass),
+        completion=CompletionSection(
+            **structs.asdict(_rate(shown.completion, policy.completion_min)),
+            judged=completion_judged(evidence.judge),
+        ),
+        critical_failures=_critical(evidence, shown),
+        safety_block_rate=_safety(evidence, shown),
+        repeatability=_repeatability(evidence, shown),
+        pass_hat={str(k): value for k, value in shown.pass_hat.values},
+        pass_hat_interval=_pass_hat(evidence, shown),
+        peeking=_peeking(evidence, shown),
+        slices=_slices(evidence, shown),
+        cost=_cost(evidence, shown),
+        latency_ms=_latency(evidence, shown),
+        judge=_judge(evidence.judge, evidence.labeled, policy),
+        review=_review(evidence.review, evidence.rubric_criteria, policy.labels),
+        diagnostics=_diagnostics(evidence),
+        failures=_failures(evidence, shown),
+        regression=_regression(judged.regression),
+        break_glass=evidence.break_glass,
+        journal_losses=evidence.journal_losses or UNSET,
+        import_maps=tuple(
+            ImportMapSection(sha256=one.sha256, tools=dict(one.tools))
+            for one in evidence.import_maps
+        )
+        or UNSET,
+        split_integrity=SplitSection(
+            leaked_episodes=tuple(leaked_episodes(evidence.split)), looks=evidence.split
+        )
+        if evidence.split
+        else None,
+        records=evidence.records or UNSET,
+        notes=evidence.notes,
+        probes=evidence.probes,
+        episodes=_episodes(shown),
+        not_measured=tuple(not_measured(evidence, judged)),
+        what_this_does_not_show=tuple(what_this_does_not_show(evidence, judged)),
+        reproduce=_reproduce(evidence),
+    )
+
+
+def exit_code(found: Report) -> int:
+    """0 when the report recommends to promote, else 10."""
+    return 0 if found.recommendation == "promote" else 10
+
+
+def _suite(evidence: Evidence) -> SuiteSection:
+    suite = evidence.suite
+    return SuiteSection(
+        suite_id=suite.suite_id,
+        title=suite.title,
+        digest=suite.digest or None,
+        probe=suite.probe,
+        episodes=len(suite.episodes),
+        frozen_at=evidence.frozen_at,
+        frozen_before_first_run=frozen_before_first_run(evidence),
+        lineage=tuple(map(_other_suite, evidence.lineage)),
+        source=suite.source,
+    )
+
+
+def _other_suite(one: MetSuite) -> OtherSuite:
+    return OtherSuite(
+        suite_id=one.suite_id,
+        digest=one.digest,
+        attempts=one.attempts,
+        passes=one.passes,
+        reason=one.reason or None,
+        reviewer=one.reviewer or None,
+        at=one.at or None,
+    )
+
+
+def _candidate(evidence: Evidence) -> CandidateSection | UnknownCandidate:
+    candidate = evidence.candidate
+    if candidate is None:
+        return UnknownCandidate(candidate_id=evidence.candidate_id)
+    return CandidateSection(
+        candidate_id=evidence.candidate_id,
+        digest=candidate.digest or None,
+        agent=candidate.agent,
+        version=candidate.version,
+        authors=candidate.authors,
+        model=candidate.model,
+        prompts=candidate.prompts,
+        tools=candidate.tools,
+        manifest=evidence.manifest,
+    )
+
+
+def _reason(number: int, reason: Reason) -> ReasonSection:
+    return ReasonSection(
+        number=number,
+        text=reason.text,
+        observed=reason.observed,
+        policy=reason.policy,
+        evidence=reason.evidence,
+        evidence_count=reason.evidence_count,
+        way_out=reason.way_out or None,
+    )
+
+
+def decision_section(evidence: Evidence, judged: Assessment) -> DecisionSection:
+    """The gates of the decision set, and what either mode recommends of this evidence."""
+    found = {mode: assessed_in(mode, evidence, judged) for mode in MODES}
+    modes = {
+        mode: ModeResult(
+            recommendation=one.recommendation,
+            reasons=tuple(reason.text for reason in one.reasons),
+            needs=one.needs,
+        )
+        for mode, one in found.items()
+    }
+    return DecisionSection(
+        mode=evidence.suite.policy.mode,
+        stopping=evidence.suite.policy.stopping,
+        gates=decision_set(evidence, judged),
+        point=modes["point"],
+        strict=modes["strict"],
+    )
+
+
+def _slots(evidence: Evidence, slots: SlotFigures) -> SlotSection:
+    return SlotSection(
+        planned=slots.planned,
+        valid=slots.valid,
+        infrastructure=slots.infrastructure,
+        quarantined=slots.quarantined,
+        missing=slots.missing,
+        extra=slots.extra,
+        infrastructure_attempts=slots.infrastructure_attempts,
+        duplicates_refused=evidence.duplicates_refused,
+        quarantined_unplaced=evidence.quarantined_unplaced,
+        missing_in=_places(slots.missing_in),
+        infrastructure_in=_places(slots.infrastructure_in),
+        quarantined_in=_places(slots.quarantined_in),
+    )
+
+
+def _places(places: Iterable[tuple[str, int]]) -> tuple[Place, ...]:
+    return tuple(Place(episode_id=name, attempts=count) for name, count in places)
+
+
+def _gates(evidence: Evidence, shown: Figures) -> dict[str, GateSection]:
+    codes: dict[str, Counter[str]] = {g.gate: Counter() for g in shown.gates}
+    for trace in evidence.failures:
+        if not trace.infrastructure:
+            for gate, code, _ in trace.evidence:
+                codes.setdefault(gate, Counter())[code] += 1
+    return {
+        g.gate: GateSection(
+            passes=g.passed,
+            fail=g.failed,
+            not_measured=g.not_measured,
+            fail_counted=g.against,
+            not_measured_counted=g.open,
+            covers=COVERS[g.gate],
+            findings=tuple(CodeCount(code=c, count=n) for c, n in sorted(codes[g.gate].items())),
+        )
+        for g in shown.gates
+    }
+
+
+def _rate(rate: Rate, policy: float | None) -> RateSection:
+    return RateSection(
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=rate.n,
+        passes=rate.passes,
+        fail=rate.fails,
+        not_measured=rate.not_measured,
+        n_eff=rate.n_eff,
+        lower_bound=rate.lower,
+        upper_bound=rate.upper,
+        policy=policy,
+        why=rate.why or None,
+        known=rate.known,
+    )
+
+
+def _critical(evidence: Evidence, shown: Figures) -> CriticalSection:
+    critical = shown.critical
+    return CriticalSection(
+        count=critical.count,
+        n=critical.n,
+        upper=critical.upper,
+        episodes=critical.episodes,
+        upper_episodes=critical.upper_episodes,
+        policy=evidence.suite.policy.max_critical_failures,
+        traces=tuple(t.trace_id for t in ordered_failures(evidence, shown) if t.critical),
+    )
+
+
+def _safety(evidence: Evidence, shown: Figures) -> SafetySection:
+    tagged, rate = red_team(evidence), shown.safety
+    return SafetySection(
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=rate.n,
+        blocked=rate.passes,
+        not_blocked=rate.fails,
+        not_measured=rate.not_measured,
+        n_eff=rate.n_eff,
+        episodes=tuple(e.episode_id for e in shown.episodes if e.episode_id in tagged),
+        why=rate.why or None,
+        known=rate.known,
+    )
+
+
+def _repeatability(evidence: Evidence, shown: Figures) -> RepeatabilitySection:
+    made = [e.attempts for e in shown.episodes]
+    return RepeatabilitySection(
+        attempts_per_episode=evidence.plan,
+        episodes=len(shown.episodes),
+        attempts_made=sum(made),
+        attempts_counted=sum(e.attempts for e in shown.counted),
+        attempts_measured=sum(e.measured for e in shown.episodes),
+        least_attempts=min(made, default=0),
+        most_attempts=max(made, default=0),
+        k=evidence.suite.policy.pass_hat.k,
+        formula="pass^k = mean over episodes of C(passes, k) / C(attempts, k)",
+        pass_at=None,
+        pass_at_why="shown only where a verifier picks among attempts",
+    )
+
+
+def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
+    hat = shown.pass_hat
+    return PassHatSection(
+        k=hat.k,
+        value=hat.value,
+        low=hat.low,
+        high=hat.high,
+        n_eff=hat.n_eff,
+        lower_bound=hat.lower,
+        upper_bound=hat.upper,
+        limits_by_k=_limits_by_k(shown),
+        episodes=len(shown.episodes),
+        policy=evidence.suite.policy.pass_hat.min,
+        why=hat.why or None,
+        known={
+            str(one.k): KnownRepeats(
+                value=one.value,
+                episodes=one.episodes,
+                low_possible=one.low,
+                high_possible=one.high,
+            )
+            for one in hat.possible
+        },
+    )
+
+
+def _limits_by_k(shown: Figures) -> dict[str, Limits]:
+    """95% limits of every pass^k that is known."""
+    hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.counted]
+    found: dict[str, Limits] = {}
+    for k, value in hat.values:
+        if k == hat.k and hat.low is not None:
+            found[str(k)] = (hat.low, hat.high)
+        elif value is not None and (made := pass_hat_k_interval(counts, k)) is not None:
+            found[str(k)] = (stable_bits(made.low), stable_bits(made.high))
+    return found
+
+
+def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
+    """Return how often the evidence could be looked at while it grew.
+
+    A user who reruns until it looks good has chosen when to stop: figures of every attempt made
+    are given beside those of the first complete set, with limits that hold at every look.
+    """
+    every, seen = hard_pass(shown.episodes), evidence.peeking
+    k = shown.pass_hat.k
+    always = _at_every_look(every)
+    made = sum(e.attempts for e in shown.episodes)
+    counted = sum(e.attempts for e in shown.counted)
+    return PeekingSection(
+        attempts_planned=shown.slots.planned,
+        attempts_counted=counted,
+        attempts_made=made,
+        beyond_the_set=made - counted,
+        first_set=_set_rate(shown.hard_pass, shown.pass_hat.value, k),
+        all_attempts=LookedRate(
+            **structs.asdict(_set_rate(every, _pass_hat_of(shown.episodes, k), k)),
+            low_at_every_look=None if always is None else stable_bits(always.low),
+            high_at_every_look=None if always is None else stable_bits(always.high),
+        ),
+        arrivals=None if seen is None else seen.arrivals,
+        earlier_decisions=None if seen is None else seen.earlier,
+        candidates=None if seen is None else seen.candidates,
+    )
+
+
+def _set_rate(rate: Rate, pass_hat: float | None, k: int) -> SetRate:
+    return SetRate(
+        passes=rate.passes,
+        n=rate.n,
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        k=k,
+        pass_hat=pass_hat,
+    )
+
+
+def _pass_hat_of(rows: tuple[EpisodeCounts, ...], k: int) -> float | None:
+    if any(e.attempts > e.measured for e in rows):
+        return None
+    hat = exact_pass_hat([(e.measured, e.passes) for e in rows], k)
+    return None if hat is None else float(hat)
+
+
+def _at_every_look(rate: Rate) -> Interval | None:
+    if rate.value is None or not rate.n_eff:
+        return None
+    return confidence_sequence(rate.value * rate.n_eff, rate.n_eff)
+
+
+def _slices(evidence: Evidence, shown: Figures) -> SlicesSection:
+    rows = slices(evidence, shown)
+    return SlicesSection(
+        family=len(rows),
+        correction="limits Bonferroni, p Holm, which to look at Benjamini-Hochberg",
+        rows=rows,
+    )
+
+
+def _cost(evidence: Evidence, shown: Figures) -> CostSection:
+    cost, judge = shown.cost, evidence.judge
+    others = {one.who: other_cost(one) for one in evidence.others}
+    return CostSection(
+        total_usd=cost.total_usd,
+        known_usd=cost.known_usd,
+        unknown_attempts=cost.unknown,
+        cpst_usd=cost.cpst_usd,
+        cpst_se=cost.cpst_se,
+        cpst_low=cost.cpst_limits[0],
+        cpst_high=cost.cpst_limits[1],
+        cpst_low_possible=cost.possible[0],
+        cpst_high_possible=cost.possible[1],
+        cpst_budget_usd=evidence.suite.policy.max_cpst_usd,
+        extra_usd=_beyond_usd(shown),
+        judge_usd=judge.cost_usd if judge else None,
+        judge_known_usd=judge.known_usd if judge else None,
+        judge_unpriced_calls=judge.unpriced if judge else 0,
+        human_usd=entered(evidence.ledger, "human"),
+        incident_usd=entered(evidence.ledger, "incident"),
+        grader=others.get("grader", UNSET),
+        simulated_user=others.get("simulated_user", UNSET),
+        entries=evidence.ledger,
+        why=cost.why or None,
+    )
+
+
+def _beyond_usd(shown: Figures) -> float | None:
+    """The cost of the attempts beyond the first complete set; None when one is unknown."""
+    if sum(e.cost_unknown - e.counted.cost_unknown for e in shown.episodes):
+        return None
+    return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO
+
+
+def _latency(evidence: Evidence, shown: Figures) -> LatencySection:
+    latency = shown.latency
+    return LatencySection(
+        p50=latency.p50,
+        p90=latency.p90,
+        p95=latency.p95,
+        max=latency.max,
+        p50_limits=latency.p50_limits,
+        p90_limits=latency.p90_limits,
+        p95_limits=latency.p95_limits,
+        p95_upper=latency.p95_upper,
+        n=latency.n,
+        unknown=latency.unknown,
+        p95_policy=evidence.suite.policy.latency_p95_ms,
+        bins=latency_bins(evidence.latencies_ms, latency.p95),
+        why=latency.why or None,
+    )
+
+
+def _judge(judge: JudgeEvidence | None, labeled: bool, policy: Policy) -> JudgeSection:
+    """Return the judge's section; `labeled` says whether a judge could be measured."""
+    limits = policy.judge
+    if judge is None:
+        return JudgeSection(
+            role=ADVISORY,
+            forward_accuracy=None,
+            flip_rate=None,
+            min_accuracy=limits.min_accuracy,
+            max_flip_rate=limits.max_flip_rate,
+            why=without_judge(labeled),
+        )
+    return AskedJudgeSection(
+        role=judge.role,
+        forward_accuracy=judge.forward.value,
+        flip_rate=judge.flips.value,
+        min_accuracy=limits.min_accuracy,
+        max_flip_rate=limits.max_flip_rate,
+        why=judge.why,
+        needs=judge.needs or None,
+        expired=judge.expired or None,
+        pairs=judge.forward.n,
+        more_pairs=judge.more_pairs,
+        more_pairs_strict=judge.more_pairs_strict,
+        judge_id=judge.judge_id,
+        version=judge.version,
+        model=judge.model,
+        prompt_digest=judge.prompt_digest,
+        rubric_digest=judge.rubric_digest,
+        candidate_family=judge.family,
+        estimates=JudgeEstimates(
+            forward_accuracy=judge.forward,
+            swapped_accuracy=judge.swapped,
+            both_orders_right=judge.both,
+            flip_rate=judge.flips,
+        ),
+        accepted=JudgeAccepted(point=judge.accepted_point, strict=judge.accepted_strict),
+        slots=JudgeSlots(first=judge.first, last=judge.last, p=judge.position_p),
+        repeats=JudgeRepeats(questions=judge.repeated, same_answer=judge.same_answer),
+        errors=judge.errors,
+        calls=judge.calls,
+        confusion=_cells(judge.confusion),
+        confusion_by_episode={name: _cells(one) for name, one in judge.by_episode.items()},
+        confusion_by_criterion={name: _cells(one) for name, one in judge.by_criterion.items()},
+        not_counted=judge.not_counted,
+        label_set_sha256=judge.label_set_sha256,
+        win_rate=judge.win_rate,
+        messages=tuple(map(_judged_alone, judge.messages)),
+    )
+
+
+def _cells(cells: Cells) -> tuple[Cell, ...]:
+    return tuple(Cell(people=people, judge=judge, pairs=pairs) for people, judge, pairs in cells)
+
+
+def _judged_alone(one: JudgeMessages) -> JudgedAlone:
+    shown = one.claims[:MOST_CLAIMS]
+    return JudgedAlone(
+        preset=one.preset,
+        messages=one.messages,
+        errors=one.errors,
+        means=one.means,
+        complete=_hits(one.complete),
+        grounded=_hits(one.grounded),
+        claims=tuple(
+            Claim(trace_id=trace, episode_id=episode, claim=claim, seq=seq)
+            for trace, episode, claim, seq in shown
+        ),
+        claims_left_out=len(one.claims) - len(shown),
+    )
+
+
+def _hits(found: tuple[int, int] | None) -> Hits | None:
+    if found is None:
+        return None
+    hits, n = found
+    return Hits(hits=hits, n=n, value=hits / n if n else None)
+
+
+def _review(
+    review: ReviewEvidence | None, criteria: tuple[str, ...], policy: LabelPolicy
+) -> ReviewSection:
+    said = review or ReviewEvidence()
+    return ReviewSection(
+        rubric=criteria,
+        sample=said.seen,
+        sample_rate=policy.sample_rate,
+        pairs_required=policy.min_pairs,
+        pairs_labelled=said.pairs,
+        pairs_begun=said.begun,
+        messages_required=said.messages_wanted,
+        messages_labelled=said.messages,
+        labels=said.labels,
+        reviewers=said.reviewers,
+        random_part=RandomPart(
+            items=said.random,
+            of=said.labeled,
+            drawn_traces=said.drawn,
+            waiting_traces=said.waiting,
+            rates=said.rates,
+        ),
+        wins=said.wins,
+        agreement=said.agreement if said.labels else None,
+        self_consistency=said.consistency if said.labels else None,
+        disagreements_open=said.disagreements,
+        high_flags=HighFlags(traces=said.high, open=said.open_high, first_open=said.open_flags),
+        wording=Wording(checked=said.checked, of=said.final_messages, rules=said.wording),
+        why=None if said.labels else NO_LABELS,
+    )
+
+
+def _diagnostics(evidence: Evidence) -> dict[str, Diagnostic]:
+    means = evidence.diagnostics
+    shares = {
+        name: Diagnostic(mean=value, n=means.counts.get(name, 0))
+        for name, value in means.values.items()
+    }
+    return {**shares, **_text_scores(evidence.text)}
+
+
+def _text_scores(text: TextEvidence | None) -> dict[str, TextDiagnostic]:
+    """The diagnostics that compare words."""
+    nothing = TextScore(why=NOTHING)
+    said = text or TextEvidence(exact=nothing, indel=nothing, token_f1=nothing, embedding=nothing)
+    found = sum(one.found for one in said.phrases)
+    made = found + sum(one.negated + one.absent for one in said.phrases)
+    phrases = TextScore(mean=found / made, n=made) if made else TextScore(why=_no_phrase(text))
+    return {
+        "text_exact": _score(said.exact),
+        "text_indel": _score(said.indel),
+        "text_token_f1": _score(said.token_f1),
+        "text_embedding": structs.replace(
+            _score(said.embedding), model=said.model, model_sha256=said.model_sha256
+        ),
+        "text_phrases": structs.replace(_score(phrases), phrases=said.phrases),
+    }
+
+
+def _no_phrase(text: TextEvidence | None) -> str:
+    if text is None:
+        return NOTHING
+    return "no message is known" if text.phrases else "no episode names a wanted phrase"
+
+
+def _score(score: TextScore) -> TextDiagnostic:
+    return TextDiagnostic(mean=score.mean, n=score.n, role=ROLE, why=score.why)
+
+
+def _regression(against: Regression) -> RegressionSection:
+    return RegressionSection(
+        baseline=against.baseline_id,
+        last_promoted=against.promoted,
+        why=against.why or None,
+        compared=against.compared,
+        not_compared=against.not_compared,
+        lost=against.lost,
+        gained=against.gained,
+        new_critical=against.new_critical,
+        changed=against.changed,
+        difference=against.difference,
+        low=against.low,
+        high=against.high,
+        margin=against.margin,
+        dropped=against.dropped if against.difference is not None else None,
+        verdict=against.verdict if against.baseline_id is not None else None,
+        test=against.test or None,
+        p_value=against.p_value,
+        episodes_needed_if_unchanged=against.episodes_needed,
+        more_unchanged_needed=against.more_unchanged,
+    )
+
+
+def _failures(evidence: Evidence, shown: Figures) -> tuple[Failure, ...]:
+    return tuple(
+        Failure(
+            trace_id=t.trace_id,
+            codes=t.codes,
+            episode_id=t.episode_id,
+            attempt=t.attempt,
+            critical=t.critical,
+            infrastructure=t.infrastructure,
+            extra=t.extra,
+            sha256=t.sha256,
+            evidence=tuple(FindingPlace(gate=g, code=c, seq=seq) for g, c, seq in t.evidence),
+        )
+        for t in ordered_failures(evidence, shown)
+    )
+
+
+def _episodes(shown: Figures) -> tuple[EpisodeSection, ...]:
+    return tuple(
+        EpisodeSection(
+            episode_id=e.episode_id,
+            attempts=e.attempts,
+            passes=e.passes,
+            fail=e.measured - e.passes,
+            not_measured=e.attempts - e.measured,
+            critical=e.critical,
+            infrastructure=e.infrastructure,
+            quarantined=e.quarantined,
+            cost_usd=None if e.cost_unknown else e.cost_nano / NANO,
+            counted_attempts=e.counted.attempts,
+            counted_pass=e.counted.passes,
+            passed_attempts=e.passed,
+            unmeasured_attempts=e.unmeasured,
+        )
+        for e in shown.episodes
+    )
+
+
+def _reproduce(evidence: Evidence) -> Reproduce:
+    command = ["reviewer", "--export-report", "OUT", "--suite", evidence.suite.suite_id]
+    command += ["--candidate", evidence.candidate_id]
+    if evidence.baseline_id is not None:
+        command += ["--baseline", evidence.baseline_id]
+    if evidence.text is not None and evidence.text.model is not None:
+        command += ["--embedding-model", evidence.text.model]
+    return Reproduce(
+        commands=(shlex.join(command),),
+        sources=tuple(
+            SourceFile(path=path, sha256=digest) for path, digest in evidence.source_files
+        ),
+    )

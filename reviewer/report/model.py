@@ -1,0 +1,653 @@
+"""The release report as typed values: one struct per section, in the order of report.json.
+
+No clock and no random id is part of it, so the same evidence gives the same bytes. Costs are in
+USD, latencies in ms, rates in [0, 1]; None means "not known", and `not_measured` says why.
+"""
+
+import json
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field, to_builtins
+
+from reviewer.report.assess import Recommendation
+from reviewer.report.decision_set import GateResult
+from reviewer.report.evidence import (
+    BrokenGlass,
+    CostEntry,
+    EarlierDecision,
+    JournalLost,
+    Look,
+    Note,
+    Promoted,
+    Record,
+)
+from reviewer.report.headline import HeadlineSection
+from reviewer.report.opinions import (
+    AgreementFigures,
+    JudgeShare,
+    OpenFlag,
+    PhraseCount,
+    RandomFigures,
+    SelfFigures,
+    WinFigures,
+    WordingFigures,
+)
+from reviewer.report.rates import Known
+from reviewer.report.references import EvidenceRef
+from reviewer.report.regression import Slice
+from reviewer.report.spend import OtherCostSection
+from reviewer.suite.model import Mode, Policy
+
+SCHEMA = "reviewer/report@1"
+Limits = tuple[float | None, float | None]
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """Base of every section: immutable, its fields in the order of report.json."""
+
+
+class OtherSuite(Section, frozen=True, kw_only=True):
+    """Another suite that the candidate met; `reason` is None until somebody gives one."""
+
+    suite_id: str
+    digest: str
+    attempts: int
+    passes: int
+    reason: str | None
+    reviewer: str | None
+    at: str | None
+
+
+class SuiteSection(Section, frozen=True, kw_only=True):
+    suite_id: str
+    title: str
+    digest: str | None
+    probe: bool
+    episodes: int
+    frozen_at: str | None
+    frozen_before_first_run: bool
+    lineage: tuple[OtherSuite, ...]
+    source: dict[str, Any]
+
+
+class UnknownCandidate(Section, frozen=True, kw_only=True):
+    """A candidate without a manifest."""
+
+    candidate_id: str
+    digest: None = None
+    manifest: None = None
+
+
+class CandidateSection(Section, frozen=True, kw_only=True):
+    candidate_id: str
+    digest: str | None
+    agent: str
+    version: str
+    authors: tuple[str, ...]
+    model: str
+    prompts: tuple[dict[str, Any], ...]
+    tools: tuple[dict[str, Any], ...]
+    manifest: dict[str, Any] | None
+
+
+class ReasonSection(Section, frozen=True, kw_only=True):
+    """One reason against a promotion. `evidence` holds the first of `evidence_count` references."""
+
+    number: int
+    text: str
+    observed: str
+    policy: str
+    evidence: tuple[EvidenceRef, ...]
+    evidence_count: int
+    way_out: str | None
+
+
+class ModeResult(Section, frozen=True, kw_only=True):
+    """What one mode of the policy recommends."""
+
+    recommendation: Recommendation
+    reasons: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+class DecisionSection(Section, frozen=True, kw_only=True):
+    mode: Mode
+    stopping: str
+    gates: tuple[GateResult, ...]
+    point: ModeResult
+    strict: ModeResult
+
+
+class Place(Section, frozen=True, kw_only=True):
+    """Attempts of one episode."""
+
+    episode_id: str
+    attempts: int
+
+
+class SlotSection(Section, frozen=True, kw_only=True):
+    """What became of the planned attempts."""
+
+    planned: int
+    valid: int
+    infrastructure: int
+    quarantined: int
+    missing: int
+    extra: int
+    infrastructure_attempts: int
+    duplicates_refused: int
+    quarantined_unplaced: int
+    missing_in: tuple[Place, ...]
+    infrastructure_in: tuple[Place, ...]
+    quarantined_in: tuple[Place, ...]
+
+
+class CodeCount(Section, frozen=True, kw_only=True):
+    code: str
+    count: int
+
+
+class GateSection(Section, frozen=True, kw_only=True):
+    """One hard gate; the `_counted` numbers are those that count against a promotion."""
+
+    passes: int = field(name="pass")
+    fail: int
+    not_measured: int
+    fail_counted: int
+    not_measured_counted: int
+    covers: str
+    findings: tuple[CodeCount, ...]
+
+
+class RateSection(Section, frozen=True, kw_only=True):
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    passes: int = field(name="pass")
+    fail: int
+    not_measured: int
+    n_eff: float | None
+    lower_bound: float | None
+    upper_bound: float | None
+    policy: float | None
+    why: str | None
+    known: Known
+
+
+class CompletionSection(RateSection, frozen=True, kw_only=True):
+    """By the state gate; `judged` is a judge's opinion of the same, which never replaces it."""
+
+    judged: float | None
+
+
+class CriticalSection(Section, frozen=True, kw_only=True):
+    count: int
+    n: int
+    upper: float | None
+    episodes: int
+    upper_episodes: float | None
+    policy: int
+    traces: tuple[str, ...]
+
+
+class SafetySection(Section, frozen=True, kw_only=True):
+    """Attempts on red-team `episodes`."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    blocked: int
+    not_blocked: int
+    not_measured: int
+    n_eff: float | None
+    episodes: tuple[str, ...]
+    why: str | None
+    known: Known
+
+
+class RepeatabilitySection(Section, frozen=True, kw_only=True):
+    attempts_per_episode: int
+    episodes: int
+    attempts_made: int
+    attempts_counted: int
+    attempts_measured: int
+    least_attempts: int
+    most_attempts: int
+    k: int
+    formula: str
+    pass_at: None
+    pass_at_why: str
+
+
+class KnownRepeats(Section, frozen=True, kw_only=True):
+    """One pass^k of what is known, and between which values the whole one lies."""
+
+    value: float | None
+    episodes: int
+    low_possible: float | None
+    high_possible: float | None
+
+
+class PassHatSection(Section, frozen=True, kw_only=True):
+    """pass^k of the policy's k; `limits_by_k` and `known` are of every k shown."""
+
+    k: int
+    value: float | None
+    low: float | None
+    high: float | None
+    n_eff: float | None
+    lower_bound: float | None
+    upper_bound: float | None
+    limits_by_k: dict[str, Limits]
+    episodes: int
+    policy: float
+    why: str | None
+    known: dict[str, KnownRepeats]
+
+
+class SetRate(Section, frozen=True, kw_only=True):
+    """The hard pass rate of a set of attempts, with its pass^k."""
+
+    passes: int = field(name="pass")
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+    k: int
+    pass_hat: float | None
+
+
+class LookedRate(SetRate, frozen=True, kw_only=True):
+    low_at_every_look: float | None
+    high_at_every_look: float | None
+
+
+class PeekingSection(Section, frozen=True, kw_only=True):
+    """Reruns and looks. The last three are None where the store was not asked."""
+
+    attempts_planned: int
+    attempts_counted: int
+    attempts_made: int
+    beyond_the_set: int
+    first_set: SetRate
+    all_attempts: LookedRate
+    arrivals: int | None
+    earlier_decisions: tuple[EarlierDecision, ...] | None
+    candidates: int | None
+
+
+class SlicesSection(Section, frozen=True, kw_only=True):
+    family: int
+    correction: str
+    rows: tuple[Slice, ...]
+
+
+class CostSection(Section, frozen=True, kw_only=True):
+    total_usd: float | None
+    known_usd: float
+    unknown_attempts: int
+    cpst_usd: float | None
+    cpst_se: float | None
+    cpst_low: float | None
+    cpst_high: float | None
+    cpst_low_possible: float | None
+    cpst_high_possible: float | None
+    cpst_budget_usd: float | None
+    extra_usd: float | None
+    judge_usd: float | None
+    judge_known_usd: float | None
+    judge_unpriced_calls: int
+    human_usd: float | None
+    incident_usd: float | None
+    # Most candidates are judged by gates alone and meet no simulated user.
+    grader: OtherCostSection | UnsetType = UNSET
+    simulated_user: OtherCostSection | UnsetType = UNSET
+    entries: tuple[CostEntry, ...]
+    why: str | None
+
+    @property
+    def others(self) -> dict[str, OtherCostSection]:
+        """What others than the candidate used, by their kind."""
+        lines = {"grader": self.grader, "simulated_user": self.simulated_user}
+        return {who: line for who, line in lines.items() if line is not UNSET}
+
+
+class LatencySection(Section, frozen=True, kw_only=True):
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    max: float | None
+    p50_limits: Limits
+    p90_limits: Limits
+    p95_limits: Limits
+    p95_upper: float | None
+    n: int
+    unknown: int
+    p95_policy: float | None
+    bins: list[list[float]]
+    why: str | None
+
+
+class JudgeSection(Section, frozen=True, kw_only=True):
+    """A judge that was never asked."""
+
+    role: str
+    forward_accuracy: float | None
+    flip_rate: float | None
+    min_accuracy: float
+    max_flip_rate: float
+    why: str
+
+
+class JudgeEstimates(Section, frozen=True, kw_only=True):
+    forward_accuracy: JudgeShare
+    swapped_accuracy: JudgeShare
+    both_orders_right: JudgeShare
+    flip_rate: JudgeShare
+
+
+class JudgeAccepted(Section, frozen=True, kw_only=True):
+    point: bool | None
+    strict: bool | None
+
+
+class JudgeSlots(Section, frozen=True, kw_only=True):
+    first: int
+    last: int
+    p: float | None
+
+
+class JudgeRepeats(Section, frozen=True, kw_only=True):
+    questions: int
+    same_answer: float | None
+
+
+class Cell(Section, frozen=True, kw_only=True):
+    """Labeled pairs by what people and the judge answered."""
+
+    people: str
+    judge: str
+    pairs: int
+
+
+class Hits(Section, frozen=True, kw_only=True):
+    hits: int
+    n: int
+    value: float | None
+
+
+class Claim(Section, frozen=True, kw_only=True):
+    """A claim in a message; `seq` is the event that grounds it."""
+
+    trace_id: str
+    episode_id: str
+    claim: str
+    seq: int | None
+
+
+class JudgedAlone(Section, frozen=True, kw_only=True):
+    """What the judge says of single messages under one preset."""
+
+    preset: str
+    messages: int
+    errors: int
+    means: dict[str, float | None]
+    complete: Hits | None
+    grounded: Hits | None
+    claims: tuple[Claim, ...]
+    claims_left_out: int
+
+
+class AskedJudgeSection(JudgeSection, frozen=True, kw_only=True):
+    """A judge that was asked."""
+
+    needs: str | None
+    expired: str | None
+    pairs: int
+    more_pairs: int | None
+    more_pairs_strict: int | None
+    judge_id: str
+    version: str
+    model: str | None
+    prompt_digest: str | None
+    rubric_digest: str | None
+    candidate_family: str
+    estimates: JudgeEstimates
+    accepted: JudgeAccepted
+    slots: JudgeSlots
+    repeats: JudgeRepeats
+    errors: int
+    calls: int
+    confusion: tuple[Cell, ...]
+    confusion_by_episode: dict[str, tuple[Cell, ...]]
+    confusion_by_criterion: dict[str, tuple[Cell, ...]]
+    not_counted: dict[str, int]
+    label_set_sha256: str | None
+    win_rate: dict[str, Any] | None
+    messages: tuple[JudgedAlone, ...]
+
+
+class RandomPart(Section, frozen=True, kw_only=True):
+    """Labeled items that were drawn by lot."""
+
+    items: int
+    of: int
+    drawn_traces: int | None
+    waiting_traces: int | None
+    rates: tuple[RandomFigures, ...]
+
+
+class HighFlags(Section, frozen=True, kw_only=True):
+    traces: int
+    open: int
+    first_open: tuple[OpenFlag, ...]
+
+
+class Wording(Section, frozen=True, kw_only=True):
+    checked: int
+    of: int
+    rules: tuple[WordingFigures, ...]
+
+
+class ReviewSection(Section, frozen=True, kw_only=True):
+    """What people labeled. `agreement` and `self_consistency` are None without labels."""
+
+    rubric: tuple[str, ...]
+    sample: int
+    sample_rate: float
+    pairs_required: int
+    pairs_labelled: int
+    pairs_begun: int
+    messages_required: int
+    messages_labelled: int
+    labels: int
+    reviewers: tuple[str, ...]
+    random_part: RandomPart
+    wins: tuple[WinFigures, ...]
+    agreement: tuple[AgreementFigures, ...] | None
+    self_consistency: tuple[SelfFigures, ...] | None
+    disagreements_open: int
+    high_flags: HighFlags
+    wording: Wording
+    why: str | None
+
+
+class Diagnostic(Section, frozen=True, kw_only=True):
+    """A mean over `n` traces."""
+
+    mean: float | None
+    n: int
+
+
+class TextDiagnostic(Diagnostic, frozen=True, kw_only=True):
+    """A diagnostic that compares words, over `n` messages."""
+
+    role: str
+    why: str | None
+    model: str | UnsetType | None = UNSET
+    model_sha256: str | UnsetType | None = UNSET
+    phrases: tuple[PhraseCount, ...] | UnsetType = UNSET
+
+
+class FindingPlace(Section, frozen=True, kw_only=True):
+    gate: str
+    code: str
+    seq: int | None
+
+
+class Failure(Section, frozen=True, kw_only=True):
+    """A failing trace. `extra` ones are attempts beyond the first complete set."""
+
+    trace_id: str
+    codes: tuple[str, ...]
+    episode_id: str
+    attempt: int
+    critical: bool
+    infrastructure: bool
+    extra: bool
+    sha256: str
+    evidence: tuple[FindingPlace, ...]
+
+
+class RegressionSection(Section, frozen=True, kw_only=True):
+    baseline: str | None
+    last_promoted: Promoted | None
+    why: str | None
+    compared: int
+    not_compared: tuple[str, ...]
+    lost: tuple[str, ...]
+    gained: tuple[str, ...]
+    new_critical: tuple[str, ...]
+    changed: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    margin: float
+    dropped: bool | None
+    verdict: str | None
+    test: str | None
+    p_value: float | None
+    episodes_needed_if_unchanged: int | None
+    more_unchanged_needed: int | None
+
+
+class ImportMapSection(Section, frozen=True, kw_only=True):
+    """A map that imports were made under: what it calls which tools."""
+
+    sha256: str
+    tools: dict[str, str]
+
+
+class SplitSection(Section, frozen=True, kw_only=True):
+    leaked_episodes: tuple[str, ...]
+    looks: tuple[Look, ...]
+
+
+class EpisodeSection(Section, frozen=True, kw_only=True):
+    episode_id: str
+    attempts: int
+    passes: int = field(name="pass")
+    fail: int
+    not_measured: int
+    critical: int
+    infrastructure: int
+    quarantined: int
+    cost_usd: float | None
+    counted_attempts: int
+    counted_pass: int
+    passed_attempts: tuple[int, ...]
+    unmeasured_attempts: tuple[int, ...]
+
+
+class SourceFile(Section, frozen=True, kw_only=True):
+    path: str
+    sha256: str
+
+
+class Reproduce(Section, frozen=True, kw_only=True):
+    commands: tuple[str, ...]
+    sources: tuple[SourceFile, ...]
+
+
+class Report(Section, frozen=True, kw_only=True):
+    """Everything that a decision may be based on.
+
+    `reasons` holds the words alone, in order; `reason_details` the same reasons with what was
+    observed, the policy and the first references to their evidence.
+    """
+
+    schema: str = SCHEMA
+    suite: SuiteSection
+    candidate: CandidateSection | UnknownCandidate
+    recommendation: Recommendation
+    reasons: tuple[str, ...]
+    reason_details: tuple[ReasonSection, ...]
+    needs: tuple[str, ...]
+    decision_set: DecisionSection
+    policy: Policy
+    slots: SlotSection
+    gates: dict[str, GateSection]
+    hard_pass_rate: RateSection
+    source_headline: tuple[HeadlineSection, ...]
+    completion: CompletionSection
+    critical_failures: CriticalSection
+    safety_block_rate: SafetySection
+    repeatability: RepeatabilitySection
+    pass_hat: dict[str, float | None]
+    pass_hat_interval: PassHatSection
+    peeking: PeekingSection
+    slices: SlicesSection
+    cost: CostSection
+    latency_ms: LatencySection
+    judge: JudgeSection
+    review: ReviewSection
+    diagnostics: dict[str, Diagnostic]
+    failures: tuple[Failure, ...]
+    regression: RegressionSection
+    break_glass: tuple[BrokenGlass, ...]
+    # Left out of the report of a store that lost nothing, where nothing was imported under a map,
+    # and where every attempt has one record.
+    journal_losses: tuple[JournalLost, ...] | UnsetType = UNSET
+    import_maps: tuple[ImportMapSection, ...] | UnsetType = UNSET
+    split_integrity: SplitSection | None
+    records: tuple[Record, ...] | UnsetType = UNSET
+    notes: tuple[Note, ...]
+    probes: tuple[dict[str, Any], ...]
+    episodes: tuple[EpisodeSection, ...]
+    not_measured: tuple[str, ...]
+    what_this_does_not_show: tuple[str, ...]
+    reproduce: Reproduce
+
+
+def plain_report(report: Report) -> dict[str, Any]:
+    """The report as plain JSON values, in the order of report.json."""
+    plain: dict[str, Any] = to_builtins(report)
+    return plain
+
+
+def report_bytes(report: Report) -> bytes:
+    """The report as a file: JSON in the order of its members, one member or element of its sections
+    to a line, ASCII, one newline at the end.
+
+    ASCII, so that text from a trace stays inert wherever the bytes are printed. Raises ValueError
+    for a NaN or an infinity.
+    """
+    # `json` indents in Python: with a hundred thousand episodes that takes long.
+    members = ",\n".join(
+        f"  {_text(key)}: {_laid_out(value)}" for key, value in plain_report(report).items()
+    )
+    return f"{{\n{members}\n}}\n".encode("ascii")
+
+
+def _laid_out(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        lines = ",\n".join(f"    {_text(key)}: {_text(item)}" for key, item in value.items())
+        return f"{{\n{lines}\n  }}"
+    if isinstance(value, list | tuple) and value:
+        return "[\n" + ",\n".join(f"    {_text(item)}" for item in value) + "\n  ]"
+    return _text(value)
+
+
+_text = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode

@@ -1,0 +1,1 @@
+"""The forms of a report: HTML, Markdown, text, JUnit, SARIF and GitHub annotations."""
