@@ -45,9 +45,9 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.decision import sign
     from reviewer.tui.screens.dialogs import choose, error, prompt, question
     from reviewer.tui.screens.dialogs import choose_side as compare_choose
+    from reviewer.tui.screens.dialogs import import_traces as import_traces
+    from reviewer.tui.screens.dialogs import run_order as order
     from reviewer.tui.screens.help import screen as help
-    from reviewer.tui.screens.imports import read as import_read
-    from reviewer.tui.screens.imports import screen as import_traces
     from reviewer.tui.screens.judge import order as judge_order
     from reviewer.tui.screens.judge import pair as judge_pair
     from reviewer.tui.screens.judge import screen as judge
@@ -57,7 +57,8 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.queue import agreement
     from reviewer.tui.screens.queue import screen as queue
     from reviewer.tui.screens.releases import screen as releases
-    from reviewer.tui.screens.runs import approve, order
+    from reviewer.tui.screens.runs import approve
+    from reviewer.tui.screens.runs import import_read as import_read
     from reviewer.tui.screens.runs import screen as runs
     from reviewer.tui.screens.scorecard import filter as scorecard_filter
     from reviewer.tui.screens.scorecard import screen as scorecard

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from tui_probe import press, screen_text, settle
 
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.screens.imports.screen import ImportScreen, PathSuggester
+from reviewer.tui.screens.dialogs.import_traces import ImportScreen, PathSuggester
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 

@@ -19,8 +19,8 @@ from reviewer.desk.imports.views import ImportOrder
 from reviewer.desk.runs.views import RunOrder
 from reviewer.desk.views import SourceInfo
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.screens.imports.read import ImportReadScreen
-from reviewer.tui.screens.runs.order import OrderScreen
+from reviewer.tui.screens.dialogs.run_order import OrderScreen
+from reviewer.tui.screens.runs.import_read import ImportReadScreen
 from reviewer.tui.screens.runs.screen import RunsScreen
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 from reviewer.tui.widgets.choice import Choice

@@ -172,7 +172,7 @@ async def test_every_row_of_a_message_is_fenced_and_nothing_else() -> None:
     ],
 )
 def test_lines_like_ours_are_counted(text: str, count: int) -> None:
-    from reviewer.tui.views.label import alike
+    from reviewer.tui.views.messages import alike
 
     words = "".join(span.text for span in alike(text))
     assert words == (f"{count} line{'s' * (count > 1)} like ours, fenced" if count else "")

@@ -16,7 +16,7 @@ from tui_probe import press, screen_text, settle
 
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.help.screen import HelpScreen
-from reviewer.tui.screens.imports.read import ImportReadScreen
+from reviewer.tui.screens.runs.import_read import ImportReadScreen
 from reviewer.tui.screens.settings.themes import ThemesScreen
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid

@@ -4,7 +4,7 @@ import pytest
 
 from reviewer.desk.views import Rate, Reason
 from reviewer.tui.screens.scorecard.sheet import known_passes
-from reviewer.tui.screens.scorecard.view import reason_line
+from reviewer.tui.views.verdict import reason_line
 from reviewer.tui.widgets.lines import plain
 
 COMMAND = "reviewer suite start-digest refund-eval-v5 prints each start_state_digest"

@@ -14,8 +14,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.views import RunOrder
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.question import QuestionScreen
+from reviewer.tui.screens.dialogs.run_order import OrderScreen
 from reviewer.tui.screens.runs.approve import ApproveScreen
-from reviewer.tui.screens.runs.order import OrderScreen
 from reviewer.tui.shell.runs import LiveRuns
 from reviewer.tui.widgets.grid import Grid
 
@@ -581,7 +581,7 @@ async def test_quitting_asked_for_again_is_immediate_unless_the_key_is_held() ->
     desk = RunningDesk()
     app = shell(desk)
     now = [0.0]
-    app.clock = lambda: now[0]
+    app.leaving.clock = lambda: now[0]
     async with running(app) as pilot:
         await settle(pilot)
         await begun(pilot, desk)

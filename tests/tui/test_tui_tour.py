@@ -14,7 +14,7 @@ from tui_probe import SIZES, press, screen_text, settle, text_as_golden
 
 from reviewer.desk.desk import Desk
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.app.tour_steps import STEPS
+from reviewer.tui.app.tour import STEPS
 from reviewer.tui.settings.settings import Settings, state_folder
 
 Opened = Callable[..., "AsyncIterator[tuple[ReviewerApp, Pilot[None]]]"]

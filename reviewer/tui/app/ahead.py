@@ -23,7 +23,6 @@ NEXT = (
     "reviewer.tui.screens.scorecard.filter",
     "reviewer.tui.screens.dialogs.choose",
     "reviewer.tui.screens.help.screen",
-    "reviewer.tui.app.places",
     "reviewer.tui.screens.compare.screen",
     "reviewer.desk.compare.candidates",
     "reviewer.tui.screens.label.screen",

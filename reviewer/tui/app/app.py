@@ -1,10 +1,11 @@
 """The workstation's shell: places and the way back, the watch on the store, the theme, the keys."""
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.filter import LineFilter, Monochrome, NoColor
@@ -14,25 +15,31 @@ from reviewer.desk.errors import DeskError
 from reviewer.tui.app.ahead import bring
 from reviewer.tui.app.ending import SIGNALS, crash_console, ended_by_signals
 from reviewer.tui.app.filters import AsciiOnly, SafeText, plain_terminal
+from reviewer.tui.app.leaving import Leaving
+from reviewer.tui.app.places import named, screen_of
+from reviewer.tui.app.preferences import KeysClash, Preferences
 from reviewer.tui.app.tidy import Tidy, tidied_in_pauses
-from reviewer.tui.app.touring import Touring
+from reviewer.tui.app.tour import Tour
+from reviewer.tui.settings.keyboard import written
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.settings.settings import Settings, read
 from reviewer.tui.settings.theme import DEFAULTS
+from reviewer.tui.shell.background import Answer, Background, Delivery, Job
+from reviewer.tui.shell.imports import ImportsChanged, LiveImports
+from reviewer.tui.shell.judge import JudgeChanged, LiveJudge
+from reviewer.tui.shell.labeling import Labeling
+from reviewer.tui.shell.places import Around, Place, ToScorecard
+from reviewer.tui.shell.runs import LiveRuns, RunsChanged
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from textual.actions import ActionParseResult
+    from textual.dom import DOMNode
 
     from reviewer.desk.protocol import DeskProtocol
     from reviewer.desk.runs.views import RunOrder
     from reviewer.tui.screens.base import DeskScreen
-
-
-class Around(NamedTuple):
-    """Where an episode stands in the order of the scorecard it was opened from."""
-
-    keys: Sequence[int]
-    at: int
+    from reviewer.tui.shell.host import Here
 
 
 BROKEN = 40
@@ -47,7 +54,7 @@ def _commands() -> type[Provider]:
     return Acts
 
 
-class ReviewerApp(Touring):
+class ReviewerApp(App[None]):
     """The workstation on one desk.
 
     `watch` polls the desk's version four times a second; tests that drive the clock themselves
@@ -66,6 +73,7 @@ class ReviewerApp(Touring):
     AUTO_FOCUS = None
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
+        bind("space", "tour_on", "the tour's next step"),
         bind("S", "go('scorecard')"),
         bind("T", "go('trajectory')"),
         bind("L", "go('label')"),
@@ -110,13 +118,23 @@ class ReviewerApp(Touring):
         runs: "Sequence[RunOrder]" = (),
         tour: bool = False,
     ) -> None:
-        super().__init__(desk, settings or Settings())
+        super().__init__()
+        self.preferences = Preferences(self, settings or Settings())
+        self.desk = desk
+        self.background = Background()
+        self.live = LiveRuns(self)
+        self.judging = LiveJudge(self)
+        self.importing = LiveImports(self)
+        self.labeling = Labeling()
+        self.leaving = Leaving(self)
+        self.tour = Tour(self)
         self.animation_level = "none"
         self.version = 0
         self.suite_id = ""
         self.candidate_id = ""
         self.trace_id = ""
         self.around: Around | None = None
+        self._held: list[Callable[[Here], None]] = []
         self._orders = runs
         self._watching = watch
         self._stop = threading.Event()
@@ -143,12 +161,10 @@ class ReviewerApp(Touring):
     # places ------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-
-        self.visit(ScorecardScreen())
-        self.take_settings()
+        self.visit(ToScorecard("", ""))
+        self.preferences.take_settings()
         if self._offer_tour:
-            self.first_time()
+            self.tour.first_time()
         if self._watching:
             threading.Thread(target=self._watch, name="watch", daemon=True).start()
             self.set_interval(1.0, self._tick)
@@ -159,8 +175,9 @@ class ReviewerApp(Touring):
         """The screen the reader is on, under any dialog."""
         return self._trail[-1] if self._trail else None
 
-    def visit(self, screen: "DeskScreen") -> None:
-        """Go to a screen, keeping the way back."""
+    def visit(self, place: "Place | DeskScreen") -> "DeskScreen":
+        """Go to a place or a screen, keeping the way back; answers the screen."""
+        screen = screen_of(self, place) if isinstance(place, tuple) else place
         self._trail.append(screen)
         name = f"place-{id(screen)}"
         self.install_screen(screen, name)
@@ -170,6 +187,7 @@ class ReviewerApp(Touring):
             self.switch_screen(screen)
         while len(self._trail) > LEVELS + 1:
             self._leave(self._trail.pop(1))
+        return screen
 
     def _leave(self, screen: "DeskScreen") -> None:
         self.uninstall_screen(screen)
@@ -185,11 +203,9 @@ class ReviewerApp(Touring):
 
     def action_go(self, name: str) -> None:
         """Go to one of the screens of line 1."""
-        from reviewer.tui.app.places import place
-
         if self.here is None or name == self.here.NAME:
             return
-        found = place(self, name)
+        found = named(self, name)
         if isinstance(found, str):
             self.here.say(found)
         else:
@@ -211,10 +227,6 @@ class ReviewerApp(Touring):
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
-    def keys_moved(self) -> None:
-        if self.here is not None:
-            self.here.redraw()
-
     def problem(self, error: DeskError, again: Callable[[], None] | None = None) -> None:
         """Show an error in full: what is so, and the ways out. It waits for a blind screen."""
         from reviewer.tui.screens.dialogs.error import ErrorScreen
@@ -224,17 +236,161 @@ class ReviewerApp(Touring):
             return
         self.push_screen(ErrorScreen.of(error, again))
 
-    async def on_event(self, event: events.Event) -> None:
-        """As the tour's; the reader's hands are seen to move."""
-        if isinstance(event, events.InputEvent):
-            self._tidy.touched()
-        await super().on_event(event)
-
     def _tick(self) -> None:
         self.live.tick()
         if self._tidy.tick() and not self._brought:
             self._brought = True
             bring()
+
+    # jobs --------------------------------------------------------------------------------------
+
+    def hold(self, words: "Callable[[Here], None]") -> None:
+        """Keep words for the next screen that may name things."""
+        self._held.append(words)
+
+    def release(self) -> None:
+        """Say what was kept, on the screen the reader is on."""
+        if self.here is not None and not self.here.BLIND:
+            held, self._held = self._held, []
+            for words in held:
+                words(self.here)
+
+    def ask(
+        self,
+        group: str,
+        work: Callable[[], Delivery],
+        failed: Callable[[DeskError], None] | None = None,
+    ) -> None:
+        """Ask the desk off the painting thread; the newest question of a group is answered."""
+
+        def post(deliver: Delivery) -> None:
+            self.post_message(Answer(deliver))
+
+        self.background.ask(group, Job(work, failed or self.problem, post))
+
+    def on_answer(self, message: Answer) -> None:
+        if self.screen_stack:  # none while the program ends
+            message.deliver()
+
+    def on_runs_changed(self, message: RunsChanged) -> None:
+        self.live.changed()
+
+    def on_judge_changed(self, message: JudgeChanged) -> None:
+        self.judging.changed()
+
+    def on_imports_changed(self, message: ImportsChanged) -> None:
+        self.importing.changed()
+
+    def action_approve(self) -> None:
+        """Answer the calls that wait, one after another."""
+        if self.here is not None and self.here.BLIND:
+            self.here.say("nothing is answered from here: Esc goes back and hands the item back")
+        elif self.live.approvals:
+            from reviewer.tui.screens.runs.approve import ApproveScreen
+
+            self.push_screen(ApproveScreen())
+        elif self.here is not None:
+            self.here.say("no call waits for an answer")
+
+    async def action_quit(self) -> None:
+        """Quit; asks first while a run or a judge goes on."""
+        await self.leaving.quit()
+
+    # settings ----------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.preferences.settings
+
+    def wear(self, theme: str) -> None:
+        """Draw in a theme of the settings, and write nothing."""
+        self.preferences.wear(theme)
+
+    def choose_theme(self, theme: str) -> str:
+        """Draw in a theme and keep it; answers what became of that, in words."""
+        return self.preferences.choose_theme(theme)
+
+    def on_keys_clash(self, message: KeysClash) -> None:
+        self.preferences.default_keys(message.why)
+        if self.here is not None:
+            self.here.redraw()
+
+    def get_key_display(self, binding: Binding) -> str:
+        """A key as our help writes it."""
+        return written(binding.key)
+
+    def bell(self) -> None:
+        """Ring, unless the settings say not to."""
+        if self.settings.bell:
+            super().bell()
+
+    def action_theme(self) -> None:
+        """Choose the colors."""
+        from reviewer.tui.screens.settings.themes import ThemesScreen
+
+        if not isinstance(self.screen, ThemesScreen):
+            self.push_screen(ThemesScreen())
+
+    def action_settings(self) -> None:
+        """What is set, and where that comes from."""
+        from reviewer.tui.screens.settings.screen import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen())
+
+    def common_acts(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
+        """Acts without a key of their own, for the palette of every screen."""
+        yield "Tour", "What stands where, in nine steps.", self.begin_tour
+        yield "Settings", "What is set, and which file says so.", self.action_settings
+        yield from self.preferences.theme_acts()
+
+    # the tour ----------------------------------------------------------------------------------
+
+    def begin_tour(self) -> None:
+        """The tour from its first step, on a candidate that there is."""
+        if not self.candidate_id and self.here is not None:
+            self.here.say("the tour needs a candidate: reviewer demo shows it on the example")
+        else:
+            self.tour.begin()
+
+    def action_tour_on(self) -> None:
+        """The next step of the tour."""
+        self.tour.go_on()
+
+    def action_tour_off(self) -> None:
+        """Leave the tour."""
+        self.tour.leave()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of the tour act only while there is one, and never under a dialog."""
+        if action in ("tour_on", "tour_off"):
+            return self.tour.at is not None and self.screen is self.here
+        return super().check_action(action, parameters)
+
+    async def on_event(self, event: events.Event) -> None:
+        """As Textual's. Notes that the reader is active; Esc leaves the tour first,
+        whatever it means to the screen."""
+        if isinstance(event, events.InputEvent):
+            self._tidy.touched()
+        escape = isinstance(event, events.Key) and event.key == "escape"
+        if escape and not event.is_forwarded and self.check_action("tour_off", ()):
+            self.tour.leave()
+        else:
+            await super().on_event(event)
+
+    async def run_action(
+        self,
+        action: "str | ActionParseResult",
+        default_namespace: "DOMNode | None" = None,
+        namespaces: "Mapping[str, DOMNode] | None" = None,
+    ) -> bool:
+        """As Textual's, and the tour is told."""
+        done = await super().run_action(action, default_namespace, namespaces)
+        if done and self.tour.at is not None:
+            name = action[1] if isinstance(action, tuple) else action.partition("(")[0]
+            self.tour.did(name.rpartition(".")[2])
+        return done
 
     # the store ---------------------------------------------------------------------------------
 

@@ -1,44 +1,21 @@
-"""Where the capitals of line 1 lead. A screen is imported when somebody first goes there."""
+"""Which screen shows a place. A screen is imported when somebody first goes there."""
 
 from typing import TYPE_CHECKING
 
 from reviewer.tui.settings.keys import key_of
+from reviewer.tui.shell.places import (
+    Place,
+    ToAttempts,
+    ToCompare,
+    ToLabel,
+    ToReleases,
+    ToScorecard,
+    ToTrace,
+)
 
 if TYPE_CHECKING:
-    from reviewer.desk.labels.views import LabelRole
-    from reviewer.tui.app.app import ReviewerApp
     from reviewer.tui.screens.base import DeskScreen
-
-
-def place(app: "ReviewerApp", name: str) -> "DeskScreen | str":
-    """The screen of that name for what the reader looks at; or, in words, why there is none yet."""
-    if name == "scorecard":
-        from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-
-        return ScorecardScreen(app.suite_id, app.candidate_id)
-    if name == "runs":
-        from reviewer.tui.screens.runs.screen import RunsScreen
-
-        return RunsScreen()
-    if name == "search":
-        from reviewer.tui.screens.search.screen import SearchScreen
-
-        return SearchScreen(app.suite_id, app.candidate_id)
-    if name == "trajectory":
-        if not app.trace_id:
-            home = key_of("screen.scorecard")
-            return f"no trace chosen yet: {home}, then Enter on a cell of the scorecard"
-        from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
-
-        return TrajectoryScreen(app.trace_id)
-    if name == "compare" and app.candidate_id:
-        from reviewer.tui.screens.compare.screen import CompareScreen
-
-        return CompareScreen(app.suite_id, app.candidate_id)
-    if not app.candidate_id:
-        return f"no candidate {_WHY[name]} yet: import traces first"
-    return _of_candidate(app, name)
-
+    from reviewer.tui.shell.shell import Shell
 
 _WHY = {
     "compare": "to compare",
@@ -51,8 +28,34 @@ _WHY = {
 }
 
 
-def _of_candidate(app: "ReviewerApp", name: str) -> "DeskScreen":
-    where = app.suite_id, app.candidate_id
+def named(shell: "Shell", name: str) -> "DeskScreen | str":
+    """The screen of line 1 with that name, for what the reader looks at; or, in words, why there
+    is none yet."""
+    where = shell.suite_id, shell.candidate_id
+    if name == "scorecard":
+        return screen_of(shell, ToScorecard(*where))
+    if name == "runs":
+        from reviewer.tui.screens.runs.screen import RunsScreen
+
+        return RunsScreen()
+    if name == "search":
+        from reviewer.tui.screens.search.screen import SearchScreen
+
+        return SearchScreen(*where)
+    if name == "trajectory":
+        if not shell.trace_id:
+            home = key_of("screen.scorecard")
+            return f"no trace chosen yet: {home}, then Enter on a cell of the scorecard"
+        return screen_of(shell, ToTrace(shell.trace_id))
+    if not shell.candidate_id:
+        return f"no candidate {_WHY[name]} yet: import traces first"
+    return _of_candidate(shell, name)
+
+
+def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
+    where = shell.suite_id, shell.candidate_id
+    if name == "compare":
+        return screen_of(shell, ToCompare(*where))
     if name == "decision":
         from reviewer.tui.screens.decision.screen import DecisionScreen
 
@@ -73,19 +76,38 @@ def _of_candidate(app: "ReviewerApp", name: str) -> "DeskScreen":
         from reviewer.tui.screens.judge.screen import JudgeScreen
 
         return JudgeScreen(*where)
-    return label_screen(app)
+    return screen_of(shell, ToLabel())
 
 
-def label_screen(
-    app: "ReviewerApp", role: "LabelRole" = "rater", reason: str = "", item: str = ""
-) -> "DeskScreen":
-    """The screen for the kind of items that were labeled last. `reason` keeps to one line of the
-    queue while it has any left; `item` comes first of all."""
-    where = app.suite_id, app.candidate_id
-    if app.labeling.kind == "pair":
-        from reviewer.tui.screens.label.pair import LabelPairScreen
+def screen_of(shell: "Shell", place: Place) -> "DeskScreen":
+    """A new screen that shows a place."""
+    match place:
+        case ToScorecard():
+            from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 
-        return LabelPairScreen(*where, role, reason, item)
-    from reviewer.tui.screens.label.message import LabelMessageScreen
+            return ScorecardScreen(*place)
+        case ToReleases():
+            from reviewer.tui.screens.releases.screen import ReleasesScreen
 
-    return LabelMessageScreen(*where, role, reason, item)
+            return ReleasesScreen(*place)
+        case ToTrace():
+            from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
+
+            return TrajectoryScreen(*place)
+        case ToCompare():
+            from reviewer.tui.screens.compare.screen import CompareScreen
+
+            return CompareScreen(*place)
+        case ToAttempts():
+            from reviewer.tui.screens.compare.episode import CompareEpisodeScreen
+
+            return CompareEpisodeScreen(*place)
+        case ToLabel():
+            where = shell.suite_id, shell.candidate_id
+            if shell.labeling.kind == "pair":
+                from reviewer.tui.screens.label.pair import LabelPairScreen
+
+                return LabelPairScreen(*where, place.role, place.reason, place.item)
+            from reviewer.tui.screens.label.message import LabelMessageScreen
+
+            return LabelMessageScreen(*where, place.role, place.reason, place.item)

@@ -1,17 +1,14 @@
-"""The app's part in settings: the keyboard, the theme, and saying what the file may not say."""
+"""Settings in force: the keyboard, the theme, and saying what the file may not say."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from textual.app import App
-from textual.binding import Binding
 from textual.message import Message
 
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings import keys
-from reviewer.tui.settings.keyboard import written
 from reviewer.tui.settings.settings import THEMES, Settings
 from reviewer.tui.settings.theme import OURS, theme_for
 from reviewer.tui.settings.theme import THEMES as MADE
@@ -28,15 +25,15 @@ class KeysClash(Message):
         self.why = why
 
 
-class Preferences(App[None]):
-    """An app that does as the settings say, and keeps the theme a person chooses."""
+class Preferences:
+    """Does as the settings say, and keeps the theme that the reader chooses."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__()
+    def __init__(self, app: App[None], settings: Settings) -> None:
+        self._app = app
         self.settings = settings
         keys.use(settings.keyboard())
         for made in MADE:
-            self.register_theme(made)
+            app.register_theme(made)
         self.wear(settings.theme)
 
     # keys --------------------------------------------------------------------------------------
@@ -46,25 +43,25 @@ class Preferences(App[None]):
         for words in self.settings.refused:
             self._refuse(words)
         if self.settings.keys:
-            self.set_keymap(self.settings.keyboard().keymap())
+            self._app.set_keymap(self.settings.keyboard().keymap())
             # Looking for clashes imports every screen: behind the first frame.
             threading.Thread(target=self._look_for_clashes, name="keys", daemon=True).start()
 
     def _look_for_clashes(self) -> None:
         from reviewer.tui.screens.scenes import clash
 
-        if why := clash(self.settings.keyboard(), type(self)):
-            self.post_message(KeysClash(why))
+        if why := clash(self.settings.keyboard(), type(self._app)):
+            self._app.post_message(KeysClash(why))
 
-    def on_keys_clash(self, message: KeysClash) -> None:
-        self.settings = self.settings.without_keys(message.why)
+    def default_keys(self, why: str) -> None:
+        """Put every key back where it is by default, and say why."""
+        self.settings = self.settings.without_keys(why)
         keys.use(self.settings.keyboard())
-        self.set_keymap({})
+        self._app.set_keymap({})
         self._refuse(self.settings.refused[-1])
-        self.keys_moved()
 
     def _refuse(self, words: str) -> None:
-        self.notify(
+        self._app.notify(
             visible_line(words),
             title="settings",
             severity="warning",
@@ -72,32 +69,16 @@ class Preferences(App[None]):
             markup=False,
         )
 
-    def begin_tour(self) -> None:
-        """Show the tour."""
-        raise NotImplementedError
-
-    def keys_moved(self) -> None:
-        """Whatever names keys is drawn anew."""
-
-    def get_key_display(self, binding: Binding) -> str:
-        """A key as our help writes it."""
-        return written(binding.key)
-
-    def bell(self) -> None:
-        """Ring, unless the settings say not to."""
-        if self.settings.bell:
-            super().bell()
-
     # theme -------------------------------------------------------------------------------------
 
     @property
     def worn(self) -> str:
         """The theme on screen, by its name in the settings."""
-        return self.theme.removeprefix(OURS)
+        return self._app.theme.removeprefix(OURS)
 
     def wear(self, theme: str) -> None:
         """Draw in a theme of the settings, and write nothing."""
-        self.theme = theme_for(theme, self.console, no_color=self.no_color)
+        self._app.theme = theme_for(theme, self._app.console, no_color=self._app.no_color)
 
     def choose_theme(self, theme: str) -> str:
         """Draw in a theme and keep it; answers what became of that, in words."""
@@ -106,28 +87,12 @@ class Preferences(App[None]):
         self.wear(theme)
         self.settings = self.settings._replace(theme=theme)
         kept = visible_line(keep_theme(self.settings, theme))
-        return f"{kept}; NO_COLOR is set, so there is none" if self.no_color else kept
+        return f"{kept}; NO_COLOR is set, so there is none" if self._app.no_color else kept
 
-    def action_theme(self) -> None:
-        """Choose the colors."""
-        from reviewer.tui.screens.settings.themes import ThemesScreen
-
-        if not isinstance(self.screen, ThemesScreen):
-            self.push_screen(ThemesScreen())
-
-    def action_settings(self) -> None:
-        """What is set, and where that comes from."""
-        from reviewer.tui.screens.settings.screen import SettingsScreen
-
-        if not isinstance(self.screen, SettingsScreen):
-            self.push_screen(SettingsScreen())
-
-    def common_acts(self) -> Iterator[tuple[str, str, Any]]:
-        """Acts without a key of their own, for the palette of every screen."""
-        yield "Tour", "What stands where, in nine steps.", self.begin_tour
-        yield "Settings", "What is set, and which file says so.", self.action_settings
+    def theme_acts(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
+        """A command of the palette for each theme."""
         for name, words in THEMES.items():
             yield f"Theme {name}", words, partial(self._chosen, name)
 
     def _chosen(self, name: str) -> None:
-        self.notify(self.choose_theme(name), markup=False, timeout=6)
+        self._app.notify(self.choose_theme(name), markup=False, timeout=6)

@@ -19,7 +19,7 @@ from reviewer.tui.widgets.lines import Line, Span, fit, spread, width_of
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
-    from reviewer.tui.app.app import ReviewerApp
+    from reviewer.tui.shell.shell import Shell
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -88,9 +88,9 @@ class Asking(Screen[R]):
     until the reader stands elsewhere."""
 
     @property
-    def shell(self) -> "ReviewerApp":
-        """The app, by its type."""
-        return cast("ReviewerApp", self.app)
+    def shell(self) -> "Shell":
+        """The app, as screens know it."""
+        return cast("Shell", self.app)
 
     def ask(
         self,

@@ -35,7 +35,7 @@ class RunActs(DeskScreen):
 
     def action_run(self) -> None:
         """Choose a candidate and run it."""
-        from reviewer.tui.screens.runs.order import OrderScreen
+        from reviewer.tui.screens.dialogs.run_order import OrderScreen
 
         if self.read_only:
             self.say("the suite does not match its lock: nothing is run on it", "not_measured")
@@ -44,7 +44,7 @@ class RunActs(DeskScreen):
 
     def action_import_traces(self) -> None:
         """Name traces to take in."""
-        from reviewer.tui.screens.imports.screen import ImportScreen
+        from reviewer.tui.screens.dialogs.import_traces import ImportScreen
 
         self.app.push_screen(ImportScreen(), self._importing)
 

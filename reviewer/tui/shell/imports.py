@@ -9,9 +9,10 @@ from textual.message import Message
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.tui.views.imports import ended_words
 
 if TYPE_CHECKING:
-    from reviewer.tui.app.steering import Steering
+    from reviewer.tui.shell.host import Host
 
 
 IMPORTING = frozenset({"reading", "pausing", "paused"})
@@ -28,7 +29,7 @@ class LiveImports:
 
     EVERY: ClassVar[float] = 0.1
 
-    def __init__(self, app: "Steering") -> None:
+    def __init__(self, app: "Host") -> None:
         self._app = app
         self.views: Sequence[ImportView] = ()
         self._told = False
@@ -98,9 +99,15 @@ class LiveImports:
         self._told = False
         self._looked = monotonic()
         self.views = self._app.desk.imports()
-        self._app.imports_changed()
+        here, top = self._app.here, self._app.screen
+        for screen in (here, top if top is not here else None):
+            if screen is not None and hasattr(screen, "imports_changed"):
+                screen.imports_changed()
+        for view in self._ended_now():
+            if here is not None:
+                here.tell(*ended_words(view))
 
-    def ended_now(self) -> list[ImportView]:
+    def _ended_now(self) -> list[ImportView]:
         """Imports that wrote and whose end was not told yet; each is given once."""
         fresh = [
             view

@@ -14,7 +14,7 @@ from reviewer.desk.errors import DeskError
 if TYPE_CHECKING:
     from reviewer.desk.judge.views import JudgeOrder, JudgeRunView
     from reviewer.desk.protocol import JudgeHandleProtocol
-    from reviewer.tui.app.steering import Steering
+    from reviewer.tui.shell.host import Host
 
 AT_WORK = frozenset({"running", "stopping"})
 
@@ -26,7 +26,7 @@ class JudgeChanged(Message):
 class LiveJudge:
     """`view` is the newest judge run of this process; `order` what was ordered last."""
 
-    def __init__(self, app: "Steering") -> None:
+    def __init__(self, app: "Host") -> None:
         self._app = app
         self._handle: JudgeHandleProtocol | None = None
         self._told = self._open = self._leaving = False

@@ -18,7 +18,7 @@ from reviewer.tui.views.run_marks import AT_WORK, Overlay
 
 if TYPE_CHECKING:
     from reviewer.desk.protocol import RunHandleProtocol
-    from reviewer.tui.app.steering import Steering
+    from reviewer.tui.shell.host import Host
 
 
 class RunsChanged(Message):
@@ -30,7 +30,7 @@ class LiveRuns:
 
     EVERY: ClassVar[float] = 0.1
 
-    def __init__(self, app: "Steering") -> None:
+    def __init__(self, app: "Host") -> None:
         self._app = app
         self.views: Sequence[RunView] = ()
         self.leaving = False

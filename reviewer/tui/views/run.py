@@ -2,12 +2,11 @@
 
 from reviewer.desk.runs.views import ApprovalView, RunState, RunView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.sheet import SHORT
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.settings.theme import STATES
 from reviewer.tui.views.run_marks import AT_WORK
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, spread
-from reviewer.tui.widgets.words import plural
+from reviewer.tui.widgets.words import SHORT, plural
 
 STYLES: dict[RunState, str] = {
     "running": "running",

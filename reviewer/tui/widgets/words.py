@@ -1,5 +1,7 @@
 """How figures and marks are written. Unknown is `n/m` or "not measured", never 0 or blank."""
 
+from collections.abc import Sequence
+
 from reviewer.desk.views import Mark, Rate
 from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.widgets.lines import Span
@@ -89,3 +91,38 @@ def mark_word(kind: Mark | str) -> Span:
 def plural(count: int, noun: str) -> str:
     """`1 event`, `5 events`, `12,000 events`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+SHORT = {"completeness": "complete"}
+
+
+WORST = (
+    "critical",
+    "fail",
+    "infra",
+    "quarantined",
+    "running",
+    "missing",
+    "not_measured",
+    "pass",
+)
+
+
+def strip(marks: Sequence[str], room: int) -> list[Span]:
+    """One glyph per attempt in the order made; passes are counted when there are more than fit."""
+    if len(marks) <= room:
+        return [mark(each) for each in marks]
+    worst, passed = min(marks, key=WORST.index), marks.count("pass")
+    text = f"{passed}/{len(marks)}"
+    if len(text) + 1 > room:
+        text = f"{passed * 100 // len(marks)}%"
+    return [mark(worst), Span(text, worst)]
+
+
+def suite_word(state: str) -> Span:
+    """How the suite stands against its lock."""
+    if state == "frozen":
+        return Span("✓ frozen", "pass")
+    if state == "broken":
+        return Span("✗ lock broken", "fail")
+    return Span("○ not frozen", "not_measured")

@@ -9,6 +9,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.compare.reader import MODES, CompareReader
 from reviewer.tui.settings.keys import bind
+from reviewer.tui.shell.places import ToTrace
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import plain
 from reviewer.tui.widgets.valueview import ValueView
@@ -74,10 +75,8 @@ class CompareEpisodeScreen(CompareReader):
         side, event = self.found.candidate, row.step.candidate
         if row.side == "baseline" or event is None:
             side, event = self.found.baseline, row.step.baseline
-        from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
-
         self.shell.trace_id = side.trace_id
-        self.shell.visit(TrajectoryScreen(side.trace_id, event.seq if event else None))
+        self.shell.visit(ToTrace(side.trace_id, event.seq if event else None))
 
     def action_difference(self, step: int) -> None:
         """The next line at which the sides differ; of a step on two lines, its first."""

@@ -15,6 +15,7 @@ from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.compare import view as view
 from reviewer.tui.screens.compare.sheet import EpisodePair, EpisodeSheet
 from reviewer.tui.settings.keys import bind, worded
+from reviewer.tui.shell.places import ToAttempts
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.value_tree import Entry
@@ -218,10 +219,8 @@ class CompareScreen(DeskScreen):
         if self.pair is None or self.found is None:
             self.say("nothing to open here: one side made no attempt of this episode")
             return
-        from reviewer.tui.screens.compare.episode import CompareEpisodeScreen
-
         names = [each.episode_id for each in self._shown]
-        self.shell.visit(CompareEpisodeScreen(self.found, names, self.grid.row, self.pair, step))
+        self.shell.visit(ToAttempts(self.found, names, self.grid.row, self.pair, step))
 
     def action_change(self, step: int) -> None:
         """The next episode that changed."""

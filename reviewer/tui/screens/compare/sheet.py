@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple
 from reviewer.desk.compare.views import AlignedStep, EpisodeChange, StepWord
 from reviewer.desk.views import EpisodeRow, EventRow
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.sheet import strip
 from reviewer.tui.settings.theme import RED
 from reviewer.tui.views.event_list import KINDS
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.columns import Column
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.words import strip
 
 WORDS = {
     "lost": Span("✗ LOST", "fail"),

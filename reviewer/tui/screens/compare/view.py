@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from reviewer.desk.compare.views import Amount, AttemptComparison, Comparison
 from reviewer.desk.views import Mark
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.sheet import SHORT, strip
-from reviewer.tui.screens.scorecard.view import suite_word
 from reviewer.tui.views.event import changed
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Line, Span, middle, spread
 from reviewer.tui.widgets.value_tree import SIGNS, Entry
+from reviewer.tui.widgets.words import SHORT, strip, suite_word
 from reviewer.tui.widgets.wrap import Block
 
 BRIEF = {

@@ -12,6 +12,7 @@ from reviewer.desk.views import Evidence
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.decision import view as view
 from reviewer.tui.settings.keys import bind, digits, key_of
+from reviewer.tui.shell.places import ToTrace
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.textview import TextView
@@ -213,11 +214,9 @@ class DecisionScreen(DeskScreen):
         if not evidence:
             self.say(f"reason {number} has no single event behind it")
             return
-        from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
-
         first = evidence[0]
         self.shell.trace_id = first.trace_id
-        self.shell.visit(TrajectoryScreen(first.trace_id, first.seq, first.gate))
+        self.shell.visit(ToTrace(first.trace_id, first.seq, first.gate))
 
     def action_view(self) -> None:
         """Sections, Markdown, the exact bytes."""

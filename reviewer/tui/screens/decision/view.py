@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from reviewer.desk.decisions.views import Choice, DecisionView, KeyInfo, Pending, Signed
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.view import verdict_lines
 from reviewer.tui.settings.theme import STATES
+from reviewer.tui.views.verdict import verdict_lines
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Line, Span, middle, pad, spread
 from reviewer.tui.widgets.wrap import Block

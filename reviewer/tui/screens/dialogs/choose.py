@@ -9,12 +9,12 @@ from textual.containers import Vertical
 from reviewer.desk.views import CandidateInfo, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, choosing, hint_line
-from reviewer.tui.screens.scorecard.view import suite_word
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.settings.theme import STATES, VERDICTS
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, middle, pad
+from reviewer.tui.widgets.words import suite_word
 
 
 class ChooseScreen(Dialog[tuple[str, str] | None]):

@@ -11,7 +11,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, hint_line
 from reviewer.tui.screens.judge.pairs import OUTCOMES
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.views.label import alike, blocks
+from reviewer.tui.views.messages import alike, blocks
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Span, pad
 from reviewer.tui.widgets.textview import TextView

@@ -11,9 +11,10 @@ from textual.widget import Widget
 from reviewer.desk.labels.views import LabelItem
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.label import marks as marks
+from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.settings.keys import bind, digits, scrolling
-from reviewer.tui.views import label as view
+from reviewer.tui.views.messages import alike, blocks
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.passage import Passage
@@ -93,10 +94,10 @@ class LabelMessageScreen(LabelScreen):
         self._deepen()
         request = item.user_request
         self._passage("request").show(
-            [Block(request, quoted=True)], view.request_title(item), view.alike(request)
+            [Block(request, quoted=True)], view.request_title(item), alike(request)
         )
         title = [Span("final message", "strong")]
-        self._passage("message").show(view.blocks(item.message), title, view.alike(item.message))
+        self._passage("message").show(blocks(item.message), title, alike(item.message))
 
     def draw_marks(self, item: LabelItem) -> None:
         pane, width = self.query_one("#criteria", LineBox), self.columns

@@ -10,9 +10,10 @@ from textual.widget import Widget
 
 from reviewer.desk.labels.views import Answer, LabelItem, Side
 from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.settings.keys import bind, digits, move, scrolling
-from reviewer.tui.views import label as view
+from reviewer.tui.views.messages import alike, blocks
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.passage import Passage
@@ -94,11 +95,11 @@ class LabelPairScreen(LabelScreen):
         self._deepen()
         request = item.user_request
         self._passage("request").show(
-            [Block(request, quoted=True)], view.request_title(item), view.alike(request)
+            [Block(request, quoted=True)], view.request_title(item), alike(request)
         )
         for name, text in (("left", item.left), ("right", item.right)):
             title = [Span(view.SIDES[name], "strong")]
-            self._passage(name).show(view.blocks(text), title, view.alike(text))
+            self._passage(name).show(blocks(text), title, alike(text))
 
     def draw_marks(self, item: LabelItem) -> None:
         width = self.columns

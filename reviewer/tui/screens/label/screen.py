@@ -9,9 +9,10 @@ from textual.widget import Widget
 
 from reviewer.desk.labels.views import EstimateView, LabelItem, LabelKind
 from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.session import LabelSession
 from reviewer.tui.settings.keys import bind, key_of
-from reviewer.tui.views import label as view
+from reviewer.tui.shell.places import ToLabel
 from reviewer.tui.widgets.bars import estimate_lines
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.passage import Passage
@@ -196,7 +197,5 @@ class LabelScreen(LabelSession):
 
     def action_other_kind(self) -> None:
         """From pairs to single messages, and back; an item on screen is handed back."""
-        from reviewer.tui.app.places import label_screen
-
         self.shell.labeling.kind = OTHER[self.KIND][0]
-        self.shell.visit(label_screen(self.shell, self.role))
+        self.shell.visit(ToLabel(self.role))

@@ -22,9 +22,9 @@ from reviewer.desk.labels.views import (
 )
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen
+from reviewer.tui.screens.label.view import saved_words
 from reviewer.tui.settings.keys import worded
 from reviewer.tui.shell.labeling import Draft
-from reviewer.tui.views.label import saved_words
 
 PATIENCE = 0.15
 """Seconds a save may take without a word."""

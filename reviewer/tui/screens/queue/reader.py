@@ -14,6 +14,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.queue import view as view
 from reviewer.tui.settings.keys import bind
+from reviewer.tui.shell.places import ToLabel
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.lines import Span, plain
 from reviewer.tui.widgets.textview import TextView
@@ -153,10 +154,8 @@ class QueueReader(DeskScreen):
 
     def label(self, role: LabelRole = "rater", reason: str = "", item: str = "") -> None:
         """Go and label: what stands under a reason, or exactly one item."""
-        from reviewer.tui.app.places import label_screen
-
         self.shell.suite_id, self.shell.candidate_id = self.suite_id, self.candidate_id
-        self.shell.visit(label_screen(self.shell, role, reason, item))
+        self.shell.visit(ToLabel(role, reason, item))
 
     # acts --------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.releases.sheet import (
-    By,
     Head,
     Release,
     ReleaseSheet,
@@ -20,6 +19,7 @@ from reviewer.tui.screens.releases.sheet import (
     release_lines,
 )
 from reviewer.tui.settings.keys import bind
+from reviewer.tui.shell.places import By, ToCompare, ToScorecard
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Line, Span, spread
 from reviewer.tui.widgets.words import plural
@@ -178,9 +178,7 @@ class ReleasesScreen(DeskScreen):
             self._here = None
             self._lay_out()
         elif isinstance(row, Release):
-            from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-
-            self.shell.visit(ScorecardScreen(row.suite.suite_id, row.candidate_id))
+            self.shell.visit(ToScorecard(row.suite.suite_id, row.candidate_id))
 
     def action_regroup(self) -> None:
         """By suite, or by candidate."""
@@ -220,12 +218,10 @@ class ReleasesScreen(DeskScreen):
 
     def action_compare(self) -> None:
         """This candidate against another of its suite."""
-        from reviewer.tui.screens.compare.screen import CompareScreen
-
         row = self.grid.current
         if isinstance(row, Release):
             self.shell.suite_id, self.shell.candidate_id = row.suite.suite_id, row.candidate_id
-            self.shell.visit(CompareScreen(row.suite.suite_id, row.candidate_id))
+            self.shell.visit(ToCompare(row.suite.suite_id, row.candidate_id))
         else:
             self.say("stand on a candidate to compare it")
 

@@ -2,18 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from reviewer.desk.views import Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.sheet import SHORT
-from reviewer.tui.screens.scorecard.view import suite_word
 from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.shell.places import By
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.columns import Column
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
-
-By = Literal["suite", "candidate"]
+from reviewer.tui.widgets.words import SHORT, suite_word
 
 
 class Release(NamedTuple):

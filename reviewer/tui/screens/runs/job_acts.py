@@ -8,6 +8,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.run_acts import RunActs
 from reviewer.tui.screens.runs.job_sheet import JobView, at_work, name_of
 from reviewer.tui.settings.keys import worded
+from reviewer.tui.shell.places import ToScorecard
 from reviewer.tui.widgets.words import plural
 
 RUNNER = "run/1"
@@ -81,7 +82,7 @@ class JobActs(RunActs):
 
     def order_again(self, run: RunView) -> None:
         """The run dialog, as that run was ordered; of one that is not whole, what is missing."""
-        from reviewer.tui.screens.runs.order import OrderScreen
+        from reviewer.tui.screens.dialogs.run_order import OrderScreen
 
         if self.read_only:
             super().action_run()
@@ -100,24 +101,21 @@ class JobActs(RunActs):
 
     def open_job(self, job: JobView) -> None:
         """Its scorecard; what an import said where it brought nothing, why a run failed."""
-        from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-
         if isinstance(job, RunView):
             if job.problem:
                 from reviewer.tui.screens.dialogs.error import ErrorScreen
 
                 self.app.push_screen(ErrorScreen.of_run(job))
             else:
-                self.shell.visit(ScorecardScreen(job.suite_id, job.candidate_id))
+                self.shell.visit(ToScorecard(job.suite_id, job.candidate_id))
             return
         filled = [one for result in job.results for one in result.filled]
         if at_work(job) or not filled:
-            from reviewer.tui.screens.imports.read import ImportReadScreen
+            from reviewer.tui.screens.runs.import_read import ImportReadScreen
 
             self.app.push_screen(ImportReadScreen.of_import(job))
             return
-        screen = ScorecardScreen(filled[0].suite_id, filled[0].candidate_id)
-        self.shell.visit(screen)
+        screen = self.shell.visit(ToScorecard(filled[0].suite_id, filled[0].candidate_id))
         if len(filled) > 1:
             more = plural(len(filled) - 1, "more candidate")
             told = worded(f"the import brought {more}: {{choose}} chooses")
@@ -125,7 +123,7 @@ class JobActs(RunActs):
 
     def read_source(self, source: SourceInfo) -> None:
         """All that was said of a source."""
-        from reviewer.tui.screens.imports.read import ImportReadScreen
+        from reviewer.tui.screens.runs.import_read import ImportReadScreen
 
         self.app.push_screen(ImportReadScreen.of_source(source))
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.view import suite_word
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
-from reviewer.tui.widgets.words import plural
+from reviewer.tui.widgets.words import plural, suite_word
 
 RUN, IMPORT = "r", "i"
 _DIALOGS = {RUN: "screen.run", IMPORT: "screen.import_traces"}

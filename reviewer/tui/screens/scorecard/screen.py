@@ -8,7 +8,6 @@ from textual.binding import BindingType
 
 from reviewer.desk.scorecards.views import PAGE, Group
 from reviewer.desk.views import CellLine, Evidence
-from reviewer.tui.app.app import Around
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.run_acts import RUN_KEYS
 from reviewer.tui.screens.scorecard import view as view
@@ -17,12 +16,14 @@ from reviewer.tui.screens.scorecard.seek import Episode, Found, Place, marks_of,
 from reviewer.tui.screens.scorecard.ways import WAY_KEYS, ScorecardWays
 from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.settings.theme import RED
+from reviewer.tui.shell.places import Around, ToTrace
+from reviewer.tui.views.verdict import where
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
     from reviewer.desk.protocol import DeskProtocol
-    from reviewer.tui.screens.trajectory.reader import Ready
+    from reviewer.tui.shell.traces import Ready
 
 NEAR = PAGE
 """Rows looked through at once; what is further is looked for in the background."""
@@ -114,7 +115,7 @@ class ScorecardScreen(ScorecardWays):
         desk = self.shell.desk
 
         def read() -> "tuple[CellLine, Ready] | None":
-            from reviewer.tui.screens.trajectory.reader import read_whole
+            from reviewer.tui.shell.traces import read_whole
 
             for line in attempts():
                 if line.trace_id is not None:
@@ -127,18 +128,14 @@ class ScorecardScreen(ScorecardWays):
         if found is None:
             self.say("no trace stands behind this cell yet: the attempt was not imported or run")
             return
-        from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
-
         line, ready = found
-        screen = TrajectoryScreen(ready.trace.trace_id, line.seq, gate)
-        screen.ready = ready
         self.shell.trace_id = ready.trace.trace_id
         keys, at = self.grid.keys, self.grid.row
         if self.rows.groups:
             at -= sum(key < 0 for key in keys[:at])
             keys = [key for key in keys if key >= 0]
         self.shell.around = Around(keys, at)
-        self.shell.visit(screen)
+        self.shell.visit(ToTrace(ready.trace.trace_id, line.seq, gate, ready=ready))
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
         if message.menu.cursor < len(self._drawn):
@@ -168,7 +165,7 @@ class ScorecardScreen(ScorecardWays):
             self.say(f"reason {number} has no single event behind it: {decision} shows it whole")
             return
         evidence = chosen[0].evidence[0]
-        lost = f"{view.where(evidence)} is not among the rows shown: Esc drops the filter"
+        lost = f"{where(evidence)} is not among the rows shown: Esc drops the filter"
         self._hush()
         self._to_evidence(evidence, partial(self.say, lost))
 

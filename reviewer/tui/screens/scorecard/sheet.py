@@ -11,8 +11,8 @@ from reviewer.tui.views.run_marks import Overlay
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.columns import Column
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.words import SHORT, strip
 
-SHORT = {"completeness": "complete"}
 SORTS = {
     "pass_hat": "pass",
     "cost": "cost",
@@ -22,29 +22,6 @@ SORTS = {
     "tags": "tags",
 }
 """The desk's name of the order by a column that is not a gate."""
-
-
-WORST = (
-    "critical",
-    "fail",
-    "infra",
-    "quarantined",
-    "running",
-    "missing",
-    "not_measured",
-    "pass",
-)
-
-
-def strip(marks: Sequence[str], room: int) -> list[Span]:
-    """One glyph per attempt in the order made; passes are counted when there are more than fit."""
-    if len(marks) <= room:
-        return [words.mark(each) for each in marks]
-    worst, passed = min(marks, key=WORST.index), marks.count("pass")
-    text = f"{passed}/{len(marks)}"
-    if len(text) + 1 > room:
-        text = f"{passed * 100 // len(marks)}%"
-    return [words.mark(worst), Span(text, worst)]
 
 
 class ScorecardSheet:

@@ -2,23 +2,20 @@
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
-
 from reviewer.desk.views import (
     Cell,
     CellLine,
     EpisodeRow,
-    Evidence,
     Rate,
-    Reason,
-    Recommendation,
     Scorecard,
     SuiteInfo,
 )
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, VERDICTS, cell_style
+from reviewer.tui.views.verdict import verdict_lines
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.words import suite_word
 
 LEGEND: Line = [
     Span(" ✓pass", "pass"),
@@ -33,15 +30,6 @@ LEGEND: Line = [
     Span(" missing  "),
     Span("†infra", "infra"),
 ]
-
-
-def suite_word(state: str) -> Span:
-    """How the suite stands against its lock."""
-    if state == "frozen":
-        return Span("✓ frozen", "pass")
-    if state == "broken":
-        return Span("✗ lock broken", "fail")
-    return Span("○ not frozen", "not_measured")
 
 
 def context(
@@ -69,12 +57,6 @@ def context(
     else:
         right = Span("undecided", "dim")
     return spread(left, [Span(" "), right], width)
-
-
-def where(evidence: Evidence) -> str:
-    """`attack-014 attempt 1 event 2`, the place a reason stands on."""
-    event = "" if evidence.seq is None else f" event {evidence.seq}"
-    return visible_line(f"{evidence.episode_id} attempt {evidence.attempt}{event}")
 
 
 def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
@@ -112,56 +94,6 @@ def _probe_lines(card: Scorecard, width: int) -> list[Line]:
         [Span(cut(f"{pad}teaches {card.suite.teaches}", width), "dim")],
         [Span(cut(f"{pad}cannot certify {card.suite.cannot_certify}", width), "dim")],
     ]
-
-
-def verdict_lines(
-    candidate_id: str,
-    recommendation: Recommendation,
-    reasons: Sequence[Reason],
-    room: int,
-    width: int,
-) -> list[Line]:
-    """The verdict in a sentence, then one line for each of the first `room` reasons."""
-    state = VERDICTS[recommendation]
-    count = words.plural(len(reasons), "reason")
-    says = {
-        "promote": "nothing speaks against promoting it",
-        "block": f"may not be promoted: {count}",
-        "repair": f"may not be promoted: {count}",
-        "hold": f"cannot be decided yet: {count}",
-    }[recommendation]
-    verdict = Span(f"{STATES[state].glyph} {recommendation.upper()}", state)
-    name = middle(visible_line(candidate_id), 40)
-    lines: list[Line] = [[verdict, Span(f"  {name} {says}")]]
-    lines += [reason_line(reason, width) for reason in reasons[:room]]
-    if len(reasons) > room:
-        more = f"   +{len(reasons) - room} more: their numbers go to their evidence"
-        lines.append([Span(more, "dim")])
-    return lines
-
-
-def reason_line(reason: Reason, width: int) -> list[Span]:
-    """One reason: its number, its words, what was observed, where, and the policy. Words that are
-    long take the room that the others leave: a way out may stand at their end."""
-    action = f"screen.numbered({reason.number})"
-    text, observed = visible_line(reason.text), visible_line(reason.observed)
-    policy = visible_line(reason.policy)
-    policy = policy if policy.startswith("policy") or not policy else f"policy {policy}"
-    number = f" {reason.number} "
-    left_over = width - sum(map(cell_len, (number, observed, policy))) - 3
-    room = max(34 if width < 120 else 48, min(cell_len(text), left_over))
-    left = [
-        Span(number, "key", action),
-        Span(pad(cut(text, room), room) + " ", "text", action),
-        Span(observed, "strong", action),
-    ]
-    if width >= 120 and reason.evidence:
-        place = where(reason.evidence[0])
-        tool = reason.evidence[0].tool or reason.evidence[0].code
-        shown = f"   {place} {visible_line(tool)}"
-        if room + cell_len(shown) <= left_over:
-            left.append(Span(shown, "text", action))
-    return spread(left, [Span(f" {policy}", "dim")], width)
 
 
 def figures(card: Scorecard, width: int) -> list[Line]:

@@ -13,6 +13,7 @@ from reviewer.tui.screens.scorecard.reading import Looking, laid_out
 from reviewer.tui.screens.scorecard.sheet import SORTS
 from reviewer.tui.screens.scorecard.sides import SIDE
 from reviewer.tui.settings.keys import bind, key_of, worded
+from reviewer.tui.shell.places import ToReleases
 
 WAY_KEYS: tuple[BindingType, ...] = (
     bind("f", "failing", "only failing episodes"),
@@ -161,9 +162,7 @@ class ScorecardWays(ScorecardLive):
 
     def action_releases(self, by: Any) -> None:
         """Every candidate of every suite, by suite or by candidate."""
-        from reviewer.tui.screens.releases.screen import ReleasesScreen
-
-        self.shell.visit(ReleasesScreen(by, self.suite_id, self.candidate_id))
+        self.shell.visit(ToReleases(by, self.suite_id, self.candidate_id))
 
     def take_view(self, view: SavedView) -> None:
         """Look as a view says."""

@@ -10,6 +10,7 @@ from reviewer.desk.traces.views import SearchHit, SearchView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind
+from reviewer.tui.shell.places import ToTrace
 from reviewer.tui.views.event_list import KINDS
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
@@ -182,8 +183,6 @@ class SearchScreen(DeskScreen):
 
     def action_open(self) -> None:
         """Go to the event, with the word marked in it."""
-        from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
-
         hit, found = self._hit, self.found
         if hit is None or found is None:
             self.say("nothing found to go to: / searches for other words")
@@ -191,7 +190,7 @@ class SearchScreen(DeskScreen):
         inside = [word for word in found.words if word in hit.text.casefold()]
         word = inside[0] if inside else found.words[0]
         self.shell.around = None
-        self.shell.visit(TrajectoryScreen(hit.trace_id, hit.seq, wanted=word))
+        self.shell.visit(ToTrace(hit.trace_id, hit.seq, wanted=word))
 
     def action_copy_id(self) -> None:
         """Copy the id of the trace."""

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from reviewer.desk.compare.views import AttemptComparison
 from reviewer.desk.scorecards.views import PAGE
 from reviewer.desk.traces.views import StateView
 from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.trajectory.marks import TraceMarks
 from reviewer.tui.settings.theme import RED
+from reviewer.tui.shell.places import ToAttempts
 
 
 class Jump(NamedTuple):
@@ -226,16 +228,14 @@ class TraceJumps(TraceMarks):
         self.ask("step", look, land)
 
     def _chosen(self, chosen: tuple[str, str] | None) -> None:
-        from reviewer.tui.screens.compare.episode import CompareEpisodeScreen
-
         if chosen is None:
             return
         if not chosen[0]:
             self.shell.action_go("compare")
             return
         desk = self.shell.desk
-        self.ask(
-            "step",
-            lambda: desk.compare_attempts(*chosen),
-            lambda found: self.shell.visit(CompareEpisodeScreen(None, (), 0, found)),
-        )
+
+        def land(found: AttemptComparison) -> None:
+            self.shell.visit(ToAttempts(None, (), 0, found))
+
+        self.ask("step", lambda: desk.compare_attempts(*chosen), land)

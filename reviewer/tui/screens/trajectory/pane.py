@@ -8,6 +8,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.trajectory.reader import TraceReader
+from reviewer.tui.shell.traces import Ready
 from reviewer.tui.views import event as view
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.value_tree import Entry, Tree
@@ -32,9 +33,14 @@ class TracePane(TraceReader):
     """The event under the cursor: whole, as the state after it, raw, or what its source says."""
 
     def __init__(
-        self, trace_id: str, seq: int | None = None, gate: str = "", wanted: str = ""
+        self,
+        trace_id: str,
+        seq: int | None = None,
+        gate: str = "",
+        wanted: str = "",
+        ready: Ready | None = None,
     ) -> None:
-        super().__init__(trace_id, seq, gate, wanted)
+        super().__init__(trace_id, seq, gate, wanted, ready)
         self.detail: EventDetail | None = None
         self.state: StateView | None = None
         self.mode = view.MODES[0]

@@ -4,7 +4,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, overload
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -17,6 +17,7 @@ from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.trajectory import view as view
+from reviewer.tui.shell.traces import BLOCK, Ready, read_whole
 from reviewer.tui.views.event_list import EventSheet, Shown, marks_of, waiting_row
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
@@ -24,37 +25,14 @@ from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.valueview import ValueView
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import DeskProtocol
+    pass
 
 WAIT = 0.03
 """Seconds that lines of the list are waited for; what takes longer is drawn when it has come."""
-BLOCK = 32
-"""Lines that are read at once."""
-SHORT_LIST = 2 * BLOCK
-"""Events of a trace at most, for their list to be read with it."""
 TALL, TALL_CONTRACT, CONTRACT = 36, 12, 6
 """Rows of the contract at most: on a screen of so many rows, and on a lower one."""
 HELD = 64
 """Blocks of lines that are kept."""
-
-
-class Ready(NamedTuple):
-    """A trace, what people noted on it, and the list of its events where that is short."""
-
-    trace: TraceView
-    notes: list[NoteView]
-    blocks: tuple[list[EventRow], ...] = ()
-
-
-def read_whole(desk: "DeskProtocol", trace_id: str) -> Ready:
-    """What the first frame of a trace shows. Raises DeskError."""
-    trace, notes = desk.trace(trace_id), desk.notes(trace_id)
-    if trace.events > SHORT_LIST:
-        return Ready(trace, notes)
-    firsts = range(0, trace.events, BLOCK)
-    counts = [min(BLOCK, trace.events - first) for first in firsts]
-    blocks = map(desk.events, [trace_id] * len(counts), firsts, counts)
-    return Ready(trace, notes, tuple(map(list, blocks)))
 
 
 class Regions(Container):
@@ -80,11 +58,16 @@ class TraceReader(DeskScreen):
     """
 
     def __init__(
-        self, trace_id: str, seq: int | None = None, gate: str = "", wanted: str = ""
+        self,
+        trace_id: str,
+        seq: int | None = None,
+        gate: str = "",
+        wanted: str = "",
+        ready: Ready | None = None,
     ) -> None:
         super().__init__()
         self.trace_id, self._seq, self.gate = trace_id, seq, gate
-        self.ready: Ready | None = None
+        self.ready = ready
         """What was read before the screen stood."""
         self.trace: TraceView | None = None
         self.notes: list[NoteView] = []

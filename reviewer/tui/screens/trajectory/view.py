@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from reviewer.desk.views import Clause, TraceView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.sheet import SHORT
 from reviewer.tui.settings.theme import RED, STATES, cell_style
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Span, middle, pad, spread
+from reviewer.tui.widgets.words import SHORT
 
 
 class Told(NamedTuple):

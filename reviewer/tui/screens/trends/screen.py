@@ -12,6 +12,7 @@ from reviewer.trace.safetext import visible
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.trends import view as view
 from reviewer.tui.settings.keys import bind, move, worded
+from reviewer.tui.shell.places import ToScorecard
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, fit
 
@@ -209,10 +210,8 @@ class TrendsScreen(DeskScreen):
 
     def action_enter(self) -> None:
         """The scorecard of the candidate with the cursor."""
-        from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-
         if self._who():
-            self.shell.visit(ScorecardScreen(self.suite_id, self._who()))
+            self.shell.visit(ToScorecard(self.suite_id, self._who()))
 
     def action_copy_point(self) -> None:
         """Copy the numbers of the point with the cursor."""

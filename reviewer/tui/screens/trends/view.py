@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.view import suite_word
 from reviewer.tui.settings.theme import STATES
 from reviewer.tui.widgets import plot
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, rule, spread, width_of
-from reviewer.tui.widgets.words import UNKNOWN, plural
+from reviewer.tui.widgets.words import UNKNOWN, plural, suite_word
 
 UNITS: dict[Unit, str] = {"share": "{:.3f}", "count": "{:.2f}", "usd": "${:.4f}"}
 TICKS: dict[Unit, str] = {"share": "{:.2f}", "count": "{:.3g}", "usd": "${:.3g}"}

@@ -1,6 +1,5 @@
 """An item to be labeled, in lines: made of the item and the draft, and of nothing else."""
 
-import re
 from collections.abc import Sequence
 
 from reviewer.desk.labels.views import CriterionView, LabelItem, SavedLabel, Session
@@ -9,23 +8,9 @@ from reviewer.tui.settings.keys import key_of
 from reviewer.tui.shell.labeling import Draft
 from reviewer.tui.views.run import bar, clock
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, rule, spread, width_of
-from reviewer.tui.widgets.words import plural
-from reviewer.tui.widgets.wrap import Block
 
-MISSING = "○ no final message in this trace"
 SIDES = {"left": "Left", "right": "Right"}
 WIDE, WIDEST = 120, 160
-_ALIKE = re.compile(
-    r"""^(?:
-        [^\n]*<[ ]*/?[ ]*
-            (?:left|right|message|request|user_request|criteria|observations)\b[^<>\n]*>
-        | (?:[^\w\n]|_)*(?:left|right|final[ ]message|user[ ]request)(?:[^\w\n]|_)*$
-        | [ \t]*[─━═│┃┊]
-    )""",
-    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
-)
-"""Lines with a tag that prompts put around a text, that are nothing but the name of a side, or that
-begin as a rule or a fence does."""
 
 
 def context(session: Session, item: LabelItem | None, width: int) -> list[Span]:
@@ -42,17 +27,6 @@ def context(session: Session, item: LabelItem | None, width: int) -> list[Span]:
         left += [Span("   item ", "dim"), Span(f"{item.place:,} of {item.total:,}")]
         left.append(Span("   blind", "strong"))
     return spread(left, right, width)
-
-
-def blocks(text: str | None) -> list[Block]:
-    """A message as it is shown, behind its fence; one that is missing says so."""
-    return [Block(MISSING, "not_measured")] if not text else [Block(text, quoted=True)]
-
-
-def alike(text: str | None) -> list[Span]:
-    """What is said above a text that spells something like the screen's or a prompt's own lines."""
-    count = sum(1 for _ in _ALIKE.finditer(text or ""))
-    return [Span(f"{plural(count, 'line')} like ours, fenced", "quarantined")] if count else []
 
 
 def request_title(item: LabelItem) -> list[Span]:

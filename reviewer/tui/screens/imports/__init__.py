@@ -1,1 +1,0 @@
-"""The import dialog, and what an import said."""

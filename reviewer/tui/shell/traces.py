@@ -1,0 +1,36 @@
+"""A trace read before its screen stands, so that the first frame of the screen shows it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviewer.desk.traces.views import NoteView
+from reviewer.desk.views import EventRow, TraceView
+
+if TYPE_CHECKING:
+    from reviewer.desk.protocol import DeskProtocol
+
+
+BLOCK = 32
+"""Lines that are read at once."""
+
+
+SHORT_LIST = 2 * BLOCK
+"""Events of a trace at most, for their list to be read with it."""
+
+
+class Ready(NamedTuple):
+    """A trace, what people noted on it, and the list of its events where that is short."""
+
+    trace: TraceView
+    notes: list[NoteView]
+    blocks: tuple[list[EventRow], ...] = ()
+
+
+def read_whole(desk: "DeskProtocol", trace_id: str) -> Ready:
+    """What the first frame of a trace shows. Raises DeskError."""
+    trace, notes = desk.trace(trace_id), desk.notes(trace_id)
+    if trace.events > SHORT_LIST:
+        return Ready(trace, notes)
+    firsts = range(0, trace.events, BLOCK)
+    counts = [min(BLOCK, trace.events - first) for first in firsts]
+    blocks = map(desk.events, [trace_id] * len(counts), firsts, counts)
+    return Ready(trace, notes, tuple(map(list, blocks)))

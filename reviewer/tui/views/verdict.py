@@ -1,0 +1,67 @@
+"""The verdict in lines: what is recommended, and reason by reason why."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from reviewer.desk.views import Evidence, Reason, Recommendation
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.widgets import words
+from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
+
+
+def where(evidence: Evidence) -> str:
+    """`attack-014 attempt 1 event 2`, the place a reason stands on."""
+    event = "" if evidence.seq is None else f" event {evidence.seq}"
+    return visible_line(f"{evidence.episode_id} attempt {evidence.attempt}{event}")
+
+
+def verdict_lines(
+    candidate_id: str,
+    recommendation: Recommendation,
+    reasons: Sequence[Reason],
+    room: int,
+    width: int,
+) -> list[Line]:
+    """The verdict in a sentence, then one line for each of the first `room` reasons."""
+    state = VERDICTS[recommendation]
+    count = words.plural(len(reasons), "reason")
+    says = {
+        "promote": "nothing speaks against promoting it",
+        "block": f"may not be promoted: {count}",
+        "repair": f"may not be promoted: {count}",
+        "hold": f"cannot be decided yet: {count}",
+    }[recommendation]
+    verdict = Span(f"{STATES[state].glyph} {recommendation.upper()}", state)
+    name = middle(visible_line(candidate_id), 40)
+    lines: list[Line] = [[verdict, Span(f"  {name} {says}")]]
+    lines += [reason_line(reason, width) for reason in reasons[:room]]
+    if len(reasons) > room:
+        more = f"   +{len(reasons) - room} more: their numbers go to their evidence"
+        lines.append([Span(more, "dim")])
+    return lines
+
+
+def reason_line(reason: Reason, width: int) -> list[Span]:
+    """One reason: its number, its words, what was observed, where, and the policy. Words that are
+    long take the room that the others leave: a way out may stand at their end."""
+    action = f"screen.numbered({reason.number})"
+    text, observed = visible_line(reason.text), visible_line(reason.observed)
+    policy = visible_line(reason.policy)
+    policy = policy if policy.startswith("policy") or not policy else f"policy {policy}"
+    number = f" {reason.number} "
+    left_over = width - sum(map(cell_len, (number, observed, policy))) - 3
+    room = max(34 if width < 120 else 48, min(cell_len(text), left_over))
+    left = [
+        Span(number, "key", action),
+        Span(pad(cut(text, room), room) + " ", "text", action),
+        Span(observed, "strong", action),
+    ]
+    if width >= 120 and reason.evidence:
+        place = where(reason.evidence[0])
+        tool = reason.evidence[0].tool or reason.evidence[0].code
+        shown = f"   {place} {visible_line(tool)}"
+        if room + cell_len(shown) <= left_over:
+            left.append(Span(shown, "text", action))
+    return spread(left, [Span(f" {policy}", "dim")], width)
