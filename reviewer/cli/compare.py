@@ -14,6 +14,7 @@ from reviewer.desk.compare.views import (
     Outcome,
 )
 from reviewer.desk.views import EventRow
+from reviewer.exit_codes import ExitCode
 
 STEPS = {
     "same": "same", "result": "other result", "arguments": "other arguments",
@@ -27,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.attempts and (arguments.episode or arguments.baseline or arguments.candidate):
         return fail(
             "--attempts names both sides: leave out EPISODE, --candidate and --baseline",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     desk = desk_of(arguments)
     found: Comparison | AttemptComparison
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         _candidates(found)
     else:
         _attempts(found)
-    return 0
+    return ExitCode.DONE
 
 
 def _candidates(found: Comparison) -> None:

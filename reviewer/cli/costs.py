@@ -7,6 +7,7 @@ from msgspec import to_builtins
 
 from reviewer.cli.opening import desk_of
 from reviewer.cli.say import fact, note, out_json
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
@@ -37,12 +38,12 @@ def _add(desk: "Desk", arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         out_json(to_builtins(entered))
-        return 0
+        return ExitCode.DONE
     place = f"{entered.candidate_id} on {entered.suite_id}"
     fact(f"{entered.entry.entry_id}  {_told(entered.entry)}  {place}")
     if not entered.added:
         note("this entry stands already: nothing was added; --id NAME enters the same once more")
-    return 0
+    return ExitCode.DONE
 
 
 def _list(desk: "Desk", arguments: argparse.Namespace) -> int:
@@ -54,7 +55,7 @@ def _list(desk: "Desk", arguments: argparse.Namespace) -> int:
                 for suite, candidate, entry in found
             ]
         )
-        return 0
+        return ExitCode.DONE
     for suite, candidate, entry in found:
         counts = "" if entry.counts else "  corrected, does not count"
         words = f"  {entry.note}" if entry.note else ""
@@ -64,7 +65,7 @@ def _list(desk: "Desk", arguments: argparse.Namespace) -> int:
         )
     if not found:
         note("no cost is entered: reviewer costs add enters one")
-    return 0
+    return ExitCode.DONE
 
 
 def _told(entry: "CostEntry") -> str:

@@ -8,8 +8,7 @@ from reviewer.cli.opening import desk_of, release_of, workspace_of
 from reviewer.cli.say import note, out, table
 from reviewer.desk.decisions.views import Signed
 from reviewer.desk.errors import DeskError
-
-_EXIT = {"PROMOTE": 0}
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -21,7 +20,8 @@ def _sign(arguments: argparse.Namespace) -> int:
         return _add(arguments)
     if arguments.signature or not arguments.key:
         raise DeskError(
-            "--key is needed: a key file, a .pub, or SHA256:… in ssh-agent", exit_code=2
+            "--key is needed: a key file, a .pub, or SHA256:… in ssh-agent",
+            exit_code=ExitCode.USAGE,
         )
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
@@ -30,7 +30,7 @@ def _sign(arguments: argparse.Namespace) -> int:
     if decision is None:
         raise DeskError(
             "the report recommends hold: --decision BLOCK or REPAIR can be signed, with --comment",
-            exit_code=10,
+            exit_code=ExitCode.NOT_PROMOTED,
         )
     signed = desk.sign(
         suite,
@@ -51,11 +51,14 @@ def _sign(arguments: argparse.Namespace) -> int:
 def _add(arguments: argparse.Namespace) -> int:
     """One more signature; what is signed was said by whoever signed first."""
     if bool(arguments.key) == bool(arguments.signature):
-        raise DeskError("--add takes --key KEY or --signature FILE, one of them", exit_code=2)
+        raise DeskError(
+            "--add takes --key KEY or --signature FILE, one of them", exit_code=ExitCode.USAGE
+        )
     taken = ("decision", "comment", "baseline", "suite", "candidate")
     if given := [f"--{name}" for name in taken if getattr(arguments, name)]:
         raise DeskError(
-            f"{', '.join(given)}: the decision says so already; --add only signs it", exit_code=2
+            f"{', '.join(given)}: the decision says so already; --add only signs it",
+            exit_code=ExitCode.USAGE,
         )
     signature = _signature_file(arguments.signature) if arguments.signature else None
     signed = desk_of(arguments).add_signature(
@@ -82,11 +85,11 @@ def exit_code(signed: Signed) -> int:
     if signed.pending:
         note("kept; it decides nothing until another approver signs:")
         note(f"  reviewer sign --add {signed.number} --key KEY")
-        return 30
+        return ExitCode.POLICY_NOT_MET
     if not signed.verified:
         note("signed and kept, but the policy of signatures is not met")
-        return 30
-    return _EXIT.get(signed.decision, 10)
+        return ExitCode.POLICY_NOT_MET
+    return ExitCode.DONE if signed.decision == "PROMOTE" else ExitCode.NOT_PROMOTED
 
 
 def said(signed: Signed) -> None:
@@ -137,16 +140,16 @@ def _keys(arguments: argparse.Namespace) -> int:
         ],
         ("fingerprint", "where", "principal", "roles", "comment"),
     )
-    return 0
+    return ExitCode.DONE
 
 
 def _trust(arguments: argparse.Namespace) -> int:
     from reviewer.desk.integrity.trust import trust
 
     if not arguments.principal or not arguments.file:
-        raise DeskError("usage: reviewer keys trust PRINCIPAL KEY.pub", exit_code=2)
+        raise DeskError("usage: reviewer keys trust PRINCIPAL KEY.pub", exit_code=ExitCode.USAGE)
     line = trust(
         workspace_of(arguments), arguments.principal, arguments.roles, Path(arguments.file)
     )
     note(f"added: {line}")
-    return 0
+    return ExitCode.DONE

@@ -6,6 +6,7 @@ from reviewer.cli.decision import passphrase_for
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.desk.decisions.views import DecisionInfo
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,7 +25,7 @@ def _list(arguments: argparse.Namespace) -> int:
     found = desk_of(arguments).decisions()
     if arguments.json:
         out_json([{name: getattr(one, name) for name in one.__struct_fields__} for one in found])
-        return 0
+        return ExitCode.DONE
     table(
         [
             (
@@ -41,7 +42,7 @@ def _list(arguments: argparse.Namespace) -> int:
         ],
         ("number", "decision", "release", "environment", "standing", "signed by", "until", "why"),
     )
-    return 0
+    return ExitCode.DONE
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -50,14 +51,14 @@ def _export(arguments: argparse.Namespace) -> int:
     files = desk_of(arguments).export_decision(arguments.decision, arguments.out, key, passphrase)
     for path, digest in files:
         out(f"{digest}  {path}")
-    return 0
+    return ExitCode.DONE
 
 
 def _take(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     for file in arguments.files:
         _said(desk.take_decision(file), "kept")
-    return 0
+    return ExitCode.DONE
 
 
 def _break_glass(arguments: argparse.Namespace) -> int:
@@ -75,7 +76,7 @@ def _break_glass(arguments: argparse.Namespace) -> int:
     )
     _said(made, "signed")
     out(made.path)
-    return 10
+    return ExitCode.NOT_PROMOTED
 
 
 def _loss(arguments: argparse.Namespace) -> int:
@@ -89,7 +90,7 @@ def _loss(arguments: argparse.Namespace) -> int:
     for name in stated.files:
         note(f"  {name} stands on what is gone")
     out(stated.path)
-    return 0
+    return ExitCode.DONE
 
 
 def _witness(arguments: argparse.Namespace) -> int:
@@ -100,7 +101,7 @@ def _witness(arguments: argparse.Namespace) -> int:
     if not added:
         note("everything that was signed here is in it already")
     out(str(desk.place.witness))
-    return 0
+    return ExitCode.DONE
 
 
 def _said(one: DecisionInfo, what: str) -> None:
@@ -121,4 +122,4 @@ def _attest(arguments: argparse.Namespace) -> int:
         out(one.path)
     if not made:
         note("every run and import of it is signed already, with the verdicts it has now")
-    return 0
+    return ExitCode.DONE

@@ -14,6 +14,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, make
 from reviewer.desk.runs.views import RunOrder
 from reviewer.desk.workspace.shipped import load_shipped
+from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
 
 SUITE = "refund-eval-v5"
@@ -27,7 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.keep:
         folder = Path(arguments.keep)
         if folder.exists() and any(folder.iterdir()):
-            raise DeskError(f"{folder} is not empty: --keep wants a new folder", exit_code=2)
+            raise DeskError(
+                f"{folder} is not empty: --keep wants a new folder", exit_code=ExitCode.USAGE
+            )
         return _show(arguments, make(folder, example=True))
     folder = Path(tempfile.mkdtemp(prefix="reviewer-demo-"))
     try:
@@ -49,7 +52,9 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
         for order in _orders(jobs=JOBS, pace=0.0):
             ended = desk.start_run(order).wait()
             if ended.state != "done":
-                raise DeskError(f"the shipped example did not run: {ended.problem}", exit_code=40)
+                raise DeskError(
+                    f"the shipped example did not run: {ended.problem}", exit_code=ExitCode.INTERNAL
+                )
         from reviewer.report.render.text import summary_text
 
         for number, candidate in enumerate(CANDIDATES):
@@ -58,7 +63,7 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
             out(summary_text(desk.build(SUITE, candidate).report).rstrip("\n"))
         if arguments.keep:
             note(f"the workspace is kept in {workspace.root}")
-        return 0
+        return ExitCode.DONE
     finally:
         desk.close()
 

@@ -19,6 +19,7 @@ from reviewer.desk.imports.importing import import_paths, index_behind, index_no
 from reviewer.desk.imports.patterns import is_pattern
 from reviewer.desk.imports.quarantine import way_out
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.files import FileResult, OnProgress
 from reviewer.importing.importer import Filled, Tally
 from reviewer.importing.judge import Asked
@@ -27,14 +28,12 @@ from reviewer.report.words import plural
 from reviewer.trace.safetext import visible_line
 
 SHOWN_REFUSALS = 20
-TERMINATED = 143
-"""The exit code of a program that SIGTERM ended."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "_index":
         index_now(workspace_of(arguments))
-        return 0
+        return ExitCode.DONE
     if arguments.command == "sources":
         return _sources(arguments)
     if arguments.command == "quarantine":
@@ -46,10 +45,12 @@ def _import(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
     if arguments.episode_map and not arguments.suite:
-        raise DeskError("--episode-map needs the --suite its episodes belong to", exit_code=2)
+        raise DeskError(
+            "--episode-map needs the --suite its episodes belong to", exit_code=ExitCode.USAGE
+        )
     if arguments.progress == "steered" and "-" in arguments.paths:
         words = "--progress steered listens on standard input, which cannot be imported as well"
-        raise DeskError(words, exit_code=2)
+        raise DeskError(words, exit_code=ExitCode.USAGE)
     asked = Asked(arguments.suite, arguments.candidate, arguments.format, *names)
     if arguments.watch:
         return _watch(workspace, arguments, asked)
@@ -79,7 +80,7 @@ def _imported(
     if arguments.progress == "bar":
         return import_and_say(workspace, paths, asked, arguments.quiet, store)
     # Whoever ends it ends it in order: nothing half written, no copy of the store left behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.TERMINATED))
     told = Told(Steering(sys.stdin.buffer) if arguments.progress == "steered" else None)
     found = import_paths(workspace, paths, asked, told.file, told.result, store)
     told.say(event="end", passed=found.passed)
@@ -89,7 +90,11 @@ def _imported(
 def _answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
     if arguments.json:
         out_json([plain(result) for result in results])
-    return 20 if any(r.refused or r.problem or r.flagged or r.beside for r in results) else 0
+    return (
+        ExitCode.INVALID
+        if any(r.refused or r.problem or r.flagged or r.beside for r in results)
+        else ExitCode.DONE
+    )
 
 
 @contextmanager
@@ -108,11 +113,13 @@ def _spooled(names: list[str]) -> Iterator[list[Path]]:
 def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) -> int:
     """Until Ctrl-C. Says what came of each file as it comes."""
     if arguments.dry_run or "-" in arguments.paths:
-        raise DeskError("--watch goes with neither --dry-run nor standard input", exit_code=2)
+        raise DeskError(
+            "--watch goes with neither --dry-run nor standard input", exit_code=ExitCode.USAGE
+        )
     paths = [Path(name) for name in arguments.paths]
     for path in paths:
         if not path.exists() and not is_pattern(path):
-            raise DeskError(f"{path}: there is no such folder to watch", exit_code=2)
+            raise DeskError(f"{path}: there is no such folder to watch", exit_code=ExitCode.USAGE)
     note("watching; Ctrl-C ends it, and what was read stands")
     bar = Bar(arguments.quiet)
     said: dict[str, FileResult] = {}
@@ -132,7 +139,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) ->
         return _answer(arguments, list(said.values()))
     finally:
         bar.stop()
-    return 0
+    return ExitCode.DONE
 
 
 def import_and_say(
@@ -280,7 +287,7 @@ def _sources(arguments: argparse.Namespace) -> int:
     found = desk_of(arguments).sources()
     if arguments.json:
         out_json([{name: getattr(row, name) for name in row.__struct_fields__} for row in found])
-        return 0
+        return ExitCode.DONE
     table(
         [
             (
@@ -296,7 +303,7 @@ def _sources(arguments: argparse.Namespace) -> int:
             out(f"notes on {visible_line(row.path)}")
             for text in row.notes:
                 out(f"  {visible_line(text)}")
-    return 0
+    return ExitCode.DONE
 
 
 def _quarantine(arguments: argparse.Namespace) -> int:
@@ -315,12 +322,12 @@ def _quarantine(arguments: argparse.Namespace) -> int:
                 for row in found
             ]
         )
-        return 0
+        return ExitCode.DONE
     if not found:
         out("nothing is in quarantine")
-        return 0
+        return ExitCode.DONE
     for row in found:
         out(f"{row.path}: record {row.record}: {', '.join(row.reasons)}")
         if arguments.act == "show":
             out(f"  way out: {row.way_out}")
-    return 0
+    return ExitCode.DONE

@@ -8,11 +8,12 @@ from msgspec import to_builtins
 
 from reviewer.cli.judge_progress import JudgeProgress
 from reviewer.cli.opening import desk_of, release_of
-from reviewer.cli.runs import INTERRUPTED, STEP, Interrupts
+from reviewer.cli.runs import STEP, Interrupts
 from reviewer.cli.say import measured, note, out, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
 from reviewer.desk.labels.views import LabelKind
+from reviewer.exit_codes import ExitCode
 from reviewer.report.words import spent
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _planned(plan: JudgePlan, as_json: bool) -> int:
         out(f"model: {plan.model or 'none named'}; endpoint: {plan.base_url or 'none named'}")
     if plan.problem:
         note(f"it cannot begin yet: {plan.problem}")
-    return 0
+    return ExitCode.DONE
 
 
 def _follow(handle: "JudgeHandle", quiet: bool) -> None:
@@ -93,10 +94,10 @@ def _told(view: JudgeRunView, found: JudgeView, as_json: bool) -> int:
         raise DeskError(view.problem, "the same command asks what is left")
     if view.state == "stopped":
         note(f"{view.calls - view.done} of {view.calls} calls were not made: the same command does")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     if view.unanswered:
         note(f"{view.unanswered} calls brought no answer: the same command asks again")
-    return 0
+    return ExitCode.DONE
 
 
 def _summary(view: JudgeRunView) -> Iterator[str]:

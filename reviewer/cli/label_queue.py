@@ -8,6 +8,7 @@ from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import fact, out_json
 from reviewer.desk.labels.views import EstimateView, LabelKind, QuestionView, QueueView, ReasonLine
 from reviewer.desk.labels.words import REASONS
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -19,10 +20,10 @@ def run(arguments: argparse.Namespace) -> int:
         import msgspec
 
         out_json(msgspec.to_builtins(found))
-        return 0
+        return ExitCode.DONE
     for line in (*_head(found), *_reasons(found), *_agreement(found)):
         fact(line)
-    return 0
+    return ExitCode.DONE
 
 
 def _head(found: QueueView) -> Iterator[str]:

@@ -11,6 +11,7 @@ from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import counted, fail, note, out, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.record_files import Taken
+from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import Problem
 from reviewer.suite.folder import read_bytes
 
@@ -37,15 +38,15 @@ def _export(arguments: argparse.Namespace) -> int:
         # On a terminal nothing that others wrote may act: ASCII, with the same content.
         for line in data.splitlines():
             sys.stdout.write(json.dumps(json.loads(line), separators=(",", ":")) + "\n")
-        return 0
+        return ExitCode.DONE
     target = Path(arguments.file)
     try:
         with target.open("xb") as handle:
             handle.write(data)
     except FileExistsError as error:
-        raise DeskError(f"{target} exists: name a new file", exit_code=2) from error
+        raise DeskError(f"{target} exists: name a new file", exit_code=ExitCode.USAGE) from error
     note(f"wrote {target}, {counted(count, noun)}")
-    return 0
+    return ExitCode.DONE
 
 
 def _import(arguments: argparse.Namespace) -> int:
@@ -69,7 +70,7 @@ def _import(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             note(f"{name}: {_said(taken, noun)}")
         _told(taken.problems)
-        code = 20 if taken.refused else code
+        code = ExitCode.INVALID if taken.refused else code
     if arguments.json:
         out_json([{"path": name, **_plain(taken)} for name, taken in found])
     return code
@@ -116,7 +117,7 @@ def _merge(arguments: argparse.Namespace) -> int:
         for text in merged.decisions:
             note(f"  {text}")
     left_out = merged.refused or merged.problems or any(one.refused for one in said)
-    return 20 if left_out else 0
+    return ExitCode.INVALID if left_out else ExitCode.DONE
 
 
 def _said(taken: Taken, noun: str) -> str:

@@ -12,6 +12,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.reviewers import reviewer_name
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import leaks
+from reviewer.exit_codes import ExitCode
 from reviewer.review.leaks import LeakCheck, Look
 from reviewer.trace.safetext import visible_line
 
@@ -23,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(workspace, arguments)
     if not arguments.files:
-        return fail("name the files to look into, or --list", exit_code=2)
+        return fail("name the files to look into, or --list", exit_code=ExitCode.USAGE)
     ids = [arguments.suite] if arguments.suite else _frozen(workspace)
     found, refused = leaks.look(
         workspace,
@@ -44,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     for one in refused:
         note(f"{visible_line(one.file)}: {one.problem}")
     if refused or any(check.unread for check in found):
-        return 20
-    return 10 if any(check.leaks for check in found) else 0
+        return ExitCode.INVALID
+    return ExitCode.NOT_PROMOTED if any(check.leaks for check in found) else ExitCode.DONE
 
 
 def _frozen(workspace: Workspace) -> list[str]:
@@ -104,13 +105,13 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
     ]
     if arguments.json:
         out_json([msgspec.to_builtins(one) for one in looks])
-        return 0
+        return ExitCode.DONE
     if not looks:
         note("no look for leaks was kept: reviewer suite leaks TRAINING.jsonl makes one")
-        return 0
+        return ExitCode.DONE
     head = ("look", "suite", "digest", "candidate", "file", "found", "state")
     table([_row(one) for one in looks], head)
-    return 0
+    return ExitCode.DONE
 
 
 def _row(one: Look) -> tuple[str, ...]:
@@ -133,4 +134,4 @@ def _withdraw(workspace: Workspace, arguments: argparse.Namespace) -> int:
     name = reviewer_name(arguments.reviewer)
     made = leaks.withdraw(workspace, arguments.withdraw, arguments.reason, name)
     out(f"withdrawn: {made.withdraws[:12]}, {made.reason}")
-    return 0
+    return ExitCode.DONE

@@ -1,7 +1,6 @@
 """The command line: parse, dispatch, and turn every outcome into an exit code.
 
-Only argparse is imported before a command is known. Exit codes: 0 promote or done, 10 not
-promoted, 2 usage, 20 invalid input or signature, 30 policy of signatures not met, 40 internal.
+Only argparse is imported before a command is known. Exit codes are those of `ExitCode`.
 """
 
 import argparse
@@ -12,8 +11,7 @@ import os
 import sys
 
 from reviewer.cli.arguments import parsed
-
-DONE, INVALID, INTERNAL = 0, 20, 40
+from reviewer.exit_codes import ExitCode
 
 
 def program() -> int:
@@ -48,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
         from reviewer import __version__
 
         sys.stdout.write(f"reviewer {__version__}\n")
-        return DONE
+        return ExitCode.DONE
     name = getattr(arguments, "module", None)
     if arguments.export_report and name is None:
         name = "report"
@@ -60,17 +58,17 @@ def main(argv: list[str] | None = None) -> int:
         return int(module.run(arguments))
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; what was committed stands, the same command goes on\n")
-        return 130
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader of our stdout has gone: not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return ExitCode.DONE
     except Exception as error:
         return _told(error, arguments)
 
 
 def _told(error: Exception, arguments: argparse.Namespace) -> int:
-    """Say an expected failure in words; anything else is ours, with exit code 40."""
+    """Say an expected failure in words; anything else is an internal error."""
     from reviewer.cli.say import fail
     from reviewer.db.connection import DAMAGE, StoreError
     from reviewer.desk.errors import DeskError
@@ -79,17 +77,19 @@ def _told(error: Exception, arguments: argparse.Namespace) -> int:
     if isinstance(error, DeskError):
         return fail(error.text, *error.ways_out, exit_code=error.exit_code)
     if isinstance(error, (ContractError, StoreError)):
-        return fail(str(error), exit_code=INVALID)
+        return fail(str(error), exit_code=ExitCode.INVALID)
     if isinstance(error, OSError) and error.filename is not None:
-        return fail(f"{error.filename}: {error.strerror}", exit_code=INVALID)
+        return fail(f"{error.filename}: {error.strerror}", exit_code=ExitCode.INVALID)
     if isinstance(error, DAMAGE) and (found := _damage(arguments)):
-        return fail(f"the store is damaged ({found})", "restore a backup", exit_code=INVALID)
+        return fail(
+            f"the store is damaged ({found})", "restore a backup", exit_code=ExitCode.INVALID
+        )
     if os.environ.get("REVIEWER_DEBUG"):
         raise error
     return fail(
         f"internal error: {type(error).__name__}: {error}",
         "nothing was left half written; REVIEWER_DEBUG=1 shows where",
-        exit_code=INTERNAL,
+        exit_code=ExitCode.INTERNAL,
     )
 
 

@@ -7,6 +7,7 @@ from msgspec import to_builtins
 from reviewer.cli.opening import desk_of
 from reviewer.cli.say import fact, note, out_json
 from reviewer.desk.traces.views import NoteKind, NoteView
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,10 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _listed(found: list[NoteView], as_json: bool) -> int:
     if as_json:
         out_json(to_builtins(found))
-        return 0
+        return ExitCode.DONE
     for each in found:
         words = f": {each.text}" if each.text else ""
         fact(f"{each.kind} {each.trace_id} event {each.seq} by {each.reviewer} {each.at}{words}")
     if not found:
         note("no bookmark and no note here: reviewer notes add TRACE_ID --seq N TEXT writes one")
-    return 0
+    return ExitCode.DONE

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, at, find
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
@@ -32,14 +33,16 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
         known = sorted({s for s, c in made if candidate in ("", None, c)} or {s for s, _ in made})
         known = known or [info.suite_id for info in desk.suites()]
         if len(known) != 1:
-            raise DeskError(f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=2)
+            raise DeskError(
+                f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE
+            )
         suite = known[0]
     if not candidate:
         names = [c for s, c in made if s == suite]
         if len(names) != 1:
             raise DeskError(
                 f"--candidate is needed, one of: {', '.join(names) or 'none imported yet'}",
-                exit_code=2,
+                exit_code=ExitCode.USAGE,
             )
         candidate = names[0]
     return suite, candidate

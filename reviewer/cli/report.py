@@ -12,6 +12,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
 from reviewer.desk.reports import renderings, reports
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,7 +73,7 @@ def _sign(
         raise DeskError(
             "nothing was signed: the report recommends hold",
             "bring the missing evidence, or reviewer sign --decision BLOCK --comment WHY",
-            exit_code=10,
+            exit_code=ExitCode.NOT_PROMOTED,
         )
     signed = desk.sign(
         suite,

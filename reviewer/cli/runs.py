@@ -16,12 +16,12 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import index_behind
 from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.runs.jobs import RunHandle
     from reviewer.report.model import Report
 
-INTERRUPTED = 130
 STEP = 0.1
 
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise DeskError(
             "--approve ask needs a terminal to ask on",
             "--approve deny refuses every call that needs an approval, --approve allow grants it",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     desk = desk_of(arguments)
     try:
@@ -134,9 +134,13 @@ def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]
     try:
         number = os.open(path, flags, 0o600)
     except FileExistsError as error:
-        raise DeskError(f"{path} exists: --traces wants a new file", exit_code=2) from error
+        raise DeskError(
+            f"{path} exists: --traces wants a new file", exit_code=ExitCode.USAGE
+        ) from error
     except OSError as error:
-        raise DeskError(f"{path}: cannot be made ({error.strerror})", exit_code=2) from error
+        raise DeskError(
+            f"{path}: cannot be made ({error.strerror})", exit_code=ExitCode.USAGE
+        ) from error
     with os.fdopen(number, "wb") as file:
 
         def keep(records: list[bytes]) -> None:
@@ -164,11 +168,11 @@ def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
     if view.state == "stopped":
         left = view.planned - view.done
         note(f"{left} of {view.planned} attempts were not made: {_resume(view)}")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     if view.infrastructure:
         lost = f"{view.infrastructure} attempts were lost to infrastructure"
         note(f"{lost}: {_resume(view)} good")
-    return 0
+    return ExitCode.DONE
 
 
 def _resume(view: RunView) -> str:

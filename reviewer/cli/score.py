@@ -4,6 +4,7 @@ import argparse
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import note, out, out_json
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -12,10 +13,10 @@ def run(arguments: argparse.Namespace) -> int:
     changed, scored = rescore(workspace_of(arguments), arguments.suite or "")
     if arguments.json:
         out_json({"scored": scored, "changed": [change._asdict() for change in changed]})
-        return 0
+        return ExitCode.DONE
     for change in changed:
         before, after = ", ".join(change.before), ", ".join(change.after)
         judged = f"{change.code_before or 'an unknown version'} → {change.code_after}"
         out(f"{change.trace_id}: {before or 'pass'} → {after or 'pass'} (reviewer {judged})")
     note(f"{scored} traces scored again, {len(changed)} changed")
-    return 0
+    return ExitCode.DONE

@@ -9,6 +9,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.scorecards.filters import check
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
+from reviewer.exit_codes import ExitCode
 from reviewer.report.words import between, cost_span, out_of
 
 PAGE = 200
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         import msgspec
 
         out_json(msgspec.to_builtins(card))
-        return 0
+        return ExitCode.DONE
     for line in (*_head(card), *_figures(card)):
         fact(line)
     how = (arguments.sort, arguments.descending, arguments.failing, arguments.filter)
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
             fact(_group(arguments.group, group, card.pass_hat_k))
             _rows(desk, card, list(group.keys))
     fact(_totals(card))
-    return 0
+    return ExitCode.DONE
 
 
 def _head(card: Scorecard) -> Iterator[str]:

@@ -4,6 +4,7 @@ import argparse
 
 from reviewer.cli.opening import desk_of
 from reviewer.cli.say import fact, out_json
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -14,7 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
         import msgspec
 
         out_json(msgspec.to_builtins(found))
-        return 0
+        return ExitCode.DONE
     for hit in found.hits:
         more = f" (+{hit.more} more events)" if hit.more else ""
         fact(f"{hit.trace_id} event {hit.seq} {hit.kind}: {hit.text}{more}")
@@ -24,4 +25,4 @@ def run(arguments: argparse.Namespace) -> int:
         fact(f"not searched: {found.waiting} events are not indexed yet, try again")
     if found.partial:
         fact(f"searched in their first megabyte only: {found.partial} large traces")
-    return 0
+    return ExitCode.DONE

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fail, note, out_json
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 from reviewer.web.guard import guard_for, is_address, new_token
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"serving in a browser needs the extra `serve` ({error.name} is not installed)",
             "pip install 'release-reviewer[serve]'",
             "reviewer opens the same workstation in a terminal, over SSH too",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     with _bound(arguments.host, arguments.port, arguments.expose) as listening:
         host, port = listening.getsockname()[:2]
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
                 )
     if not arguments.quiet:
         note("served no longer; what was written stands")
-    return 0
+    return ExitCode.DONE
 
 
 def _bound(host: str, port: int, expose: bool) -> socket.socket:
@@ -65,13 +66,13 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise DeskError(f"--host {host}: {error.strerror}", exit_code=2) from error
+        raise DeskError(f"--host {host}: {error.strerror}", exit_code=ExitCode.USAGE) from error
     if not is_address(str(address[0]), loopback=True) and not expose:
         raise DeskError(
             f"--host {host} {EXPOSES}",
             "from another machine: ssh -L PORT:127.0.0.1:PORT HOST, and reviewer serve --port PORT",
             "--expose with it says that you want just that",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -83,7 +84,7 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
         raise DeskError(
             f"port {port} of {host}: {error.strerror}",
             "another --port, or none: then a free one is taken",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         ) from error
     return found
 

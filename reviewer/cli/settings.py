@@ -4,6 +4,7 @@ import argparse
 
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.workstation import settings_of
+from reviewer.exit_codes import ExitCode
 from reviewer.tui.settings.settings import OPTIONS, Settings
 from reviewer.tui.settings.settings_file import documented, in_force
 
@@ -13,7 +14,7 @@ NONE = " (there is none: every value is the default)"
 def run(arguments: argparse.Namespace) -> int:
     if arguments.defaults:
         out(documented().rstrip("\n"))
-        return 0
+        return ExitCode.DONE
     settings = _checked(settings_of(arguments))
     rows = list(in_force(settings))
     there = settings.file is not None and settings.file.exists()
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         table([*rows], ("setting", "value", "from"))
     for words in settings.refused:
         note(f"refused: {words}")
-    return 20 if settings.refused else 0
+    return ExitCode.INVALID if settings.refused else ExitCode.DONE
 
 
 def _checked(settings: Settings) -> Settings:

@@ -10,6 +10,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.traces.events import FIELDS
 from reviewer.desk.traces.text import text_of
 from reviewer.desk.views import EventRow, TraceView
+from reviewer.exit_codes import ExitCode
 from reviewer.trace.safetext import visible
 
 PAGE = 200
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         import msgspec
 
         out_json(msgspec.to_builtins(trace))
-        return 0
+        return ExitCode.DONE
     for line in (*_head(trace), *_clauses(trace), *_figures(trace)):
         fact(line)
     if not trace.payload:
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in desk.notes(trace.trace_id):
         text = f": {note.text}" if note.text else ""
         fact(f"{note.kind} on event {note.seq} by {note.reviewer} {note.at}{text}")
-    return 0
+    return ExitCode.DONE
 
 
 def _head(trace: TraceView) -> Iterator[str]:
@@ -102,7 +103,7 @@ def _event(arguments: argparse.Namespace, desk: Desk) -> int:
         told |= {name: event.text(name) for name in FIELDS} | {"raw": text_of(event.raw)}
         del told["fields"]
         out_json(told)
-        return 0
+        return ExitCode.DONE
     row = event.row
     fact(f"event {row.seq} {row.kind} {row.title} {row.status or ''}".rstrip())
     for name in FIELDS:
@@ -113,4 +114,4 @@ def _event(arguments: argparse.Namespace, desk: Desk) -> int:
         fact(f"same call: event {other.seq} {other.kind} {other.status or ''}".rstrip())
     for line in event.state_changes:
         fact(worded(line))
-    return 0
+    return ExitCode.DONE

@@ -7,6 +7,7 @@ from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.probes import benchmark_of
 from reviewer.report.words import plural
 from reviewer.suite import freeze as freezing
@@ -32,7 +33,7 @@ def _list(arguments: argparse.Namespace) -> int:
     found = desk_of(arguments).suites()
     if arguments.json:
         out_json([{name: getattr(row, name) for name in row.__struct_fields__} for row in found])
-        return 0
+        return ExitCode.DONE
     table(
         [
             (
@@ -50,7 +51,7 @@ def _list(arguments: argparse.Namespace) -> int:
     for row in found:
         if row.problem:
             note(row.problem)
-    return 0
+    return ExitCode.DONE
 
 
 def _held(arguments: argparse.Namespace) -> Suite:
@@ -72,13 +73,13 @@ def _start_digest(arguments: argparse.Namespace) -> int:
     found = {one.episode_id: _digest_of(one.initial_state) for one in episodes}
     if arguments.json:
         out_json(found)
-        return 0
+        return ExitCode.DONE
     for name, digest in found.items():
         if wanted:
             out(digest or NO_START)
         else:
             out(f"episode {name}  {digest or NO_START}")
-    return 0
+    return ExitCode.DONE
 
 
 def _digest_of(state: dict[str, Any]) -> str | None:
@@ -91,7 +92,7 @@ def _show(arguments: argparse.Namespace) -> int:
     suite = _held(arguments)
     if arguments.json:
         out_json(msgspec.to_builtins(suite))
-        return 0
+        return ExitCode.DONE
     out(f"suite {suite.suite_id}  {suite.title}")
     out(f"digest {suite.digest}")
     if suite.probe:
@@ -109,7 +110,7 @@ def _show(arguments: argparse.Namespace) -> int:
         out(f"episode {episode.episode_id}  {episode.title}")
         out(f"  required {', '.join(episode.tools.required) or 'none'}")
         out(f"  forbidden {', '.join(episode.tools.forbidden) or 'none'}")
-    return 0
+    return ExitCode.DONE
 
 
 def _check(arguments: argparse.Namespace) -> int:
@@ -157,9 +158,9 @@ def _freeze(arguments: argparse.Namespace) -> int:
         out(f"{arguments.new_id}: frozen, digest {made.digest}")
         for path in made.restored:
             note(f"{folder.name}: {path} is as it was frozen again")
-        return 0
+        return ExitCode.DONE
     out(f"{arguments.suite}: frozen, digest {freezing.freeze(folder)}")
-    return 0
+    return ExitCode.DONE
 
 
 def _diff(arguments: argparse.Namespace) -> int:
@@ -172,4 +173,4 @@ def _diff(arguments: argparse.Namespace) -> int:
         out(text.rstrip("\n"))
     else:
         note(f"{arguments.suite}: as it was frozen")
-    return 0
+    return ExitCode.DONE

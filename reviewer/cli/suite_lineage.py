@@ -5,20 +5,21 @@ import argparse
 from reviewer.cli.opening import desk_of
 from reviewer.cli.say import note, out_json, table
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     if arguments.other or arguments.reason:
         if not (arguments.other and arguments.reason):
-            raise DeskError("name the other suite, and --reason WHY", exit_code=2)
+            raise DeskError("name the other suite, and --reason WHY", exit_code=ExitCode.USAGE)
         desk.explain_suite(arguments.suite, arguments.other, arguments.reason)
         note(f"{arguments.suite} beside {arguments.other}: {arguments.reason}")
-        return 0
+        return ExitCode.DONE
     found = desk.suites_met(arguments.suite)
     if arguments.json:
         out_json([one._asdict() for one in found])
-        return 0
+        return ExitCode.DONE
     table(
         [
             (
@@ -33,4 +34,4 @@ def run(arguments: argparse.Namespace) -> int:
         ],
         ("suite", "digest", "passed there", "why", "by", "at"),
     )
-    return 0
+    return ExitCode.DONE

@@ -6,8 +6,7 @@ from pathlib import Path
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fact, note, out_json
 from reviewer.desk.workspace import suite_making
-
-INVALID = 20
+from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     else:
         _say(made)
-    return INVALID if made.left_out else 0
+    return ExitCode.INVALID if made.left_out else ExitCode.DONE
 
 
 def _say(made: suite_making.Made) -> None:

@@ -7,6 +7,7 @@ from reviewer.cli.say import fact, measured, note, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
+from reviewer.exit_codes import ExitCode
 
 FORMS: dict[Unit, str] = {"share": "{:.3f}", "count": "{:.2f}", "usd": "${:.4f}"}
 HELD = {"met": "; target met", "failed": "; target missed", "open": "; target open", "none": ""}
@@ -20,13 +21,13 @@ def run(arguments: argparse.Namespace) -> int:
         import msgspec
 
         out_json(msgspec.to_builtins(found))
-        return 0
+        return ExitCode.DONE
     _head(found)
     for one in found.figures:
         _figure(found, one)
     if not found.candidates:
         note(f"no candidate has a trace on {found.suite.suite_id} yet: reviewer import FILE")
-    return 0
+    return ExitCode.DONE
 
 
 def _only_suite(desk: Desk) -> str:
@@ -34,7 +35,9 @@ def _only_suite(desk: Desk) -> str:
     known = sorted({suite for suite, _ in desk.releases()})
     known = known or [info.suite_id for info in desk.suites()]
     if len(known) != 1:
-        raise DeskError(f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=2)
+        raise DeskError(
+            f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE
+        )
     return known[0]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewer.cli.say import out, out_json
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 
 MOST_BYTES = 64 << 20
 """Of one file; what may stand in it is bounded where it is read."""
@@ -19,7 +20,9 @@ def run(arguments: argparse.Namespace) -> int:
     pins = _pins(arguments)
     place = Path(arguments.decision)
     if arguments.witness and not place.is_dir():
-        raise DeskError("--witness wants the folder of decisions: it names them all", exit_code=2)
+        raise DeskError(
+            "--witness wants the folder of decisions: it names them all", exit_code=ExitCode.USAGE
+        )
     manifest = _read(Path(arguments.candidate_manifest))
     signers = _read(Path(arguments.signers)).decode("utf-8", "surrogateescape")
     now = _moment(arguments.at)
@@ -70,7 +73,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
             if pins[name] not in (None, pinned):
                 raise DeskError(
                     f"--{name.replace('_', '-')} is not that of {arguments.suite_folder}",
-                    exit_code=2,
+                    exit_code=ExitCode.USAGE,
                 )
             pins[name] = pinned
         pins["max_days"] = suite.max_days
@@ -86,7 +89,7 @@ def _moment(text: str | None) -> datetime:
     try:
         return parse_time(text)
     except ValueError as error:
-        raise DeskError(f"--at {text}: {error}", exit_code=2) from error
+        raise DeskError(f"--at {text}: {error}", exit_code=ExitCode.USAGE) from error
 
 
 def _envelopes(folder: Path) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import note, out, out_json, plain
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.db.journal import Head
@@ -32,7 +33,7 @@ def _init(arguments: argparse.Namespace) -> int:
         found = load_shipped(made)
         if found.labels or found.judgments:
             note(f"{found.labels} labels and {found.judgments} judgments of the examples are in")
-    return 0
+    return ExitCode.DONE
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
@@ -46,7 +47,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
             words = {True: "✓ ok    ", False: "✗ FAIL  ", None: "~ note  "}[check.ok]
             how = f"{words.split()[1]} " if plain() else words
             out(f"{how}{check.name}: {check.text}")
-    return 20 if any(check.ok is False for check in found) else 0
+    return ExitCode.INVALID if any(check.ok is False for check in found) else ExitCode.DONE
 
 
 def _backup(arguments: argparse.Namespace) -> int:
@@ -55,7 +56,7 @@ def _backup(arguments: argparse.Namespace) -> int:
     target = Path(arguments.file)
     made = backup(workspace_of(arguments), target)
     note(f"wrote {target}, {made.size:,} bytes, up to {_entry(made.head)}")
-    return 0
+    return ExitCode.DONE
 
 
 def _restore(arguments: argparse.Namespace) -> int:
@@ -68,7 +69,7 @@ def _restore(arguments: argparse.Namespace) -> int:
         told = "another history" if done.later is None else f"{max(done.later, 0)} entries more"
         note(f"the store before it has {told} and lies in {done.aside}")
     note("reviewer doctor says how the signed files beside it stand")
-    return 0
+    return ExitCode.DONE
 
 
 def _entry(head: "Head") -> str:
@@ -79,4 +80,4 @@ def _schema(arguments: argparse.Namespace) -> int:
     from reviewer.desk.workspace.schemas import schema
 
     out_json(schema(arguments.kind))
-    return 0
+    return ExitCode.DONE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reviewer.cli.head_start import MISSING, begin
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fail, plain
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
@@ -100,7 +101,7 @@ def open_on(
             "the workstation needs a terminal to draw on",
             "reviewer --export-report OUT writes the report without a screen",
             "reviewer scorecard prints the scorecard, one fact a line",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     from reviewer.tui.app.app import run as run_app
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from reviewer.db.connection import unwritten
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 from reviewer.resources import data_folder
 
 SIGNERS_HEAD = """\
@@ -49,7 +50,7 @@ class Workspace(NamedTuple):
     def suite_folder(self, suite_id: str) -> Path:
         """The folder of a suite. Raises DeskError for a name that is not a plain folder name."""
         if suite_id in ("", ".", "..") or "/" in suite_id or "\\" in suite_id or "\0" in suite_id:
-            raise DeskError(f"{suite_id!r} is not a suite id", exit_code=2)
+            raise DeskError(f"{suite_id!r} is not a suite id", exit_code=ExitCode.USAGE)
         return self.suites / suite_id
 
 
@@ -67,7 +68,7 @@ def find(start: Path | None = None) -> Workspace:
         "reviewer init makes one here",
         "reviewer demo shows the built-in example in a throw-away one",
         "--workspace DIR names another folder",
-        exit_code=2,
+        exit_code=ExitCode.USAGE,
     )
 
 
@@ -77,7 +78,7 @@ def at(folder: Path) -> Workspace:
         raise DeskError(
             f"{folder} is not a workspace: it has no suites/ and store/",
             f"reviewer init {folder} makes one there",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     return Workspace(folder.resolve())
 

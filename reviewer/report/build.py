@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, structs
 
+from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, Reason, assess, assessed_in
 from reviewer.report.caveats import not_measured, what_this_does_not_show
 from reviewer.report.decision_set import MODES, decision_set
@@ -151,7 +152,8 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
 
 def exit_code(found: Report) -> int:
     """0 when the report recommends to promote, else 10."""
-    return 0 if found.recommendation == "promote" else 10
+    promoted = found.recommendation == "promote"
+    return ExitCode.DONE if promoted else ExitCode.NOT_PROMOTED
 
 
 def _suite(evidence: Evidence) -> SuiteSection:

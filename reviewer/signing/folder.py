@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.approvals import approved
 from reviewer.signing.break_glass import (
     BREAK_GLASS_TYPE,
@@ -36,9 +37,6 @@ from reviewer.signing.predicate import Statement
 from reviewer.signing.signers import Signers, TrustedKey, parse_signers
 from reviewer.signing.trusted import Manifest, Vouched, check_subject, read_manifest, vouched
 from reviewer.signing.verify import (
-    INVALID,
-    NOT_PROMOTED,
-    POLICY_NOT_MET,
     VerifyResult,
     decision_in,
     judged,
@@ -97,7 +95,7 @@ def verify_folder(
         folder = _read(files, trusted)
         return _newest(folder, trusted, about, wanted, now)
     except AttestError as error:
-        return VerifyResult(INVALID, None, tuple(str(error).split("\n")))
+        return VerifyResult(ExitCode.INVALID, None, tuple(str(error).split("\n")))
 
 
 def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
@@ -153,11 +151,13 @@ def _newest(
     glass = _glass(folder.broken_glass, agent, pins, now)
     if not own:
         told = f"no decision about {about.name} (sha256 {about.digest}) is in this folder"
-        return VerifyResult(NOT_PROMOTED if glass else POLICY_NOT_MET, None, (told, *glass))
+        return VerifyResult(
+            ExitCode.NOT_PROMOTED if glass else ExitCode.POLICY_NOT_MET, None, (told, *glass)
+        )
     if len({one.line for one in own}) > 1:
         names = ", ".join(sorted({one.line[1] for one in own}))
         told = f"policy not met: decisions stand for {names}: name the environment"
-        return VerifyResult(POLICY_NOT_MET, None, (told, *glass))
+        return VerifyResult(ExitCode.POLICY_NOT_MET, None, (told, *glass))
     line = own[0].line
     chain = [one for one in asked if one.line == line]
     journals = {journal_of(one.statement) for one in chain}
@@ -167,14 +167,14 @@ def _newest(
     )
     if faults:
         lines = (*(f"policy not met: {fault}" for fault in faults), *glass)
-        return VerifyResult(POLICY_NOT_MET, None, lines)
+        return VerifyResult(ExitCode.POLICY_NOT_MET, None, lines)
     notes, chosen = _signed(own, pins)
     if pins.witness is not None:
         seen = read_witness(pins.witness)
         faults = witness_faults(seen, same, chosen, folder.digests, folder.losses)
         if faults:
             lines = (*(f"policy not met: {fault}" for fault in faults), *notes, *glass)
-            return VerifyResult(POLICY_NOT_MET, None, lines)
+            return VerifyResult(ExitCode.POLICY_NOT_MET, None, lines)
     found = judged(chosen.statement, chosen.found, trusted, about, pins, now)
     later = [one for one in chain if one.number > chosen.number and one not in own]
     notes += [

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.approvals import approved
 from reviewer.signing.break_glass import (
     BREAK_GLASS_TYPE,
@@ -34,8 +35,6 @@ from reviewer.signing.run_result import run_result_faults
 from reviewer.signing.signers import Signers, parse_signers
 from reviewer.signing.statement import decision_of
 from reviewer.signing.trusted import Manifest, Vouched, check_subject, read_manifest, vouched
-
-PROMOTED, NOT_PROMOTED, INVALID, POLICY_NOT_MET = 0, 10, 20, 30
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,9 @@ def verify(
         check_subject(statement.subject[0], statement.predicate.candidate, about)
         return judged(statement, found, trusted, about, wanted, now)
     except AttestError as error:
-        return VerifyResult(INVALID, None, tuple(str(error).split("\n")), statement=statement)
+        return VerifyResult(
+            ExitCode.INVALID, None, tuple(str(error).split("\n")), statement=statement
+        )
 
 
 def decision_in(found: Vouched) -> Statement:
@@ -125,8 +126,10 @@ def judged(
     )
     if faults := (*others, *who.faults):
         lines = (*(f"policy not met: {fault}" for fault in faults), *head)
-        return VerifyResult(POLICY_NOT_MET, None, lines, who.approvers, statement, not others)
-    code = PROMOTED if predicate.decision == "PROMOTE" else NOT_PROMOTED
+        return VerifyResult(
+            ExitCode.POLICY_NOT_MET, None, lines, who.approvers, statement, not others
+        )
+    code = ExitCode.DONE if predicate.decision == "PROMOTE" else ExitCode.NOT_PROMOTED
     return VerifyResult(code, predicate.decision, head, who.approvers, statement)
 
 
@@ -166,5 +169,5 @@ def _judged_break_glass(
     words = break_glass_words(predicate, name, now)
     if faults:
         lines = (*(f"policy not met: {fault}" for fault in faults), *words)
-        return VerifyResult(POLICY_NOT_MET, None, lines)
-    return VerifyResult(NOT_PROMOTED, WORD, words)
+        return VerifyResult(ExitCode.POLICY_NOT_MET, None, lines)
+    return VerifyResult(ExitCode.NOT_PROMOTED, WORD, words)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-USAGE = 2
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         sys.stderr.write(f"reviewer: {message}\nreviewer --help lists the commands\n")
-        sys.exit(USAGE)
+        sys.exit(ExitCode.USAGE)
 
 
 def command(

@@ -15,6 +15,7 @@ from reviewer.desk.reports.gather import gate_marks, mark_of
 from reviewer.desk.scorecards.scorecard import attempt_marks
 from reviewer.desk.traces.records import Place, Records
 from reviewer.desk.views import FindingView, Mark
+from reviewer.exit_codes import ExitCode
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, TraceRecord
@@ -42,7 +43,7 @@ def compared_attempts(
         raise DeskError(
             f"{_id(a)} and {_id(b)} are not attempts of one episode",
             "name two traces that differ in candidate or attempt alone",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     force = in_force(suite.policy.limits)
     old, new = (_side(connection, records, place, force) for place in (a, b))

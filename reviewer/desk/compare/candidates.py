@@ -17,6 +17,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.reports import Assessed, Reports
 from reviewer.desk.scorecards.scorecard import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
+from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import EpisodeCounts
 from reviewer.suite.gates import GATES
 
@@ -52,7 +53,7 @@ def sides(
                 f"{candidate_id} cannot be compared with itself: name two candidates, or two"
                 " attempts",
                 "reviewer compare --attempts TRACE TRACE",
-                exit_code=2,
+                exit_code=ExitCode.USAGE,
             )
         return Sides(baseline_id, candidate_id, names)
     age = {row.candidate_id: (row.seq, row.id) for row in rows}

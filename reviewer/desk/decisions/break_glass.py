@@ -23,6 +23,7 @@ from reviewer.desk.integrity import witness
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.reports import Built
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.break_glass import (
     LONGEST,
     ROLE,
@@ -56,9 +57,11 @@ def break_glass(
     """
     longest = LONGEST.total_seconds() / 3600
     if not reason.strip():
-        raise DeskError("break-glass needs a reason", "--reason says why", exit_code=2)
+        raise DeskError("break-glass needs a reason", "--reason says why", exit_code=ExitCode.USAGE)
     if not 0 < hours <= longest:
-        raise DeskError(f"break-glass lasts more than 0 and at most {longest:g} hours", exit_code=2)
+        raise DeskError(
+            f"break-glass lasts more than 0 and at most {longest:g} hours", exit_code=ExitCode.USAGE
+        )
     manifested(built)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
@@ -117,7 +120,7 @@ def take_break_glass(workspace: Workspace, path: Path, found: Vouched, data: byt
     stand."""
     statement = break_glass_of(found.body)
     if faults := break_glass_faults(statement.predicate, found.by):
-        raise DeskError(f"{path}: {faults[0]}", exit_code=30)
+        raise DeskError(f"{path}: {faults[0]}", exit_code=ExitCode.POLICY_NOT_MET)
     subject = statement.subject[0]
     connection = open_writer(workspace.store)
     try:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from reviewer.desk.decisions.views import Choice, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.reports import Built
+from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Recommendation
 from reviewer.suite.model import Policy
 
@@ -64,19 +65,21 @@ def may_decide(built: Built, decision: str, comment: str) -> None:
     """Raises DeskError when this cannot be signed of this report."""
     recommendation = built.assessment.recommendation
     if decision not in DECISIONS:
-        raise DeskError(f"{decision!r} is not one of {', '.join(DECISIONS)}", exit_code=2)
+        raise DeskError(
+            f"{decision!r} is not one of {', '.join(DECISIONS)}", exit_code=ExitCode.USAGE
+        )
     if decision == "PROMOTE" and recommendation != "promote":
         reasons = "; ".join(reason.text for reason in built.assessment.reasons)
         raise DeskError(
             f"PROMOTE cannot be signed: the report recommends {recommendation} ({reasons})",
             "sign BLOCK or REPAIR, or repair the candidate and run it again",
-            exit_code=10,
+            exit_code=ExitCode.NOT_PROMOTED,
         )
     if recommendation in ("promote", "hold") and decision != "PROMOTE" and not comment.strip():
         raise DeskError(
             f"a comment is required: the report recommends {recommendation}, you sign {decision}",
             "--comment says why",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     manifested(built)
 

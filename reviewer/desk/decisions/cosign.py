@@ -22,6 +22,7 @@ from reviewer.desk.integrity.decision_files import Filed
 from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.approvals import approved
 from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
 from reviewer.signing.errors import AttestError, PayloadMismatch
@@ -120,7 +121,9 @@ def add(
         now = datetime.now(UTC)
         if parse_time(predicate.expires) <= now:
             raise DeskError(
-                f"decision {one.number} expired at {predicate.expires}", "sign again", exit_code=30
+                f"decision {one.number} expired at {predicate.expires}",
+                "sign again",
+                exit_code=ExitCode.POLICY_NOT_MET,
             )
         build = build_of(found.suite_id, found.candidate_id)
         built = build(predicate.report.baseline)
@@ -185,7 +188,9 @@ def _path(workspace: Workspace, connection: Connection, signers: Signers, refere
         if one.number == int(reference)
     ]
     if len(named) != 1:
-        raise DeskError(f"no decision {reference} in this workspace", "name its file", exit_code=2)
+        raise DeskError(
+            f"no decision {reference} in this workspace", "name its file", exit_code=ExitCode.USAGE
+        )
     return named[0]
 
 

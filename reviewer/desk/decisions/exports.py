@@ -9,6 +9,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import signing_key, trusted
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.renderings import put
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError
 from reviewer.signing.exports import SUMMARY, export_files
 from reviewer.signing.sign import sign_payload
@@ -56,7 +57,7 @@ def export_decision(
         (out / "attestations" if results else out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DeskError(
-            f"{out}: cannot be made a folder ({error.strerror})", exit_code=2
+            f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
         ) from error
     written = put(out, files)
     return written + (put(out / "attestations", results) if results else [])

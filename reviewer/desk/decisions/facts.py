@@ -18,6 +18,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import approvers_for
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.reports.reports import Built
+from reviewer.exit_codes import ExitCode
 from reviewer.report.figures import GateFigures
 from reviewer.report.references import against_promotion
 from reviewer.review.labels import label_line
@@ -154,7 +155,7 @@ def _reviewers(
             f"the policy wants {threshold} approvers, and the trust file names {len(people)} who "
             f"{'is' if len(people) == 1 else 'are'} no author of the candidate{named}",
             "reviewer keys trust PRINCIPAL KEY.pub adds one",
-            exit_code=30,
+            exit_code=ExitCode.POLICY_NOT_MET,
         )
     return tuple(ReviewerFact(one.principal, one.key.keyid) for one in keys)
 

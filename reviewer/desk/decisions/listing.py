@@ -18,6 +18,7 @@ from reviewer.desk.integrity.signed import beyond
 from reviewer.desk.integrity.standing import WAYS_OUT
 from reviewer.desk.integrity.trust import signers_of, trusted
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.approvals import approved
 from reviewer.signing.break_glass import BREAK_GLASS_TYPE
 from reviewer.signing.dsse import parse_envelope
@@ -84,7 +85,9 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
         one = cosign.find(workspace, connection, str(path)).one
         who = approved(one.statement.predicate, one.found)
         if not who.approvers:
-            raise DeskError(f"{path}: {'; '.join((*who.faults, *who.notes))}", exit_code=30)
+            raise DeskError(
+                f"{path}: {'; '.join((*who.faults, *who.notes))}", exit_code=ExitCode.POLICY_NOT_MET
+            )
         row = decisions.by_payload(connection, one.digest)
         created = one.statement.predicate.time_created
         if row is not None:

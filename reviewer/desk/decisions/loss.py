@@ -21,6 +21,7 @@ from reviewer.desk.integrity import witness
 from reviewer.desk.integrity.signed import gone_files
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import parse_envelope
 from reviewer.signing.errors import AttestError
 from reviewer.signing.journal_loss import ROLE, JournalLossFacts, build_journal_loss
@@ -49,7 +50,7 @@ def state_loss(
     store that contradicts itself.
     """
     if not reason.strip():
-        raise DeskError("a loss needs a reason", "--reason says why", exit_code=2)
+        raise DeskError("a loss needs a reason", "--reason says why", exit_code=ExitCode.USAGE)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
     who = in_role(workspace, signers, signer, ROLE)
@@ -62,7 +63,7 @@ def state_loss(
             raise DeskError(
                 "nothing shows that this store lost any of its journal: there is nothing to state",
                 "reviewer doctor says how it stands",
-                exit_code=2,
+                exit_code=ExitCode.USAGE,
             )
         lost = max([one.seq for one in gone] + [one.seq for one in unseen])
         digests = {one.digest for one in gone} | {one.signed for one in unseen if one.signed}

@@ -20,6 +20,7 @@ from reviewer.desk.integrity.trust import signers_of
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.reports import Built
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.approvals import approved
 from reviewer.signing.errors import AttestError
 from reviewer.signing.parts import parse_time
@@ -162,5 +163,5 @@ def refuse_twin(
                 f"decision {one.number} says so already and waits for a signature (signed by "
                 f"{who or 'nobody that counts'})",
                 f"reviewer sign --add {one.number} --key KEY",
-                exit_code=30,
+                exit_code=ExitCode.POLICY_NOT_MET,
             )

@@ -16,6 +16,7 @@ from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.patterns import expand
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.files import Context, FileResult, OnProgress, refused_file
@@ -105,7 +106,9 @@ def import_units(
     masked = redactor_of(RedactionRules()).masked
     for option, value in (("--suite", asked.suite), ("--candidate", asked.candidate)):
         if masked(value) != value:
-            raise DeskError(f"{option} holds an identifier: name it otherwise", exit_code=2)
+            raise DeskError(
+                f"{option} holds an identifier: name it otherwise", exit_code=ExitCode.USAGE
+            )
     place = store or workspace.store
     connection = open_writer(place)
     results: list[FileResult] = []
@@ -142,7 +145,9 @@ def _check_map(asked: Asked, found: list[Suite]) -> None:
     wrong = [text for suite in found for text in map_problems(suite, asked.tools.names)]
     if wrong:
         said = f"the map of tools cannot be used with {asked.suite}: {'; '.join(wrong[:5])}"
-        raise DeskError(said, "a version of the suite that lists the name", exit_code=20)
+        raise DeskError(
+            said, "a version of the suite that lists the name", exit_code=ExitCode.INVALID
+        )
 
 
 def watch(

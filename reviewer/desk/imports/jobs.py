@@ -21,6 +21,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.views import FileView, FilledView, ImportOrder, ImportState, ImportView
 from reviewer.desk.place import Workspace
 from reviewer.desk.stopwatch import Stopwatch
+from reviewer.exit_codes import ExitCode
 
 OnChange = Callable[["ImportHandle"], None]
 SHOWN_REFUSALS = 50
@@ -189,7 +190,9 @@ class ImportJobs:
     def start(self, order: ImportOrder, on_change: OnChange | None = None) -> ImportHandle:
         """Begin one. Raises DeskError when it cannot begin."""
         if not order.path.strip():
-            raise DeskError("no path to import", "name a file, a folder or a pattern", exit_code=2)
+            raise DeskError(
+                "no path to import", "name a file, a folder or a pattern", exit_code=ExitCode.USAGE
+            )
         with self._lock:
             try:
                 handle = ImportHandle(len(self._handles) + 1, order, self._workspace, on_change)

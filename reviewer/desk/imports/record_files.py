@@ -15,6 +15,7 @@ from reviewer.db.said import Table
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.lines import Lines, Said
 from reviewer.suite.errors import ContractError, Problem
@@ -88,7 +89,7 @@ def take(kind: Kind[T, R], workspace: Workspace, data: bytes, file: str) -> Take
         raise DeskError(
             f"{name} is empty: there is no {kind.noun} in it, and nothing was taken in",
             f"reviewer {kind.noun}s export FILE, where they were made, writes one",
-            exit_code=20,
+            exit_code=ExitCode.INVALID,
         )
     connection = open_writer(workspace.store)
     try:

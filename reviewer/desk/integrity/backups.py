@@ -22,6 +22,7 @@ from reviewer.db.migrate import bring_up_to_date
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.doctor import content
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 
 
 class BackedUp(NamedTuple):
@@ -52,9 +53,11 @@ def backup(workspace: Workspace, target: Path) -> BackedUp:
     try:
         handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     except FileExistsError as error:
-        raise DeskError(f"{target} exists: name a new file", exit_code=2) from error
+        raise DeskError(f"{target} exists: name a new file", exit_code=ExitCode.USAGE) from error
     except OSError as error:
-        raise DeskError(f"{target}: cannot be made ({error.strerror})", exit_code=2) from error
+        raise DeskError(
+            f"{target}: cannot be made ({error.strerror})", exit_code=ExitCode.USAGE
+        ) from error
     os.close(handle)
     try:
         head = _copied(workspace.store, target)
@@ -73,9 +76,9 @@ def restore(workspace: Workspace, file: Path, replace: bool = False) -> Restored
     """
     store = workspace.store
     if not file.is_file():
-        raise DeskError(f"{file} is no backup: there is no such file", exit_code=2)
+        raise DeskError(f"{file} is no backup: there is no such file", exit_code=ExitCode.USAGE)
     if store.exists() and file.samefile(store):
-        raise DeskError(f"{file} is this workspace's own store", exit_code=2)
+        raise DeskError(f"{file} is this workspace's own store", exit_code=ExitCode.USAGE)
     try:
         store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".restore-", dir=store.parent))
@@ -132,7 +135,7 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> Restored:
             raise DeskError(
                 f"{store} is there: a backup does not overwrite it",
                 "--replace sets it aside beside the new one",
-                exit_code=2,
+                exit_code=ExitCode.USAGE,
             )
         restored = Restored(head, _free_name(store), _only_one(store, head))
     if restored.aside is not None and store.exists():

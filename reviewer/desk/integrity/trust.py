@@ -7,6 +7,7 @@ from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
 from reviewer.desk.reports.reports import Built
+from reviewer.exit_codes import ExitCode
 from reviewer.signing.agent import connect_agent
 from reviewer.signing.errors import AgentError, AttestError
 from reviewer.signing.keys import Signer, load_signer, read_public_file
@@ -47,7 +48,7 @@ def trusted(workspace: Workspace) -> Signers:
         raise DeskError(
             f"nobody may sign yet: {workspace.signers} names no key",
             "reviewer keys trust PRINCIPAL KEY.pub adds one",
-            exit_code=30,
+            exit_code=ExitCode.POLICY_NOT_MET,
         )
     return signers
 
@@ -68,7 +69,11 @@ def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -
     if found is None or role not in found.roles:
         who = f"{found.principal} has no {role} role" if found else "this key is not"
         way = HOW_TO_TRUST if role == "approver" else f"--roles {role} with reviewer keys trust"
-        raise DeskError(f"{signer.public.keyid}: {who} in {workspace.signers}", way, exit_code=30)
+        raise DeskError(
+            f"{signer.public.keyid}: {who} in {workspace.signers}",
+            way,
+            exit_code=ExitCode.POLICY_NOT_MET,
+        )
     return found
 
 
@@ -82,7 +87,7 @@ def approving(workspace: Workspace, signers: Signers, signer: Signer, built: Bui
             f"{found.principal} is an author of {built.gathered.candidate_id}, and nobody approves "
             "their own work",
             "another approver signs",
-            exit_code=30,
+            exit_code=ExitCode.POLICY_NOT_MET,
         )
     return found
 

@@ -15,6 +15,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.traces import records as traces
 from reviewer.desk.traces.finals import Finals, traces_of
 from reviewer.desk.traces.text import text_of
+from reviewer.exit_codes import ExitCode
 from reviewer.review.items import attempt_pairs, candidate_pairs, message_items
 from reviewer.review.judging.endpoint import Address, judge_settings
 from reviewer.review.judging.judgments import stored_judgment
@@ -62,7 +63,7 @@ def prepare(
                 f"the judge of {order.suite_id} has no prompt about "
                 f"{'pairs' if kind == 'pair' else 'single messages'}",
                 "a suite whose judge.json has one: reviewer schema judge says how",
-                exit_code=2,
+                exit_code=ExitCode.USAGE,
             )
     settings, problem = _settings(judge, order, prices)
     bench = _bench(held, judge, order, settings)
@@ -142,12 +143,16 @@ def _checked(order: JudgeOrder) -> Prices:
         ("jobs", order.jobs, 1, 64),
     ):
         if not least <= value <= most:
-            raise DeskError(f"--{name} {value}: from {least} to {most}", exit_code=2)
+            raise DeskError(f"--{name} {value}: from {least} to {most}", exit_code=ExitCode.USAGE)
     if not (math.isfinite(order.timeout_s) and order.timeout_s > 0):
-        raise DeskError(f"--timeout {order.timeout_s:g}: a number of seconds above 0", exit_code=2)
+        raise DeskError(
+            f"--timeout {order.timeout_s:g}: a number of seconds above 0", exit_code=ExitCode.USAGE
+        )
     for name, price in (("input", order.input_price), ("output", order.output_price)):
         if price is not None and not (math.isfinite(price) and price >= 0):
-            raise DeskError(f"--{name}-price {price:g}: US dollars, zero or more", exit_code=2)
+            raise DeskError(
+                f"--{name}-price {price:g}: US dollars, zero or more", exit_code=ExitCode.USAGE
+            )
     return Prices(order.input_price, order.output_price)
 
 

@@ -21,6 +21,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.runs.checks import lock_work
 from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
 from reviewer.desk.stopwatch import Stopwatch
+from reviewer.exit_codes import ExitCode
 from reviewer.review.judging.ask import PACE, Line, Silent, ask_all
 from reviewer.review.judging.model import Judgment
 from reviewer.running.candidates.openai_manifest import Settings
@@ -217,7 +218,7 @@ class Judges:
         """Begin to ask. Raises DeskError when nothing can be sent, or the same judge is at work on
         the same suite already."""
         if prepared.settings is None:
-            raise DeskError(prepared.problem, exit_code=2)
+            raise DeskError(prepared.problem, exit_code=ExitCode.USAGE)
         lock = lock_work(
             self._workspace,
             "judge",

@@ -32,6 +32,7 @@ from reviewer.desk.labels.views import (
 )
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.finals import Finals
+from reviewer.exit_codes import ExitCode
 from reviewer.review.consistency import self_consistency
 from reviewer.review.label_rules import rubric_problems
 from reviewer.review.labels import seal
@@ -228,7 +229,7 @@ def against(
     """The baseline asked for; for pairs else the only other candidate, None for a candidate's own
     attempts."""
     if baseline_id == candidate_id:
-        raise DeskError(f"{candidate_id} cannot be its own baseline", exit_code=2)
+        raise DeskError(f"{candidate_id} cannot be its own baseline", exit_code=ExitCode.USAGE)
     if baseline_id is None and kind == "pair":
         return other_candidate(connection, suite_id, candidate_id)
     return baseline_id

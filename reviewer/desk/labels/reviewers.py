@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.names import name_problem
@@ -30,7 +31,9 @@ def checked(name: str, source: str) -> str:
     """The name itself. Raises DeskError when it cannot stand in a label."""
     problem = _problem(name)
     if problem:
-        raise DeskError(f"{source}: {problem}", "give a name such as dana, no address", exit_code=2)
+        raise DeskError(
+            f"{source}: {problem}", "give a name such as dana, no address", exit_code=ExitCode.USAGE
+        )
     return name
 
 

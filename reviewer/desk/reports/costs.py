@@ -17,6 +17,7 @@ from reviewer.desk.imports.record_files import Kind, Taken, join
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.ledger import entries_of, ledger, views
 from reviewer.desk.workspace.merge_said import There
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.report.evidence import CostEntry
 from reviewer.review.costs import COSTS, Cost, CostKind, amount_of, counting, entry_id_of, same
@@ -65,7 +66,7 @@ def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
             raise DeskError(
                 f"entry {cost.entry_id} stands already: {before.kind} ${before.amount_usd:.2f}",
                 f"--corrects {cost.entry_id} enters a correction; another --id another entry",
-                exit_code=2,
+                exit_code=ExitCode.USAGE,
             )
         found = views(known)
         (entry,) = (one for one in found if one.entry_id == cost.entry_id)
@@ -83,7 +84,7 @@ def _drafted(connection: sqlite3.Connection, new: NewCost, reviewer: str) -> Cos
     try:
         amount = amount_of(new.amount.strip())
     except ValueError as error:
-        raise DeskError(f"--amount {error}", exit_code=2) from None
+        raise DeskError(f"--amount {error}", exit_code=ExitCode.USAGE) from None
     row = registry.suite_row(connection, new.suite_id)
     if row is None or registry.candidate_row(connection, row.id, new.candidate_id) is None:
         raise DeskError(
@@ -96,10 +97,10 @@ def _drafted(connection: sqlite3.Connection, new: NewCost, reviewer: str) -> Cos
         known = entries_of(connection, new.suite_id, new.candidate_id)
         kind = next((one.kind for one in known if one.entry_id == new.corrects), None)
     if kind is None:
-        raise DeskError("--kind is missing: human, or incident", exit_code=2)
+        raise DeskError("--kind is missing: human, or incident", exit_code=ExitCode.USAGE)
     masked = redactor_of(registry.suite_body(connection, new.suite_id).redaction).masked
     if masked(new.entry_id) != new.entry_id:
-        raise DeskError("--id holds an identifier, and entries travel", exit_code=2)
+        raise DeskError("--id holds an identifier, and entries travel", exit_code=ExitCode.USAGE)
     cost = Cost(
         suite_id=new.suite_id,
         candidate_id=new.candidate_id,
@@ -120,7 +121,7 @@ def _sealed(cost: Cost) -> Cost:
     try:
         return COSTS.seal(cost)
     except ContractError as error:
-        raise DeskError(str(error), exit_code=2) from None
+        raise DeskError(str(error), exit_code=ExitCode.USAGE) from None
 
 
 def _corrected(cost: Cost, known: list[Cost]) -> Cost:
@@ -132,13 +133,13 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
         raise DeskError(
             f"there is no entry {cost.corrects} of {cost.candidate_id} on {cost.suite_id}",
             "reviewer costs list names them",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     if before.kind != cost.kind:
         raise DeskError(
             f"entry {cost.corrects} is of kind {before.kind}: a correction keeps the kind",
             "correct it to 0, and enter another",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     standing = counting(known)
     if cost.corrects not in standing:
@@ -146,7 +147,7 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
         raise DeskError(
             f"entry {cost.corrects} was corrected already, by {after.entry_id}: correct that one",
             "reviewer costs list shows which entries count",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     return cost
 

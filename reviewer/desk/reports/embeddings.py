@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.model import RedactionRules
 
@@ -61,7 +62,7 @@ def open_model(path: str) -> Model:
         raise DeskError(
             f"--embedding-model {path}: no static model is in this folder: {absent[0]} is missing",
             "a model2vec model saved to a folder, such as potion-base-8M",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     try:
         from model2vec import StaticModel

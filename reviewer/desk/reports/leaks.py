@@ -21,6 +21,7 @@ from reviewer.desk.imports import record_files as said_files
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.imports.record_files import Kind
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.split import Unreadable
 from reviewer.importing.texts import Text, texts_of
@@ -66,7 +67,7 @@ def look(
     try:
         known = {suite.suite_id: Known(_requests(suite), threshold) for suite in frozen}
     except ValueError as error:
-        raise DeskError(f"--threshold: {error}", exit_code=2) from None
+        raise DeskError(f"--threshold: {error}", exit_code=ExitCode.USAGE) from None
     found: list[LeakCheck] = []
     refused: list[Refused] = []
     for path in files:
@@ -207,7 +208,7 @@ def _kept(workspace: Workspace, found: Iterable[LeakCheck]) -> list[LeakCheck]:
     try:
         sealed = [LEAKS.seal(one) for one in found]
     except ContractError as error:
-        raise DeskError(str(error), exit_code=2) from error
+        raise DeskError(str(error), exit_code=ExitCode.USAGE) from error
     connection = open_writer(workspace.store)
     try:
         TABLE.record(connection, workspace.store, [_row(one) for one in sealed], clock())

@@ -9,6 +9,7 @@ from reviewer.db.connection import close_writer, transaction
 from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import MetSuite
 from reviewer.suite.errors import shown
 from reviewer.trace.safetext import visible_line
@@ -52,7 +53,9 @@ def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, rev
     text = visible_line(reason).strip()
     if not text or len(text) > MOST_CHARACTERS:
         raise DeskError(
-            f"a reason has 1 to {MOST_CHARACTERS} characters", "--reason says why", exit_code=2
+            f"a reason has 1 to {MOST_CHARACTERS} characters",
+            "--reason says why",
+            exit_code=ExitCode.USAGE,
         )
     connection = open_writer(workspace.store)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
 from reviewer.desk.reports.reports import Shown
+from reviewer.exit_codes import ExitCode
 
 FORMATS = ("json", "md", "html", "junit", "sarif", "github")
 USUAL = ("json", "md", "html", "junit")
@@ -27,7 +28,7 @@ def known(formats: tuple[str, ...]) -> tuple[str, ...]:
         raise DeskError(
             f"--format {','.join(name for name in formats if name not in FORMATS)}: not one of "
             f"{', '.join(FORMATS)}",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     return tuple(dict.fromkeys(formats))
 
@@ -92,7 +93,7 @@ def write(shown: Shown, out: Path, formats: tuple[str, ...]) -> list[tuple[str, 
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DeskError(
-            f"{out}: cannot be made a folder ({error.strerror})", exit_code=2
+            f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
         ) from error
     return put(out, renderings(shown, formats))
 

@@ -22,6 +22,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.reports.gather import evidence
 from reviewer.desk.reports.holds import review_holds
 from reviewer.desk.traces.finals import Finals
+from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.evidence import Evidence, Look
 
@@ -58,7 +59,8 @@ class Built:
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.assessment.recommendation == "promote" else 10
+        promoted = self.assessment.recommendation == "promote"
+        return ExitCode.DONE if promoted else ExitCode.NOT_PROMOTED
 
 
 class Assessed(NamedTuple):

@@ -11,6 +11,7 @@ from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.views import Runnable, RunOrder
+from reviewer.exit_codes import ExitCode
 from reviewer.running.candidates import check_runnable
 from reviewer.running.model import Unrunnable
 from reviewer.running.plan import Made, missing_places
@@ -28,7 +29,7 @@ def check_numbers(order: RunOrder) -> None:
         ("seed", order.seed, 0, (1 << 53) - 1),
     ):
         if value is not None and not least <= value <= most:
-            raise DeskError(f"--{name} {value}: from {least} to {most:,}", exit_code=2)
+            raise DeskError(f"--{name} {value}: from {least} to {most:,}", exit_code=ExitCode.USAGE)
 
 
 def hold(workspace: Workspace, suite_id: str) -> suites.Held:

@@ -15,6 +15,7 @@ from reviewer.desk.runs.start import Begun, begin
 from reviewer.desk.runs.state import Progress
 from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
 from reviewer.desk.runs.writer import RunWriter
+from reviewer.exit_codes import ExitCode
 from reviewer.running.attempt import run_attempt
 from reviewer.running.control import Control
 from reviewer.running.engine import Events, carry_out
@@ -271,7 +272,7 @@ class Runs:
         """Raises DeskError for a number that no run has."""
         with self._lock:
             if not 0 < number <= len(self._handles):
-                raise DeskError(f"there is no run {number} here", exit_code=2)
+                raise DeskError(f"there is no run {number} here", exit_code=ExitCode.USAGE)
             return self._handles[number - 1]
 
     def close(self) -> None:

@@ -28,6 +28,7 @@ from reviewer.desk.runs.checks import (
 )
 from reviewer.desk.runs.views import RunOrder
 from reviewer.desk.runs.writer import READER, RunWriter, batcher
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.importer import Manifest
 from reviewer.running.model import Slot, Task
 from reviewer.running.plan import Made, Place, missing_places, next_places, span
@@ -250,8 +251,12 @@ def _as_begun(order: RunOrder, entry: dict[str, Any]) -> RunOrder:
     own = "make a run of its own without --resume"
     if order.seed not in (0, entry["seed"]):
         said = f"the run to go on with was begun with {entry['seed']}"
-        raise DeskError(f"--seed {order.seed}: {said}", "leave --seed out", own, exit_code=2)
+        raise DeskError(
+            f"--seed {order.seed}: {said}", "leave --seed out", own, exit_code=ExitCode.USAGE
+        )
     if order.approvals != entry["approvals"]:
         said = f"the run to go on with was begun with --approve {entry['approvals']}"
-        raise DeskError(said, f"--resume --approve {entry['approvals']}", own, exit_code=2)
+        raise DeskError(
+            said, f"--resume --approve {entry['approvals']}", own, exit_code=ExitCode.USAGE
+        )
     return msgspec.structs.replace(order, seed=entry["seed"])

@@ -12,6 +12,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Opened
 from reviewer.desk.scorecards.clock import Clock
 from reviewer.desk.scorecards.facts import GridFacts
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,15 +214,17 @@ class GridDesk(Opened):
         known_suite = self._grid.suite(connection, suite_id)
         orders = episode_order.orders(known_suite.in_force)
         if by not in orders:
-            raise DeskError(f"unknown order {by!r}: orders are {', '.join(orders)}", exit_code=2)
+            raise DeskError(
+                f"unknown order {by!r}: orders are {', '.join(orders)}", exit_code=ExitCode.USAGE
+            )
         try:
             terms = parse(text)
         except FilterError as error:
-            raise DeskError(str(error), exit_code=2) from error
+            raise DeskError(str(error), exit_code=ExitCode.USAGE) from error
         for term in terms:
             if term.field == "gate" and term.value not in known_suite.in_force:
                 reason = f"{suite_id} has no gate {term.value}: its policy does not put it in force"
-                raise DeskError(reason, exit_code=2)
+                raise DeskError(reason, exit_code=ExitCode.USAGE)
         k = self._grid.k(connection, known_suite, suite, candidate)
         complete = self._grid.complete(connection, known_suite, candidate)
         asked = episode_order.Asked(

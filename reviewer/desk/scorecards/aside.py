@@ -16,6 +16,7 @@ import msgspec
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import Scorecard
+from reviewer.exit_codes import ExitCode
 
 _NICE = 5
 """Whoever presses a key comes first."""
@@ -27,7 +28,7 @@ class _Answer(msgspec.Struct):
     card: Scorecard | None = None
     text: str = ""
     ways_out: tuple[str, ...] = ()
-    exit_code: int = 0
+    exit_code: int = ExitCode.DONE
 
 
 _answer = msgspec.msgpack.Decoder(_Answer)

@@ -3,6 +3,7 @@
 from reviewer.db.filter_text import FilterError, completions, parse
 from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import FilterValues
+from reviewer.exit_codes import ExitCode
 
 
 def problem(text: str) -> str:
@@ -18,7 +19,7 @@ def check(text: str) -> None:
     """Raises DeskError for a filter that cannot be understood."""
     wrong = problem(text)
     if wrong:
-        raise DeskError(wrong, exit_code=2)
+        raise DeskError(wrong, exit_code=ExitCode.USAGE)
 
 
 def offered(text: str, values: FilterValues | None) -> tuple[str, ...]:

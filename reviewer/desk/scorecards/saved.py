@@ -12,6 +12,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
 from reviewer.desk.scorecards.filters import problem
 from reviewer.desk.scorecards.views import GROUPS, Mode, SavedView
+from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import ALWAYS
 from reviewer.suite.model import learned
@@ -75,20 +76,22 @@ def _problem(view: SavedView) -> str:
 
 
 def _wrong(path: Path, text: str) -> DeskError:
-    return DeskError(f"{path}: {text}", f"mend {path}, or remove it", exit_code=20)
+    return DeskError(f"{path}: {text}", f"mend {path}, or remove it", exit_code=ExitCode.INVALID)
 
 
 def save_view(path: Path, view: SavedView) -> list[SavedView]:
     """Keep a view; one of the same name is replaced in its place. Returns all. Raises DeskError."""
     wrong = _problem(view)
     if wrong:
-        raise DeskError(f"this view cannot be kept: {wrong}", exit_code=2)
+        raise DeskError(f"this view cannot be kept: {wrong}", exit_code=ExitCode.USAGE)
     with _writing:
         views = read_views(path)
         if view.name in {each.name for each in views}:
             views = [view if each.name == view.name else each for each in views]
         elif len(views) == MOST_VIEWS:
-            raise DeskError(f"{path}: holds {MOST_VIEWS} views: remove one first", exit_code=2)
+            raise DeskError(
+                f"{path}: holds {MOST_VIEWS} views: remove one first", exit_code=ExitCode.USAGE
+            )
         else:
             views.append(view)
         _write(path, views)
@@ -101,7 +104,7 @@ def drop_view(path: Path, name: str) -> list[SavedView]:
         views = read_views(path)
         left = [each for each in views if each.name != name]
         if len(left) == len(views):
-            raise DeskError(f"no saved view {name!r} in {path}", exit_code=2)
+            raise DeskError(f"no saved view {name!r} in {path}", exit_code=ExitCode.USAGE)
         _write(path, left)
     return left
 

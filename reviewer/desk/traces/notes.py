@@ -14,6 +14,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import Place
 from reviewer.desk.traces.views import NoteKind, NoteView
+from reviewer.exit_codes import ExitCode
 from reviewer.report import evidence
 from reviewer.review.notes import MOST_TEXT, NOTES, Note
 from reviewer.suite.model import Suite
@@ -76,7 +77,7 @@ def write_note(
         raise DeskError(f"a note has at most {MOST_TEXT:,} characters, this one {len(shown):,}")
     if kind == "note" and not (shown or removed):
         way = "reviewer notes remove takes yours away"
-        raise DeskError("a note needs words", way, exit_code=2)
+        raise DeskError("a note needs words", way, exit_code=ExitCode.USAGE)
     connection = open_writer(workspace.store)
     try:
         mine = seq, kind, reviewer

@@ -16,6 +16,7 @@ from reviewer.desk.traces.events import title_of
 from reviewer.desk.traces.records import Records
 from reviewer.desk.traces.text import excerpt, how_many, plain_text, typed, words_of
 from reviewer.desk.traces.views import SearchHit, SearchView
+from reviewer.exit_codes import ExitCode
 from reviewer.trace.record import Event, kind_of
 
 MOST_TRACES = 50
@@ -66,7 +67,9 @@ def search(
     """
     words = words_of(text)[:MOST_WORDS]
     if not words:
-        raise DeskError("nothing to search for: give a word of letters or digits", exit_code=2)
+        raise DeskError(
+            "nothing to search for: give a word of letters or digits", exit_code=ExitCode.USAGE
+        )
     scope = (suite_id, suite_id, candidate_id, candidate_id)
     asked = [word for word in typed(text)[:MOST_WORDS] if _known(connection, word)]
     query = " AND ".join(_term(word) for word in asked)

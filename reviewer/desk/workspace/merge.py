@@ -33,6 +33,7 @@ from reviewer.desk.workspace.merge_said import (
     take_notes,
 )
 from reviewer.desk.workspace.merge_traces import READER, Carrier, Shared, identify, refusals
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.importer import Batcher, JudgeAgain, Manifest, Tally
 from reviewer.importing.judge import probe_suite
@@ -74,7 +75,7 @@ def merge_store(workspace: Workspace, path: Path) -> Merged:
     written.
     """
     if path.exists() and workspace.store.exists() and path.samefile(workspace.store):
-        raise DeskError(f"{path} is this workspace's own store", exit_code=2)
+        raise DeskError(f"{path} is this workspace's own store", exit_code=ExitCode.USAGE)
     with _opened(path) as other:
         ours = open_writer(workspace.store)
         try:
@@ -88,7 +89,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The other store, as it stands at one moment, once it has been proved to be as its journal
     says. One of an older reviewer is read from a copy."""
     if not path.is_file():
-        raise DeskError(f"{path} is no store: there is no such file", exit_code=2)
+        raise DeskError(f"{path} is no store: there is no such file", exit_code=ExitCode.USAGE)
     folder = Path(tempfile.mkdtemp(prefix="reviewer-merge-"))
     try:
         other = reader(path, linked=True)

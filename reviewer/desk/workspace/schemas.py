@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 
 
 def kinds() -> list[str]:
@@ -22,7 +23,9 @@ def schema(kind: str) -> dict[str, Any]:
         return trace_json_schema()
     files = _files()
     if kind not in files:
-        raise DeskError(f"no kind {kind!r}; kinds are {', '.join(kinds())}", exit_code=2)
+        raise DeskError(
+            f"no kind {kind!r}; kinds are {', '.join(kinds())}", exit_code=ExitCode.USAGE
+        )
     return json_schema(kind, files)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
 from reviewer.importing.head import Head
 from reviewer.importing.opening import refused
 from reviewer.importing.reader import Rejected
@@ -79,7 +80,7 @@ def from_tau2(
         raise DeskError(
             f"which tools write is not known of the domain {shown(domain) or 'of these tasks'}",
             f"--domain names one of {known}",
-            exit_code=2,
+            exit_code=ExitCode.USAGE,
         )
     drafts = _drafted(
         records, lambda task, _: tau2.contract_of(task, writes, require), tau2_task.id_of
@@ -146,7 +147,9 @@ def _written(
     policy: str = "",
 ) -> Made:
     if (reason := id_problem(suite_id)) is not None:
-        raise DeskError(f"{shown(suite_id)}: {reason}", "--as names the suite", exit_code=2)
+        raise DeskError(
+            f"{shown(suite_id)}: {reason}", "--as names the suite", exit_code=ExitCode.USAGE
+        )
     folder = place.suite_folder(suite_id)
     if folder.exists():
         raise DeskError(f"{folder} exists already", "--as gives the new suite another id")

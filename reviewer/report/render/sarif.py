@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reviewer import __version__
+from reviewer.exit_codes import ExitCode
 from reviewer.report.beside import NOTHING, Beside, Finding, episode_file, findings, suite_file
 from reviewer.report.model import Report
 from reviewer.report.words import plural
@@ -65,7 +66,8 @@ class _Log:
         self.report, self.beside = report, beside
         self.results: list[dict[str, Any]] = []
         self.left_out = 0
-        self.exit_code = 0 if report.recommendation == "promote" else 10
+        promoted = report.recommendation == "promote"
+        self.exit_code = ExitCode.DONE if promoted else ExitCode.NOT_PROMOTED
         self._index: dict[str, int] = {}
         self._alike: Counter[tuple[str, str, str]] = Counter()
         self._recommended()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
 
 Delivery = Callable[[], None]
 
@@ -85,7 +86,9 @@ class Background:
             if deliver is None:  # a fault of ours goes on to the thread's hook, but not unsaid
                 fault = sys.exc_info()[1]
                 words = f"could not be read: {type(fault).__name__}: {fault}"
-                deliver = partial(job.failed, DeskError(words, "please report it", exit_code=40))
+                deliver = partial(
+                    job.failed, DeskError(words, "please report it", exit_code=ExitCode.INTERNAL)
+                )
             if not self._overtaken(group):
                 job.post(deliver)
 
