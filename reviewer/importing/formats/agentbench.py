@@ -101,7 +101,7 @@ NOT_SCORED = "overall.json has no verdict for this run: not scored"
 CUT_SHORT = "no overall.json: the run was cut short or never scored, so nothing has a verdict"
 
 
-class Judged(NamedTuple):
+class RunVerdict(NamedTuple):
     """The word of `overall.json` on a run. `said` is whether it says so itself
     (`completedCorrect`)."""
 
@@ -117,7 +117,7 @@ class Overall:
         self.missing = NOT_SCORED if there else CUT_SHORT
         self.total: Any = None
         self.accuracy: Any = None
-        self._found: dict[str, deque[Judged]] = defaultdict(deque)
+        self._found: dict[str, deque[RunVerdict]] = defaultdict(deque)
         self._counts: Counter[str] = Counter()
 
     def add(self, index: Any, status: str) -> None:
@@ -125,9 +125,9 @@ class Overall:
         passed = next((word for end, word in _WORDS if status.endswith(end)), None)
         self._counts["results"] += 1
         self._counts["correct"] += passed is True
-        self._found[str(index)].append(Judged(status, passed, passed is not None))
+        self._found[str(index)].append(RunVerdict(status, passed, passed is not None))
 
-    def take(self, index: int | str) -> Judged | None:
+    def take(self, index: int | str) -> RunVerdict | None:
         """Return the verdict of a run, each once."""
         self._counts["runs"] += 1
         waiting = self._found.get(str(index))

@@ -25,11 +25,10 @@ _FOLDER = re.compile(
 )
 _OWN_BENCHMARKS = ("webarena", "visualwebarena")
 TOLERANCE = 1e-6
-CRASHED = "Exception uncaught by agent or environment"
 JOURNAL = "reproducibility_journal.csv"
 
 
-class _Named(NamedTuple):
+class _FolderNames(NamedTuple):
     """What a folder's name says."""
 
     agent: str
@@ -94,7 +93,7 @@ class AgentLabReader(Format):
             suite=named.suite,
         )
 
-    def _about(self, source: Source, draft: Draft, named: _Named) -> None:
+    def _about(self, source: Source, draft: Draft, named: _FolderNames) -> None:
         draft.source["seed"] = named.seed or None
         steps = sum(1 for _ in source.path.parent.glob("step_*.pkl*"))
         draft.note(
@@ -110,17 +109,17 @@ def _is_flat(value: dict[str, Any]) -> bool:
     return not any(isinstance(one, (list, dict)) for one in value.values())
 
 
-def _named(path: Path) -> _Named:
+def _named(path: Path) -> _FolderNames:
     (folder,) = folder_names(path, 1)
     found = _FOLDER.fullmatch(folder)
     if found is None:
-        return _Named("", "agentlab", folder, "", None)
+        return _FolderNames("", "agentlab", folder, "", None)
     benchmark, _, rest = found["task"].partition(".")
     date, time = found["date"].split("_")
     stamp = f"{date}T{time.replace('-', ':')}"
     if benchmark in _OWN_BENCHMARKS and rest:
-        return _Named(found["agent"], benchmark, rest, found["seed"], stamp)
-    return _Named(found["agent"], slug(benchmark), found["task"], found["seed"], stamp)
+        return _FolderNames(found["agent"], benchmark, rest, found["seed"], stamp)
+    return _FolderNames(found["agent"], slug(benchmark), found["task"], found["seed"], stamp)
 
 
 def _termination(value: dict[str, Any]) -> str | None:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import elapsed_ms
+from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.head import Head
+from reviewer.importing.opening import start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.split import Piece, Unreadable
@@ -63,6 +65,16 @@ def whole_value(path: Path) -> Any:
     try:
         return Head(path).value
     except (Unreadable, OSError):
+        return None
+
+
+def small_value(path: Path, most: int) -> Any:
+    """Return the value of a file of at most `most` bytes; None when it is larger, is not there or
+    cannot be read."""
+    try:
+        raw = start_of(path, most + 1) if path.is_file() else b""
+        return parse(raw) if 0 < len(raw) <= most else None
+    except (OSError, Unreadable, NotJson, RecursionError):
         return None
 
 

@@ -78,10 +78,10 @@ _BLANKS = re.compile(r"\s+")
 MOST_QUESTIONS = 100_000
 
 
-class Common:
+class FileFacts:
     """`same` is the note on an answer that all rows share, else empty."""
 
-    def __init__(self, same: str, beside: "Beside") -> None:
+    def __init__(self, same: str, beside: "Metadata") -> None:
         self.same = same
         self._task_ids, self._gold = beside
 
@@ -101,7 +101,7 @@ class Common:
         return self._task_ids.get(plain, ""), f"q-{made}"
 
 
-def common_of(source: Source) -> Common:
+def facts_of(source: Source) -> FileFacts:
     """Return what all readable rows have in common. Raises Unreadable, OSError."""
     rows, first, same = 0, "", True
     asked: set[int] = set()
@@ -118,25 +118,25 @@ def common_of(source: Source) -> Common:
         rows += 1
         same = same and answer == first
         asked.add(hash(as_text(row.get("task_id") or row.get("question"))))
-    beside = _beside(source)
+    beside = _metadata(source)
     if len(asked) < FEW or not same:
-        return Common("", beside)
+        return FileFacts("", beside)
     if not first:
-        return Common(f"all {rows} rows are without an answer", beside)
+        return FileFacts(f"all {rows} rows are without an answer", beside)
     if _FAILED.search(first):
         told = f"all {rows} rows have the same error text as their answer: the harness failed"
-        return Common(told, beside)
-    return Common(f"all {rows} rows have the same answer", beside)
+        return FileFacts(told, beside)
+    return FileFacts(f"all {rows} rows have the same answer", beside)
 
 
-class Beside(NamedTuple):
+class Metadata(NamedTuple):
     """What the metadata beside the rows says: task ids by question, true answers by task."""
 
     task_ids: dict[str, str]
     gold: dict[str, str]
 
 
-def _beside(source: Source) -> Beside:
+def _metadata(source: Source) -> Metadata:
     """Return task ids and true answers out of the metadata; nothing of the answers may be kept."""
     found: dict[str, str] = {}
     gold: dict[str, str] = {}
@@ -152,7 +152,7 @@ def _beside(source: Source) -> Beside:
                             gold[own] = as_text(row.get("Final answer") or "").strip()
         except (OSError, Unreadable, NotJson):
             source.notes.add(f"{path.name} beside it could not be read")
-    return Beside(found, gold)
+    return Metadata(found, gold)
 
 
 def _plain(question: str) -> str:
@@ -177,9 +177,6 @@ _NO_ERROR = ("", "none", "null", "nan")
 _KEPT = ("task", "source", "end_time", "run_id", "file_name", "parsing_error", "provider")
 
 
-HARMLESS: frozenset[str] = frozenset()
-
-
 class GaiaReader(Format):
     name = "gaia"
 
@@ -201,12 +198,12 @@ class GaiaReader(Format):
         return (beside,) if beside.is_file() and beside.name != path.name else ()
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        common = common_of(source)
+        common = facts_of(source)
         if common.same:
             source.notes.add(common.same)
         yield from each_record(source, partial(self._foreign, source, common), "row")
 
-    def _foreign(self, source: Source, common: Common, piece: Piece) -> Foreign:
+    def _foreign(self, source: Source, common: FileFacts, piece: Piece) -> Foreign:
         row = source.value(piece.raw)
         if not isinstance(row, dict):
             raise Rejected("type:record")
@@ -216,7 +213,7 @@ class GaiaReader(Format):
         draft = Draft("gaia-submission" if key == "model_answer" else "smolagents")
         question = first_text(row, "original_question", "question", "Question")
         _conversation(draft, row, question)
-        tell_rest(row, draft, "", HARMLESS, _as_code(row))
+        tell_rest(row, draft, told=_as_code(row))
         answer = None if row[key] is None else as_text(row[key])
         exception = _exception(draft, row, answer)
         episode = _episode(draft, row, question, common)
@@ -273,7 +270,7 @@ def _conversation(draft: Draft, row: dict[str, Any], question: str) -> None:
         draft.message("agent", reasons)
 
 
-def _episode(draft: Draft, row: dict[str, Any], question: str, common: Common) -> str:
+def _episode(draft: Draft, row: dict[str, Any], question: str, common: FileFacts) -> str:
     own = row.get("task_id")
     if isinstance(own, (str, int)) and not isinstance(own, bool) and own != "":
         return str(own)

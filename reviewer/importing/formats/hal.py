@@ -202,7 +202,7 @@ def _note(run: Run, part: Part, value: Any) -> None:
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-CALLS_HARMLESS = frozenset(
+HARMLESS = frozenset(
     # the tools that a model was offered, and how it was to answer
     ("tools", "functions", "tool_choice", "response_format")
 )
@@ -239,7 +239,7 @@ class Calls:
         self.usages.append(output.get("usage"))
         if call.get("exception"):
             self.draft.error(str(call["exception"])[:5000])
-        tell_rest(call, self.draft, "raw_logging_results", CALLS_HARMLESS)
+        tell_rest(call, self.draft, "raw_logging_results", HARMLESS)
 
     def _message(self, before: bytes, message: dict[str, Any], at: Any = None) -> bytes:
         content = message.get("content")
@@ -256,9 +256,6 @@ class Calls:
 # The reader ---------------------------------------------------------------------------------------
 
 _SUITES = (("swebench", "swe-bench"), ("taubench", "tau-bench"))
-
-
-HARMLESS: frozenset[str] = frozenset()
 
 
 class HalReader(Format):
@@ -290,9 +287,9 @@ class HalReader(Format):
         draft.note("HAL states the cost of the whole run only")
         draft.source["run"] = run.summary
         usage = _conversation(source, draft, task)
-        tell_rest(task.result, draft, "", HARMLESS)
+        tell_rest(task.result, draft)
         if task.compact is not None:
-            tell_rest(task.compact, draft, "raw_logging_results", CALLS_HARMLESS)
+            tell_rest(task.compact, draft, "raw_logging_results", HARMLESS)
         steps = amount(task.steps)
         if steps is not None:
             draft.source["step_count"] = steps

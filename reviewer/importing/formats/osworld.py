@@ -33,7 +33,7 @@ HARMLESS = frozenset(
 )
 
 
-class _Named(NamedTuple):
+class _FolderNames(NamedTuple):
     """What the folders say; empty where they do not."""
 
     task: str
@@ -98,7 +98,7 @@ class OsWorldReader(Format):
             user_request=request if isinstance(request, str) else "",
         )
 
-    def _about(self, source: Source, draft: Draft, named: _Named) -> dict[str, Any]:
+    def _about(self, source: Source, draft: Draft, named: _FolderNames) -> dict[str, Any]:
         """Return the task as far as it may be known: never its evaluator, which holds the
         answer."""
         draft.source["folders"] = named._asdict()
@@ -222,11 +222,11 @@ def _verdict(source: Source, error: str | None) -> SourceVerdict | None:
     return SourceVerdict(passed=score >= 1 - TOLERANCE, reward=score, exception=exception)
 
 
-def _named(path: Path) -> _Named:
+def _named(path: Path) -> _FolderNames:
     task, domain, model, observation, actions = folder_names(path, 5)
     if observation in OBSERVATIONS:
-        return _Named(task, domain, model, observation, actions)
-    return _Named(task, domain if domain in DOMAINS else "", "", "", "")
+        return _FolderNames(task, domain, model, observation, actions)
+    return _FolderNames(task, domain if domain in DOMAINS else "", "", "", "")
 
 
 def _settings(path: Path) -> Path | None:

@@ -37,7 +37,7 @@ _NUMBERED = re.compile(r"(?:turn|part|chunk|piece|segment|slice)[-_. ]?\d+$", re
 ANOTHER = "records of one name begin with other requests: each is an episode of its own"
 
 
-class Named(NamedTuple):
+class Names(NamedTuple):
     """Names a record gives; empty where it gives none. `part` is its number in its session."""
 
     task: str = ""
@@ -61,10 +61,10 @@ class Named(NamedTuple):
         return ""
 
 
-NOBODY = Named()
+NOBODY = Names()
 
 
-def named(value: Any) -> Named:
+def named(value: Any) -> Names:
     """Return the names of a record, its own before those in its metadata and its request."""
     if not isinstance(value, dict) or _ANY.isdisjoint(value):
         return NOBODY
@@ -72,7 +72,7 @@ def named(value: Any) -> Named:
     if not found:
         return NOBODY
     first = found[:1] if found[0] is value else []
-    return Named(
+    return Names(
         _first(found, TASKS),
         _first(found, CONVERSATIONS),
         _first(found, SESSIONS),
@@ -160,7 +160,7 @@ USD = "cost in the record names no currency: it was read as US dollars"
 SECONDS = "duration in the record names no unit: it was read as seconds"
 
 
-class Stated(NamedTuple):
+class Facts(NamedTuple):
     """The facts of one record; None and empty where it says nothing."""
 
     attempt: int | None = None
@@ -170,7 +170,7 @@ class Stated(NamedTuple):
     verdict: SourceVerdict | None = None
 
 
-def stated(value: dict[str, Any], draft: Draft) -> Stated:
+def stated(value: dict[str, Any], draft: Draft) -> Facts:
     """Return what a record says of its attempt, itself before its metadata. A number of the wrong
     kind is left out, and noted."""
     about = value.get("metadata")
@@ -187,16 +187,16 @@ def stated(value: dict[str, Any], draft: Draft) -> Stated:
             draft.note(SECONDS)
     attempt = whole(value.get("attempt")) or None
     started = next((value[name] for name in _STARTED if value.get(name)), None)
-    return Stated(attempt, cost, took, draft.at(started), _verdict(value, draft))
+    return Facts(attempt, cost, took, draft.at(started), _verdict(value, draft))
 
 
-def stated_of_all(values: Sequence[dict[str, Any]], draft: Draft) -> Stated:
+def stated_of_all(values: Sequence[dict[str, Any]], draft: Draft) -> Facts:
     """Return what several records say of the one attempt that they are of: what each took and cost,
     summed where all of them say it, and the last verdict."""
     found = [stated(value, draft) for value in values]
     costs = [one.cost_usd for one in found if one.cost_usd is not None]
     took = [one.latency_ms for one in found if one.latency_ms is not None]
-    return Stated(
+    return Facts(
         next((one.attempt for one in found if one.attempt), None),
         sum(costs) if costs and len(costs) == len(found) else None,
         sum(took) if took and len(took) == len(found) else None,

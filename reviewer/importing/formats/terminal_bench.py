@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, elapsed_ms, tokens
-from reviewer.importing.foreign_json import NotJson, parse, parse_text
+from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
     each_record,
     shown,
+    small_value,
     started_ms,
     value_of,
     whole_value,
@@ -27,11 +28,9 @@ from reviewer.importing.formats.base import (
 from reviewer.importing.formats.folders import above, files_below, slug, within
 from reviewer.importing.formats.values import at_path, clipped, mapping, present, text
 from reviewer.importing.head import Head
-from reviewer.importing.opening import start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.importing.units import STDIN
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
@@ -205,7 +204,10 @@ def run_of(path: Path) -> Run:
     folders = list(above(path, 6))
     place = folders[min(2 if _NUMBER.search(folders[0].name) else 0, len(folders) - 1)]
     for folder in folders[:4]:
-        metadata, lock = _small(folder / "run_metadata.json"), _small(folder / "tb.lock")
+        metadata, lock = (
+            mapping(small_value(folder / "run_metadata.json", SETTINGS)),
+            mapping(small_value(folder / "tb.lock", SETTINGS)),
+        )
         if metadata or lock:
             place = folder
             break
@@ -356,16 +358,6 @@ def _usage(trial: dict[str, Any], draft: Draft) -> dict[str, Any] | None:
         draft.note("token counts of 0 mean that they were not measured")
         return None
     return tokens(input_tokens=given[0], output_tokens=given[1])
-
-
-def _small(file: Path) -> dict[str, Any]:
-    """Return a small settings file; empty when it is not there or cannot be read."""
-    try:
-        raw = start_of(file, SETTINGS + 1) if file.is_file() else b""
-        value = parse(raw) if 0 < len(raw) <= SETTINGS else None
-    except (OSError, Unreadable, NotJson, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 # The reader ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import msgspec
 from reviewer.importing.draft import Draft
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.chat.envelopes import opened_answer, opened_pair
-from reviewer.importing.formats.stated import Stated, episode_of, stated_of_all
+from reviewer.importing.formats.stated import Facts, episode_of, stated_of_all
 from reviewer.importing.formats.values import at_path, mapping, objects, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of, usage_of
@@ -190,7 +190,7 @@ def _finished(source: Source, number: int, pairs: list[dict[str, Any]], draft: D
     if any(e.get("tool", "").startswith("transfer_to_") for e in draft.events):
         draft.note("handoffs between agents look like tool calls (transfer_to_…)")
     said = stated_of_all([{**pair, **_about(pair)} for pair in pairs], draft)
-    if said == Stated():
+    if said == Facts():
         draft.note("no verdict, attempt or cost in this format")
     stem = source.place
     name = stem if number == 1 else f"{stem}-{number}"

@@ -13,19 +13,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, each_record
+from reviewer.importing.formats.base import Format, each_record, small_value
 from reviewer.importing.formats.folders import folder_names, slug, within
 from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, object_in, objects_in
 from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
-from reviewer.importing.formats.swe.instances import suite_of as swe_suite
-from reviewer.importing.formats.values import present
+from reviewer.importing.formats.swe import suite_of as swe_suite
+from reviewer.importing.formats.values import at_path, present
 from reviewer.importing.head import Head
-from reviewer.importing.opening import start_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import MAX_RECORD, Piece, Unreadable
+from reviewer.importing.split import MAX_RECORD, Piece
 
 # Files that belong to one trajectory --------------------------------------------------------------
 
@@ -76,7 +74,9 @@ class Family:
     def document(self, file: Path) -> dict[str, Any] | None:
         """Return a trajectory as it is in a file of its own; None for anything else."""
         if file not in self._known:
-            self._known[file] = _loaded(file)
+            value = small_value(file, MAX_RECORD)
+            fits = isinstance(at_path(value, "steps"), list)
+            self._known[file] = value if fits else None
         return self._known[file]
 
     def _meant(self, ref: str) -> Path | None:
@@ -91,16 +91,6 @@ class Family:
                 file = self.path.parent / one
                 return None if file == self.path else file
         return None
-
-
-def _loaded(file: Path) -> dict[str, Any] | None:
-    try:
-        raw = start_of(file, MAX_RECORD + 1)
-        value = parse(raw) if len(raw) <= MAX_RECORD else None
-    except (OSError, Unreadable, NotJson, RecursionError):
-        return None
-    fits = isinstance(value, dict) and isinstance(value.get("steps"), list)
-    return value if fits else None
 
 
 def _refs(document: dict[str, Any]) -> Iterator[str]:
@@ -133,9 +123,6 @@ KNOWN = frozenset(f"ATIF-v1.{minor}" for minor in range(9))
 IDS = ("instance_id", "task_id", "task_name", "episode_id", "sample_id")
 _TAIL = re.compile(r"(^|[._-])(trajectory([._-]atif)?|atif)$", re.IGNORECASE)
 _PLAIN = frozenset({"", "agent", "logs", "trajectories"})
-
-
-HARMLESS: frozenset[str] = frozenset()
 
 
 class AtifReader(Format):
@@ -185,7 +172,7 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
         teller.part(part)
     describe(draft, document)
     teller.close()
-    tell_rest(document, draft, "", HARMLESS)
+    tell_rest(document, draft)
     totals = teller.usage.settled(draft)
     trial = around(source.path)
     episode = _episode(source.path, document, piece.number, trial, draft)

@@ -23,7 +23,6 @@ from reviewer.importing.formats.base import (
     whole_value,
 )
 from reviewer.importing.formats.folders import files_below, folder_names, slug
-from reviewer.importing.formats.harbor.atif import HARMLESS as ATIF_HARMLESS
 from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
 from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, differ, object_in
 from reviewer.importing.formats.harbor.results import (
@@ -171,7 +170,7 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
             draft.note(f"the trajectory cannot be told from here on: {said}")
             draft.unread(PLACES[0])
         before = own
-        tell_rest(document, draft, str(scene.file.name) if scene.file else "", ATIF_HARMLESS)
+        tell_rest(document, draft, scene.file.name if scene.file else "")
     teller.close()
     return teller
 

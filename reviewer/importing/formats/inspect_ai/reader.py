@@ -25,7 +25,7 @@ from reviewer.importing.formats.inspect_ai.log import (
 )
 from reviewer.importing.formats.inspect_ai.run import (
     EDITED,
-    Decided,
+    Decision,
     Run,
     Tally,
     bill,
@@ -170,7 +170,7 @@ def _doubts(draft: Draft, parts: Parts, texts: Texts) -> None:
         draft.note(MISSING)
 
 
-def _said_of(sample: dict[str, Any], decided: Decided) -> Iterator[str]:
+def _said_of(sample: dict[str, Any], decided: Decision) -> Iterator[str]:
     if decided.note:
         yield decided.note
     if edited(scores_of(sample)):

@@ -44,7 +44,7 @@ class Spend(NamedTuple):
     whose: str = ""
 
 
-class Spent(NamedTuple):
+class Bill(NamedTuple):
     """A sample's bill. `usage` (our names) and `cost_usd` are the candidate's, None when not
     known; `others` is by model, in the source's own names; `beside` is what graders and simulated
     users used and cost, by whom, in ours."""
@@ -62,7 +62,7 @@ def counts(usage: Any) -> dict[str, int] | None:
     return tokens(**{ours: named.get(theirs) for theirs, ours in NAMES.items()})
 
 
-def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Spent:
+def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Bill:
     """Return what a sample spent: `declared` is its usage by model, over everything that was
     called."""
     ours = [call for call in calls if call.agent and call.model == model]
@@ -83,7 +83,7 @@ def bill(model: str, declared: dict[str, Any], calls: list[Spend]) -> Spent:
     if any(priced) and not all(priced):
         cost = None
         notes.append(UNPRICED)
-    return Spent(total, cost, others, tuple(notes), _beside(calls))
+    return Bill(total, cost, others, tuple(notes), _beside(calls))
 
 
 def _beside(calls: list[Spend]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ PARTIAL = "partial credit counts as not passed"
 UNSCORED = "the deciding scorer gave this attempt no value"
 
 
-class Deciding(NamedTuple):
+class DecidingScore(NamedTuple):
     """The score that decides: its scorer, the part of it when a scorer gives several values,
     whether the header computes an accuracy of it, and what says that it decides."""
 
@@ -162,16 +162,16 @@ class Deciding(NamedTuple):
     why: str
 
 
-class Decided(NamedTuple):
+class Decision(NamedTuple):
     """`reward` is the deciding value as a number; `note` says why nothing was decided."""
 
     passed: bool | None
     reward: float | None
-    by: Deciding | None
+    by: DecidingScore | None
     note: str
 
 
-def orders(header: dict[str, Any]) -> list[Deciding]:
+def orders(header: dict[str, Any]) -> list[DecidingScore]:
     """Return scores in the order in which they decide: the header's headline, its results, its
     scorers."""
     results = mapping(header.get("results"))
@@ -180,25 +180,25 @@ def orders(header: dict[str, Any]) -> list[Deciding]:
     ]
     head = mapping(results.get("headline"))
     found = [
-        _deciding(one, "the header's headline")
+        _deciding_score(one, "the header's headline")
         for one in scores
         if head and all(head.get(name) == one.get(mine) for name, mine in _HEAD if head.get(name))
     ]
-    found += [_deciding(one, "first in the header's results") for one in scores]
+    found += [_deciding_score(one, "first in the header's results") for one in scores]
     for one in map(mapping, sequence(at_path(header, "eval", "scorers"))):
         name = text(one.get("name"))
         metrics = [text(mapping(metric).get("name")) for metric in sequence(one.get("metrics"))]
         accuracy = any(metric.endswith("accuracy") for metric in metrics)
-        found.append(Deciding(name, name, accuracy, "first of the header's scorers"))
+        found.append(DecidingScore(name, name, accuracy, "first of the header's scorers"))
     return [one for one in found if one.scorer]
 
 
 _HEAD = (("scorer", "scorer"), ("score", "name"))
 
 
-def _deciding(score: dict[str, Any], why: str) -> Deciding:
+def _deciding_score(score: dict[str, Any], why: str) -> DecidingScore:
     name = text(score.get("name"))
-    return Deciding(
+    return DecidingScore(
         text(score.get("scorer")) or name, name, "accuracy" in mapping(score.get("metrics")), why
     )
 
@@ -210,25 +210,25 @@ def scores_of(sample: dict[str, Any]) -> dict[str, Any]:
     return scores or ({"score": old} if old else {})
 
 
-def decide(scores: dict[str, Any], order: list[Deciding]) -> Decided:
+def decide(scores: dict[str, Any], order: list[DecidingScore]) -> Decision:
     """Decide pass or fail by the first score of `order` that the sample has, else by its own first
     one. A pass is full credit."""
     if not scores:
-        return Decided(None, None, None, "")
+        return Decision(None, None, None, "")
     first = next(iter(scores))
     by = next((one for one in order if one.scorer in scores), None)
-    by = by or Deciding(first, first, False, "first of the sample's scores")
+    by = by or DecidingScore(first, first, False, "first of the sample's scores")
     value = mapping(scores[by.scorer]).get("value")
     if isinstance(value, dict):
         value = value.get(by.part)
     if value is None:
-        return Decided(None, None, by, UNSCORED)
+        return Decision(None, None, by, UNSCORED)
     reward = number_of(value)
     if reward in (0.0, 1.0):
-        return Decided(reward == 1.0, reward, by, "")
+        return Decision(reward == 1.0, reward, by, "")
     if value == "P" or (by.accuracy and reward is not None and 0 < reward < 1):
-        return Decided(False, reward, by, PARTIAL)
-    return Decided(None, reward, by, UNCLEAR)
+        return Decision(False, reward, by, PARTIAL)
+    return Decision(None, reward, by, UNCLEAR)
 
 
 def number_of(value: Any) -> float | None:
@@ -251,7 +251,7 @@ def _parsed(value: str) -> float | None:
 
 
 def verdict(
-    sample: dict[str, Any], decided: Decided, exception: str | None, spent: Spent
+    sample: dict[str, Any], decided: Decision, exception: str | None, spent: Bill
 ) -> SourceVerdict:
     """Return the source's word with every score behind it (texts cut), and what graders, simulated
     users and models that are not the candidate's used."""
@@ -389,7 +389,7 @@ class Tally:
         self._sums = Sums()
         self._values: dict[str, list[float]] = defaultdict(list)
 
-    def take(self, sample: dict[str, Any], decided: Decided) -> None:
+    def take(self, sample: dict[str, Any], decided: Decision) -> None:
         """Count one more sample."""
         scores = scores_of(sample)
         self._samples += 1

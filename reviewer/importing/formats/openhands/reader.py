@@ -6,6 +6,7 @@ Costs on events are cumulative; a cost of 0 beside counted tokens is no price. C
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
 from reviewer.importing.formats.openhands import sdk_events as _openhands_new
 from reviewer.importing.formats.openhands.story import Ledger, Story
-from reviewer.importing.formats.swe.instances import (
+from reviewer.importing.formats.swe import (
     EXCEPTION_CHARS,
     end_state,
     joined,
@@ -66,14 +67,13 @@ class OpenHandsReader(Format):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         first = Head(source.path).first
         if isinstance(first, dict) and _is_event(first):
-            yield source.attempt(lambda: self._stream(source))
+            yield source.attempt(partial(self._stream, source))
             return
         for piece in source.pieces():
             if piece.problem:
                 yield Broken((piece.problem,))
                 continue
-            raw = piece.raw
-            yield source.attempt(lambda raw=raw: self._record(source, source.value(raw)))  # type: ignore[misc]
+            yield source.attempt(partial(self._record, source, piece.raw))
 
     def _stream(self, source: Source) -> Foreign:
         """Return a bare stream of events as one attempt, named by its file."""
@@ -84,7 +84,8 @@ class OpenHandsReader(Format):
             events.append(source.value(piece.raw))
         return self._attempt(source, {"history": events}, source.place, "events")
 
-    def _record(self, source: Source, record: Any) -> Foreign:
+    def _record(self, source: Source, raw: bytes) -> Foreign:
+        record = source.value(raw)
         if not isinstance(record, dict):
             raise Rejected("type:record")
         issue = record.get("issue")

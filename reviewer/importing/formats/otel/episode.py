@@ -13,6 +13,14 @@ from typing import Any, NamedTuple
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel.events import (
+    Conversation,
+    Exchange,
+    exchange_of,
+    read_texts,
+    request,
+    tell,
+)
 from reviewer.importing.formats.otel.index import names_of
 from reviewer.importing.formats.otel.messages import numbered
 from reviewer.importing.formats.otel.outcome import (
@@ -32,14 +40,6 @@ from reviewer.importing.formats.otel.span import (
     Span,
     conversation_of,
     run_of,
-)
-from reviewer.importing.formats.otel.telling import (
-    Prepared,
-    Telling,
-    prepared,
-    read_texts,
-    request,
-    tell,
 )
 from reviewer.importing.formats.otel.tree import (
     Cast,
@@ -261,9 +261,9 @@ class Heading(NamedTuple):
 def native(tree: Tree, heading: Heading) -> Foreign:
     """Return the record of one attempt. Raises Rejected."""
     draft = Draft(heading.format)
-    calls = read_texts(tree, [prepared(call) for call in tree.calls])
+    calls = read_texts(tree, [exchange_of(call) for call in tree.calls])
     cast, ending = Cast(tree), ending_of(tree)
-    tell(tree, cast, calls, Telling(draft))
+    tell(tree, cast, calls, Conversation(draft))
     account_for(tree, draft)
     candidate = heading.candidate or candidate_of(tree)
     if not candidate:
@@ -307,7 +307,7 @@ def _said_of(tree: Tree) -> SourceVerdict | None:
     return SourceVerdict(detail={**(scores.detail if scores else {}), **used})
 
 
-def _final_message(tree: Tree, cast: Cast, calls: Sequence[Prepared], ending: Ending) -> str | None:
+def _final_message(tree: Tree, cast: Cast, calls: Sequence[Exchange], ending: Ending) -> str | None:
     """Return the last answer of an agent that works for no other: what its last model call said,
     else the output of its span."""
     if ending.waiting:

@@ -20,7 +20,7 @@ _BLANK = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 
 
-class Found(NamedTuple):
+class FileValue(NamedTuple):
     """One value of a file. `path` is its place in its document; `at` and `raw` are its offset and
     bytes (empty, with `problem`, when it is cut off or no JSON)."""
 
@@ -38,7 +38,7 @@ class Found(NamedTuple):
         return f"document {self.document + 1}{place and f', {place}'}"
 
 
-def values(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
+def values(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[FileValue]:
     """Yield every value at the end of a root, or beside the way to one, of each document in a file:
     a single document, one a line, several in a row, or an array of them.
 
@@ -51,7 +51,7 @@ def values(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
         yield from _in_a_row(handle, roots)
 
 
-def _lines(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
+def _lines(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[FileValue]:
     number = at = 0
     while True:
         handle.seek(at)
@@ -72,11 +72,11 @@ def _lines(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
                 number = found.document
                 yield found
         except Unreadable as error:
-            yield Found(number, (), base, b"", f"json: {error}")
+            yield FileValue(number, (), base, b"", f"json: {error}")
         number += 1
 
 
-def _in_a_row(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
+def _in_a_row(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[FileValue]:
     number = 0
     at: int | None = 0
     while at is not None:
@@ -91,7 +91,7 @@ def _in_a_row(handle: BinaryIO, roots: tuple[Pattern, ...]) -> Iterator[Found]:
 
 def _document(
     window: BinaryIO, roots: tuple[Pattern, ...], number: int, base: int
-) -> Iterator[Found]:
+) -> Iterator[FileValue]:
     array = _first_byte(window) == b"["
     patterns = tuple((EACH, *root) for root in roots) if array else roots
     for part in walk(window, *patterns):
@@ -101,8 +101,8 @@ def _document(
             yield _found(number, part.path, base, part)
 
 
-def _found(document: int, path: Path, base: int, part: Part) -> Found:
-    return Found(document, path, base + part.end - len(part.raw), part.raw, part.problem)
+def _found(document: int, path: Path, base: int, part: Part) -> FileValue:
+    return FileValue(document, path, base + part.end - len(part.raw), part.raw, part.problem)
 
 
 def _first_byte(window: BinaryIO) -> bytes:
@@ -315,7 +315,7 @@ _KINDS = {"t": "trace", "c": "conversation"}
 Load = Callable[[int], Sequence[Span]]
 
 
-def told_apart(group: Group, load: Load) -> list[list[int]]:
+def episodes_in(group: Group, load: Load) -> list[list[int]]:
     """Return the items of each episode in a group. A group with several runs (a whole evaluation in
     one trace) is split where a span's nearest ancestor names another run. What is above all runs
     belongs to none of them."""

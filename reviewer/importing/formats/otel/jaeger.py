@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.span import Attributes, Happening, Span, hex_id, nanos
+from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, hex_id, nanos
 from reviewer.importing.formats.values import mapping, objects, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
@@ -89,9 +89,9 @@ def _parent(value: dict[str, Any]) -> str:
     return hex_id(value.get("parentSpanID"))
 
 
-def _logs(values: Any) -> tuple[Happening, ...]:
+def _logs(values: Any) -> tuple[SpanEvent, ...]:
     fields = [_tags(one.get("fields")) for one in objects(values)]
-    return tuple(Happening(text(one.get("event")), one) for one in fields)
+    return tuple(SpanEvent(text(one.get("event")), one) for one in fields)
 
 
 def _process(number: Any, processes: Any) -> Attributes:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from reviewer.importing.draft import words
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.otel.span import Attributes, Happening, Span, plain
+from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, plain
 from reviewer.importing.formats.values import at_path, mapping
 from reviewer.importing.formats.values import text as text_of
 from reviewer.importing.messages.astext import holds_blocks
@@ -387,7 +387,7 @@ def _both(events: list[tuple[str, Attributes]]) -> list[Message]:
                      if _EVENT.match(name)], "user")  # fmt: skip
 
 
-def _opened(event: Happening) -> tuple[str, Attributes]:
+def _opened(event: SpanEvent) -> tuple[str, Attributes]:
     """Return an event with its body, which some keep as JSON text in one attribute."""
     for name in ("event_body", "gen_ai.event.content", "body"):
         body = event.attributes.get(name)

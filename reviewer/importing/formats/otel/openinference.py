@@ -8,8 +8,8 @@ from reviewer.importing.formats.otel.otlp import scope_name
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.span import (
     Attributes,
-    Happening,
     Span,
+    SpanEvent,
     hex_id,
     of_unknown_unit,
 )
@@ -130,12 +130,12 @@ def _flat(value: Any, prefix: str = "", depth: int = 0) -> Attributes:
     return found
 
 
-def _events(values: Any) -> tuple[Happening, ...]:
+def _events(values: Any) -> tuple[SpanEvent, ...]:
     return tuple(_event(one) for one in objects(values))
 
 
-def _event(value: dict[str, Any]) -> Happening:
+def _event(value: dict[str, Any]) -> SpanEvent:
     found = _flat(value.get("attributes"))
     if isinstance(message := value.get("message"), str):
         found.setdefault("exception.message", message)
-    return Happening(text(value.get("name")), found)
+    return SpanEvent(text(value.get("name")), found)

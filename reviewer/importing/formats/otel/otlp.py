@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.span import Attributes, Happening, Span, hex_id, nanos
+from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, hex_id, nanos
 from reviewer.importing.formats.values import at_path, mapping, objects, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
@@ -53,7 +53,7 @@ class OtlpReader(SpanReader):
 
     def holder(self, value: Any) -> Any:
         above = mapping(value)
-        return _Above(attributes(above.get("attributes")), scope_name(above))
+        return _Holder(attributes(above.get("attributes")), scope_name(above))
 
     def under(self, span: Span, held: Sequence[Any]) -> Span:
         resource, scope = held
@@ -62,7 +62,7 @@ class OtlpReader(SpanReader):
         )
 
 
-class _Above(NamedTuple):
+class _Holder(NamedTuple):
     """A resource or a scope."""
 
     attributes: Attributes
@@ -128,9 +128,9 @@ def scope_name(scope: Any) -> str:
     return f"{text(scope.get('name'))} {text(scope.get('version'))}".strip()
 
 
-def _events(values: Any) -> tuple[Happening, ...]:
+def _events(values: Any) -> tuple[SpanEvent, ...]:
     return tuple(
-        Happening(text(one.get("name")), attributes(one.get("attributes")))
+        SpanEvent(text(one.get("name")), attributes(one.get("attributes")))
         for one in objects(values)
     )
 

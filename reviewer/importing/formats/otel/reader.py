@@ -15,13 +15,13 @@ from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.otel.episode import OF_OTHERS, Heading, main_service, native, safe
 from reviewer.importing.formats.otel.index import (
-    Found,
+    FileValue,
     Group,
     Index,
     Item,
     attempts_in,
+    episodes_in,
     names_of,
-    told_apart,
     values,
 )
 from reviewer.importing.formats.otel.span import Span
@@ -243,7 +243,7 @@ class _Files:
             self._holder_size.append(0)
         return number
 
-    def _note(self, found: Found, held: tuple[int, ...]) -> Broken | None:
+    def _note(self, found: FileValue, held: tuple[int, ...]) -> Broken | None:
         def spans() -> Sequence[Span]:
             return self._reader.spans(self._source.value(found.raw))
 
@@ -281,7 +281,7 @@ class _Files:
 
     def _episodes(self, group: Group) -> Iterator[Foreign | Broken]:
         items = [self._index.item(number) for number in group.items]
-        for part in told_apart(group, self._load):
+        for part in episodes_in(group, self._load):
             if len(part) > MOST_ITEMS or sum(item.size for item in items) > MOST_BYTES:
                 most = f"over {MOST_ITEMS:,} spans or {MOST_BYTES >> 20} MiB in one episode"
                 yield Broken((f"too_large: {most}",))

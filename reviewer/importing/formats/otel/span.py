@@ -17,7 +17,7 @@ from reviewer.importing.foreign_json import parse_text
 Attributes = dict[str, Any]
 
 
-class Happening(NamedTuple):
+class SpanEvent(NamedTuple):
     """An event on a span."""
 
     name: str
@@ -40,7 +40,7 @@ class Span(NamedTuple):
     said: str
     attributes: Attributes
     resource: Attributes
-    events: tuple[Happening, ...] = ()
+    events: tuple[SpanEvent, ...] = ()
     scope: str = ""
 
     @property

@@ -119,7 +119,6 @@ def observed(extra: dict[str, Any], text: Any) -> tuple[Any, Status | None]:
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
 _REJECTED = ("Command not executed", "Commands not executed", "Interrupted by user")
 _ROLES = ("system", "user", "assistant", "tool", "exit")
-_NOT_RUN = "action was not executed"
 _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 

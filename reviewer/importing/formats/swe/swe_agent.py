@@ -7,6 +7,7 @@ retrying agent's file holds every attempt and its best once more: the attempts a
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from reviewer.importing.draft import Draft, added, amount, measured, tokens, wor
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
-from reviewer.importing.formats.swe.instances import (
+from reviewer.importing.formats.swe import (
     end_state,
     is_instance,
     joined,
@@ -221,18 +222,18 @@ class SweAgentReader(Format):
         except Rejected as error:
             yield Broken(error.codes)
             return
-        top = held.pop(-1, _Held())
+        top = held.pop(-1, _AttemptParts())
         if held:
             best = top.info.get("best_attempt_idx")
             told = f"; attempt {best + 1} was chosen as its best" if isinstance(best, int) else ""
             source.notes.add(f"the file folds {len(held)} attempts into one{told}")
         for number, one in sorted(held.items()):
-            yield source.attempt(lambda one=one, n=number: _attempt(self, source, one, n + 1))  # type: ignore[misc]
+            yield source.attempt(partial(_attempt, self, source, one, number + 1))
         if not held:
-            yield source.attempt(lambda: _attempt(self, source, top, None))
+            yield source.attempt(partial(_attempt, self, source, top, None))
 
 
-class _Held:
+class _AttemptParts:
     """The parts of one attempt as they were met."""
 
     def __init__(self) -> None:
@@ -245,9 +246,9 @@ class _Held:
         return mapping(self.rest.get("info"))
 
 
-def _read(source: Source) -> dict[int, _Held]:
+def _read(source: Source) -> dict[int, _AttemptParts]:
     """Return the attempts of a file by number; -1 is what is at the top. Raises Rejected."""
-    held: dict[int, _Held] = {}
+    held: dict[int, _AttemptParts] = {}
     for part in source.walk(*_TURNS):
         if part.problem or not part.path:
             raise Rejected(part.problem or "type:record")
@@ -256,7 +257,7 @@ def _read(source: Source) -> dict[int, _Held]:
             if len(path) < 3 or not isinstance(path[1], int):
                 continue
             number, path = path[1], path[2:]
-        one = held.setdefault(number, _Held())
+        one = held.setdefault(number, _AttemptParts())
         if len(path) == 2 and path[0] in ("trajectory", "history"):
             turn = source.value(part.raw)
             if isinstance(turn, dict):
@@ -268,7 +269,9 @@ def _read(source: Source) -> dict[int, _Held]:
     return held
 
 
-def _attempt(reader: SweAgentReader, source: Source, held: _Held, attempt: int | None) -> Foreign:
+def _attempt(
+    reader: SweAgentReader, source: Source, held: _AttemptParts, attempt: int | None
+) -> Foreign:
     draft = Draft("swe-agent")
     config = _config(held.rest.get("replay_config"))
     episode_id = _episode(source.path, held.rest, config)
@@ -320,7 +323,7 @@ def _observations(history: list[Any]) -> list[Any]:
 
 
 def _facts(
-    draft: Draft, held: _Held, info: dict[str, Any], model: str, calls: float | None
+    draft: Draft, held: _AttemptParts, info: dict[str, Any], model: str, calls: float | None
 ) -> None:
     """Keep what has no place of its own in a trace."""
     seconds = added([amount(step.get("execution_time")) for step in objects(held.steps)])
@@ -331,7 +334,7 @@ def _facts(
     draft.source.update(present(facts))
 
 
-def _notes(draft: Draft, held: _Held, info: dict[str, Any], patch: Any) -> None:
+def _notes(draft: Draft, held: _AttemptParts, info: dict[str, Any], patch: Any) -> None:
     draft.note("SWE-agent records no clock, and cost and tokens of the whole run only")
     if "info" in held.rest and not info.get("exit_status"):
         draft.note("no exit status: the run was cut short or its process died")

@@ -8,14 +8,15 @@ report speaks of is unscored, not failed.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, whole
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.swe import is_instance, suite_of
 from reviewer.importing.formats.swe import swe_bench_rows as rows
-from reviewer.importing.formats.swe.instances import is_instance, suite_of
 from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
 from reviewer.importing.formats.values import mapping
 from reviewer.importing.head import Head
@@ -217,10 +218,7 @@ class SweBenchReader(Format):
             if not own and _unclear(joined):
                 held += 1
                 continue
-            yield source.attempt(
-                lambda i=instance_id, j=joined: self.attempt(source, i, j),  # type: ignore[misc]
-                instance_id,
-            )
+            yield source.attempt(partial(self.attempt, source, instance_id, joined), instance_id)
         if held:
             yield Broken((UNCLEAR_MODEL.format(f"{held} verdicts"),))
 

@@ -41,7 +41,7 @@ _DOMAINS = re.compile(r"airline|retail|telecom(?:-workflow)?|banking_knowledge|m
 _glance = msgspec.json.Decoder(Glance)
 
 
-class Cut(NamedTuple):
+class RawSimulation(NamedTuple):
     """One simulation as bytes, or why it has none; `name` is its place in the source's words."""
 
     name: str
@@ -106,7 +106,7 @@ class Tau2Reader(Format):
 
 
 def _attempt(
-    source: Source, cut: Cut, number: int, run: Run, candidate: str, suite: str
+    source: Source, cut: RawSimulation, number: int, run: Run, candidate: str, suite: str
 ) -> Foreign:
     return foreign(source.value(cut.raw), number, run, candidate, suite)
 
@@ -210,25 +210,25 @@ def _missing(source: Source, run: Run) -> list[str]:
     return sorted(_indexed(run) - held) if source.companions else []
 
 
-def _cuts(source: Source) -> Iterator[Cut]:
+def _cuts(source: Source) -> Iterator[RawSimulation]:
     """Yield every simulation of the file, or of the files beside it, in a stable order."""
     if source.companions:
         yield from map(_cut_of, source.companions)
     elif _alone(source.path):
-        yield from (Cut("", piece.raw, piece.problem) for piece in source.pieces())
+        yield from (RawSimulation("", piece.raw, piece.problem) for piece in source.pieces())
     else:
         for part in source.walk((SIMULATIONS, EACH)):
             if part.path[:1] == (SIMULATIONS,) and len(part.path) == 2:
-                yield Cut(f"{SIMULATIONS}[{part.path[1]}]", part.raw, part.problem)
+                yield RawSimulation(f"{SIMULATIONS}[{part.path[1]}]", part.raw, part.problem)
             elif part.problem:
-                yield Cut("", b"", part.problem)
+                yield RawSimulation("", b"", part.problem)
 
 
-def _cut_of(path: Path) -> Cut:
+def _cut_of(path: Path) -> RawSimulation:
     """Return a simulation in a file of its own."""
     name = f"{SIMULATIONS}/{path.name}"
     try:
         raw = start_of(path, MAX_RECORD + 1)
     except (Unreadable, OSError):
-        return Cut(name, b"", "unreadable:file")
-    return Cut(name, raw, "too_large:file" if len(raw) > MAX_RECORD else "")
+        return RawSimulation(name, b"", "unreadable:file")
+    return RawSimulation(name, raw, "too_large:file" if len(raw) > MAX_RECORD else "")

@@ -209,21 +209,21 @@ _ERROR = re.compile(r"\[(?:Unhandled|OpenAI) Error\] ?(.+)")
 MOST_LINE = 1 << 16
 
 
-class Told(NamedTuple):
+class Tries(NamedTuple):
     """The last try at a task, and how many there were."""
 
     passed: bool | None = None
     exception: str | None = None
     tries: int = 0
 
-    def then(self, later: "Told") -> "Told":
+    def then(self, later: "Tries") -> "Tries":
         """Return the state after later tries at the same task."""
         return later._replace(tries=self.tries + later.tries) if later.tries else self
 
 
-def last_try(task_id: str, files: Iterable[Path]) -> tuple[Told, tuple[str, ...]]:
+def last_try(task_id: str, files: Iterable[Path]) -> tuple[Tries, tuple[str, ...]]:
     """Return (what these files say of a task, notes). Files in the order they were begun."""
-    told, notes = Told(), []
+    told, notes = Tries(), []
     for path in files:
         try:
             state = path.stat()
@@ -231,15 +231,15 @@ def last_try(task_id: str, files: Iterable[Path]) -> tuple[Told, tuple[str, ...]
         except (OSError, Unreadable):
             notes.append(f"{path.name} could not be read")
             continue
-        told = told.then(said.get(task_id, Told()))
+        told = told.then(said.get(task_id, Tries()))
     return told, tuple(notes)
 
 
 @lru_cache(maxsize=32)
-def _said(path: Path, changed: int, size: int) -> dict[str, Told]:
+def _said(path: Path, changed: int, size: int) -> dict[str, Tries]:
     """Return tries by task id. A log belongs to every page of its run: it is read once for all of
     them."""
-    found: dict[str, Told] = {}
+    found: dict[str, Tries] = {}
     task = ""
     with opened(path) as handle:
         while raw := handle.readline(MOST_LINE):
@@ -248,10 +248,10 @@ def _said(path: Path, changed: int, size: int) -> dict[str, Told]:
             line = raw.decode("utf-8", "replace")
             if config := _CONFIG.search(line):
                 task = _task_of(config.group(1))
-                found[task] = Told(tries=found.get(task, Told()).tries + 1)
+                found[task] = Tries(tries=found.get(task, Tries()).tries + 1)
             elif result := _RESULT.search(line):
                 task = _task_of(result.group(2))
-                before = found.get(task, Told(tries=1))
+                before = found.get(task, Tries(tries=1))
                 found[task] = before._replace(passed=result.group(1) == "PASS")
             elif task and (error := _ERROR.search(line)):
                 found[task] = found[task]._replace(exception=error.group(1).strip()[:200])

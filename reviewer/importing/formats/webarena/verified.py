@@ -44,14 +44,14 @@ _SECRET = re.compile(
 )
 
 
-class Heard(NamedTuple):
+class Traffic(NamedTuple):
     """How many requests of what kind there were, and the time from the first to the last."""
 
     summary: dict[str, Any]
     elapsed: float | None
 
 
-class _Entry(NamedTuple):
+class _Request(NamedTuple):
     method: str
     url: str
     status: int
@@ -65,7 +65,7 @@ class _Entry(NamedTuple):
         return self.method != "GET" or not 200 <= self.status < 300 or not _LOOKS.search(self.mime)
 
 
-def add_archive(draft: Draft, parts: Iterable[Part]) -> Heard:
+def add_archive(draft: Draft, parts: Iterable[Part]) -> Traffic:
     """Write the archive's requests into a draft, in file order: requests that fetch or send
     something as calls with their answers, and all of them as counts. Raises Unreadable."""
     methods: Counter[str] = Counter()
@@ -94,14 +94,14 @@ def add_archive(draft: Draft, parts: Iterable[Part]) -> Heard:
     if shown < entries:
         draft.note("scripts, styles, fonts and pictures a page loaded are only counted")
     summary = {"entries": entries, "methods": dict(methods), "statuses": dict(statuses)}
-    return Heard({**summary, "shown": shown}, elapsed_ms(first, last))
+    return Traffic({**summary, "shown": shown}, elapsed_ms(first, last))
 
 
 def _where(part: Part) -> str:
     return ".".join(str(step)[:40] for step in part.path)
 
 
-def _entry(part: Part) -> _Entry | None:
+def _entry(part: Part) -> _Request | None:
     try:
         value: Any = parse(part.raw)
         asked, answered = value["request"], value["response"]
@@ -111,7 +111,7 @@ def _entry(part: Part) -> _Entry | None:
             return None
         content, status = answered.get("content"), answered.get("status")
         at = value.get("startedDateTime")
-        return _Entry(
+        return _Request(
             asked["method"][:20] or "GET",
             shown_url(asked["url"]),
             status if type(status) is int else -1,
@@ -125,7 +125,7 @@ def _entry(part: Part) -> _Entry | None:
         return None
 
 
-def _show(draft: Draft, entry: _Entry) -> None:
+def _show(draft: Draft, entry: _Request) -> None:
     draft.call(entry.method, {"url": entry.url}, actor="browser", at=entry.at)
     draft.result(
         {"status": entry.status if entry.status > 0 else None, "type": entry.mime},

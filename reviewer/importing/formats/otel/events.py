@@ -30,7 +30,7 @@ UNNAMED = "unnamed-"
 DENIED = "a call that waited for approval was answered without being run: taken as denied"
 
 
-class Open:
+class OpenCall:
     """A call without a result. `begun` is whether a tool span has been found to describe it."""
 
     def __init__(self, own: str, name: str, event: dict[str, Any]) -> None:
@@ -38,7 +38,7 @@ class Open:
         self.begun = False
 
 
-class Telling:
+class Conversation:
     """One draft, and how much of the conversation is in it so far."""
 
     def __init__(self, draft: Draft) -> None:
@@ -47,7 +47,7 @@ class Telling:
         """Ids of calls that the source says wait for a person's approval."""
         self._told: Counter[object] = Counter()
         self._results = 0
-        self._open: list[Open] = []
+        self._open: list[OpenCall] = []
         self._begun: Counter[str] = Counter()
         self._made = 0
 
@@ -88,7 +88,7 @@ class Telling:
                     more = {name: value for name, value in more.items() if name == "at"}
         return first or self.draft.message(actor, "", **more)
 
-    def begin(self, part: Part, actor: str, at: Any) -> Open | None:
+    def begin(self, part: Part, actor: str, at: Any) -> OpenCall | None:
         """Write the call that a tool span describes, unless a message held it. Return None when
         another span describes that very call, or its result is known."""
         own = part.id
@@ -105,7 +105,7 @@ class Telling:
         call.begun = True
         return call
 
-    def end(self, call: Open, result: Part, status: Status, **more: Any) -> None:
+    def end(self, call: OpenCall, result: Part, status: Status, **more: Any) -> None:
         """Write what a tool span says came back, unless a message held it."""
         if call in self._open:
             self._answer(call, result, status, **more)
@@ -139,7 +139,7 @@ class Telling:
             self._made += 1
             own = f"{UNNAMED}{self._made}"
         event = self.draft.call(part.name, part.value, own, actor, **more)
-        self._open.append(Open(own, part.name, event))
+        self._open.append(OpenCall(own, part.name, event))
         return event
 
     def _hear_result(self, part: Part, seen: Counter[object], number: int) -> None:
@@ -157,7 +157,7 @@ class Telling:
             return
         self._answer(call, part)
 
-    def _fitting(self, own: str, name: str, made: Any, fresh: bool = False) -> Open | None:
+    def _fitting(self, own: str, name: str, made: Any, fresh: bool = False) -> OpenCall | None:
         """Return the open call that is meant: that of the id; without one (or when calls have none)
         the oldest of that tool, preferably with those arguments. `fresh` calls have not begun."""
         calls = [call for call in self._open if not (fresh and call.begun)]
@@ -173,7 +173,9 @@ class Telling:
         exact = (call for call in loose if call.event["arguments"] == wanted)
         return next(exact, loose[0] if loose else None)
 
-    def _answer(self, call: Open, part: Part, status: Status | None = None, **more: Any) -> None:
+    def _answer(
+        self, call: OpenCall, part: Part, status: Status | None = None, **more: Any
+    ) -> None:
         self._open.remove(call)
         self._count(part._replace(id=call.own))
         if status is None and part.failed:
@@ -209,7 +211,7 @@ def _arguments(value: Any) -> Any:
 # Operations ---------------------------------------------------------------------------------------
 
 
-class Prepared(NamedTuple):
+class Exchange(NamedTuple):
     """A model call with what it was given and what it answered."""
 
     call: Call
@@ -217,7 +219,7 @@ class Prepared(NamedTuple):
     answer: list[Message]
 
 
-def prepared(call: Call) -> Prepared:
+def exchange_of(call: Call) -> Exchange:
     """Return a call with its messages, from whichever of its spans has them in full."""
     spans = (call.span, *call.around)
     given = [found for span in spans if (found := inputs(span))]
@@ -225,14 +227,14 @@ def prepared(call: Call) -> Prepared:
     # Some instrumentations write a whole conversation as one text; the span around may know it.
     full = next((one for one in given if len(one) > 1), given[0] if given else [])
     called = (one for one in answers if any(p.kind == "call" for m in one for p in m.parts))
-    return Prepared(call, full, next(called, answers[0] if answers else []))
+    return Exchange(call, full, next(called, answers[0] if answers else []))
 
 
 Act = tuple[int, int, Callable[[], None]]
 """When, which of those at the same time, and what then is to be told."""
 
 
-def tell(tree: Tree, cast: Cast, calls: Sequence[Prepared], telling: Telling) -> None:
+def tell(tree: Tree, cast: Cast, calls: Sequence[Exchange], telling: Conversation) -> None:
     """Write everything in the order it began. The result of a tool that had an agent at work comes
     after that work, and what only an agent's span knows comes where the agent ends."""
     known = any(one.given or one.answer for one in calls)
@@ -264,7 +266,7 @@ def tell(tree: Tree, cast: Cast, calls: Sequence[Prepared], telling: Telling) ->
         _ask_first(tops[0], telling)
 
 
-def _tell_call(one: Prepared, cast: Cast, telling: Telling) -> None:
+def _tell_call(one: Exchange, cast: Cast, telling: Conversation) -> None:
     span = one.call.span
     actor, called = cast.actor(span)
     telling.hear(one.given, actor, "system" if called else "user")
@@ -285,9 +287,9 @@ def _tell_call(one: Prepared, cast: Cast, telling: Telling) -> None:
 class _Tool:
     """A tool span: its call when it begins, the result when it ends."""
 
-    def __init__(self, span: Span, use: ToolUse, actor: str, telling: Telling) -> None:
+    def __init__(self, span: Span, use: ToolUse, actor: str, telling: Conversation) -> None:
         self._span, self._use, self._actor, self._telling = span, use, actor, telling
-        self._call: Open | None = None
+        self._call: OpenCall | None = None
 
     def begin(self) -> None:
         use = self._use
@@ -308,7 +310,7 @@ class _Tool:
             self._telling.end(self._call, part, status, at=span.stamp, latency_ms=lasted)
 
 
-def _tell_end(span: Span, telling: Telling, *, known: bool, alone: bool) -> None:
+def _tell_end(span: Span, telling: Conversation, *, known: bool, alone: bool) -> None:
     telling.waiting |= approvals_wanted(span)
     final = plain(span.first("final_result"))
     if isinstance(final, dict):
@@ -335,7 +337,7 @@ def _plain(text: Any, role: Role) -> list[Message]:
     return [Message(role, (Part("text", text),))]
 
 
-def _ask_first(top: Span, telling: Telling) -> None:
+def _ask_first(top: Span, telling: Conversation) -> None:
     """Put what the run was asked in front, when no model call repeats it."""
     events = telling.draft.events
     before = len(events)
@@ -370,7 +372,7 @@ def request(draft: Draft) -> str:
 # Calls that the agent wrote as text ---------------------------------------------------------------
 
 
-def read_texts(tree: Tree, calls: list[Prepared]) -> list[Prepared]:
+def read_texts(tree: Tree, calls: list[Exchange]) -> list[Exchange]:
     """Return the model calls with calls that the agent wrote as text as calls, and what answers
     them as results. They stay as they are where there is another form of call, or where a text is
     not understood: the accounting then reports what is left."""
@@ -390,7 +392,7 @@ def read_texts(tree: Tree, calls: list[Prepared]) -> list[Prepared]:
     ]
 
 
-def _all_parts(calls: Sequence[Prepared], roles: tuple[str, ...] = ()) -> list[Part]:
+def _all_parts(calls: Sequence[Exchange], roles: tuple[str, ...] = ()) -> list[Part]:
     told = [message for one in calls for message in (*one.given, *one.answer)]
     return [part for one in told if not roles or one.role in roles for part in one.parts]
 
