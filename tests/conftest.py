@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 settings.register_profile(
     "day", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("fast", parent=settings.get_profile("day"), max_examples=5)
 settings.register_profile("night", parent=settings.get_profile("day"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
 

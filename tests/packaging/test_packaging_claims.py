@@ -61,7 +61,9 @@ def test_the_gates_are_those_of_the_registry() -> None:
     always = [gate.name for gate in REGISTRY if not gate.optional]
     more = [gate.name for gate in REGISTRY if gate.optional]
     words = f"{NUMBERS[len(always)].title()} hard gates ({', '.join(always)})"
-    assert f"{words}, and {NUMBERS[len(more)]} that a policy may add ({', '.join(more)})" in CHANGELOG
+    assert (
+        f"{words}, and {NUMBERS[len(more)]} that a policy may add ({', '.join(more)})" in CHANGELOG
+    )
 
 
 def test_the_gates_of_a_decision_are_counted() -> None:
