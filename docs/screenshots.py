@@ -95,7 +95,7 @@ def example(place: Path, *candidates: str) -> Desk:
     for candidate in candidates:
         reviewer(["--workspace", str(place), "import", str(traces / f"{candidate}.jsonl")])
     desk = Desk(at(place))
-    desk.reviewer = "robin"
+    desk.opened.reviewer = "robin"
     return desk
 
 

@@ -117,7 +117,7 @@ class Door:
         """The printed codes of a trace, through the desk."""
         desk = self.desk()
         try:
-            found = desk.trace(trace_id).findings
+            found = desk.traces.view(trace_id).findings
         finally:
             desk.close()
         return [finding.code for finding in found if finding.severity != "note"]

@@ -52,14 +52,14 @@ def longer(item: LabelItem) -> str:
 def label_all(desk: Desk, session: Session, choose: Chooser = longer) -> list[LabelItem]:
     """Answer until nothing is left; returns what was shown."""
     shown = []
-    while (item := desk.next_item(session)) is not None:
-        desk.record_label(session, drafted(item, choose(item)))
+    while (item := desk.labels.next_item(session)) is not None:
+        desk.labels.record(session, drafted(item, choose(item)))
         shown.append(item)
     return shown
 
 
 def pairs_of(desk: Desk, candidate: str = V8, **asked: Any) -> Session:
-    return desk.label_session(SUITE, candidate, **asked)
+    return desk.labels.session(SUITE, candidate, **asked)
 
 
 def labeled(door: Door, name: str = "dana", choose: Chooser = longer) -> list[LabelItem]:

@@ -80,15 +80,15 @@ class Workspace:
 
     @property
     def folder(self) -> Path:
-        return Path(self._desk.workspace)
+        return Path(self._desk.path)
 
     def suites(self) -> list[SuiteInfo]:
         """Every suite of the workspace and every probe in the store."""
-        return self._desk.suites()
+        return self._desk.workspace.suites()
 
     def candidates(self, suite: str) -> list[CandidateInfo]:
         """Candidates with traces on a suite, by id."""
-        return self._desk.candidates(suite)
+        return self._desk.workspace.candidates(suite)
 
     def import_traces(
         self,
@@ -145,7 +145,7 @@ class Workspace:
             approvals=approvals,
             network=network,
         )
-        handle = self._desk.start_run(order)
+        handle = self._desk.runs.start(order)
         while not handle.ended:
             handle.wait(0.1)
         index_now(self._desk.place)
@@ -153,7 +153,7 @@ class Workspace:
 
     def report(self, suite: str, candidate: str, *, baseline: str | None = None) -> Report:
         """Build the release report. The same store gives the same bytes."""
-        built = self._desk.build(suite, candidate, baseline)
+        built = self._desk.reports.build(suite, candidate, baseline)
         return Report(
             recommendation=built.assessment.recommendation,
             reasons=tuple(reason.text for reason in built.assessment.reasons),
@@ -165,7 +165,9 @@ class Workspace:
 
     def trace_ids(self, suite: str, candidate: str) -> list[str]:
         """The ids of all traces of a candidate, by episode and attempt."""
-        rows = self._desk.rows(suite, candidate, self._desk.order(suite, candidate))
+        rows = self._desk.scorecards.rows(
+            suite, candidate, self._desk.scorecards.order(suite, candidate)
+        )
         return [
             f"{suite}/{candidate}/{row.episode_id}/{mark.attempt}"
             for row in sorted(rows, key=lambda row: row.episode_id)
@@ -175,11 +177,11 @@ class Workspace:
 
     def trace(self, trace_id: str) -> TraceView:
         """One trace with its verdict: the result of each gate, findings, contract, cost, time."""
-        return self._desk.trace(trace_id)
+        return self._desk.traces.view(trace_id)
 
     def events(self, trace_id: str) -> list[EventRow]:
         """Every event of a trace, in order, each with the worst finding that names it."""
-        return self._desk.events(trace_id, 0, self._desk.trace(trace_id).events)
+        return self._desk.traces.events(trace_id, 0, self._desk.traces.view(trace_id).events)
 
 
 def verify(

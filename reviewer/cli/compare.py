@@ -33,14 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     found: Comparison | AttemptComparison
     if arguments.attempts:
-        found = desk.compare_attempts(*arguments.attempts)
+        found = desk.compare.attempts(*arguments.attempts)
     else:
         suite, candidate = release_of(arguments, desk)
         baseline = arguments.baseline
         found = (
-            desk.compare_episode(suite, candidate, baseline, arguments.episode)
+            desk.compare.episode(suite, candidate, baseline, arguments.episode)
             if arguments.episode
-            else desk.compare(suite, candidate, baseline)
+            else desk.compare.candidates(suite, candidate, baseline)
         )
     if arguments.json:
         import msgspec

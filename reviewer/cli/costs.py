@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _add(desk: "Desk", arguments: argparse.Namespace) -> int:
     from reviewer.desk.reports.costs import NewCost
 
-    entered = desk.enter_cost(
+    entered = desk.reports.enter_cost(
         NewCost(
             suite_id=arguments.suite,
             candidate_id=arguments.candidate,
@@ -47,7 +47,7 @@ def _add(desk: "Desk", arguments: argparse.Namespace) -> int:
 
 
 def _list(desk: "Desk", arguments: argparse.Namespace) -> int:
-    found = desk.costs(arguments.suite or "", arguments.candidate or "")
+    found = desk.reports.costs(arguments.suite or "", arguments.candidate or "")
     if arguments.json:
         out_json(
             [

@@ -25,14 +25,14 @@ def _sign(arguments: argparse.Namespace) -> int:
         )
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
-    view = desk.decision(suite, candidate, arguments.baseline)
+    view = desk.decisions.view(suite, candidate, arguments.baseline)
     decision = arguments.decision or view.preselected
     if decision is None:
         raise DeskError(
             "the report recommends hold: --decision BLOCK or REPAIR can be signed, with --comment",
             exit_code=ExitCode.NOT_PROMOTED,
         )
-    signed = desk.sign(
+    signed = desk.decisions.sign(
         suite,
         candidate,
         decision,
@@ -61,7 +61,7 @@ def _add(arguments: argparse.Namespace) -> int:
             exit_code=ExitCode.USAGE,
         )
     signature = _signature_file(arguments.signature) if arguments.signature else None
-    signed = desk_of(arguments).add_signature(
+    signed = desk_of(arguments).decisions.cosign(
         arguments.add,
         arguments.key or "",
         passphrase_for(arguments.key) if arguments.key else None,
@@ -124,7 +124,7 @@ def passphrase_for(key: str) -> str | None:
 def _keys(arguments: argparse.Namespace) -> int:
     if arguments.act == "trust":
         return _trust(arguments)
-    keys = desk_of(arguments).keys()
+    keys = desk_of(arguments).decisions.keys()
     if not keys:
         note("no Ed25519 key in ssh-agent or ~/.ssh: ssh-keygen -t ed25519 makes one")
     table(

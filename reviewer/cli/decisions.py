@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    found = desk_of(arguments).decisions()
+    found = desk_of(arguments).decisions.signed()
     if arguments.json:
         out_json([{name: getattr(one, name) for name in one.__struct_fields__} for one in found])
         return ExitCode.DONE
@@ -48,7 +48,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     key = arguments.key
     passphrase = passphrase_for(key) if key else None
-    files = desk_of(arguments).export_decision(arguments.decision, arguments.out, key, passphrase)
+    files = desk_of(arguments).decisions.export(arguments.decision, arguments.out, key, passphrase)
     for path, digest in files:
         out(f"{digest}  {path}")
     return ExitCode.DONE
@@ -57,7 +57,7 @@ def _export(arguments: argparse.Namespace) -> int:
 def _take(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     for file in arguments.files:
-        _said(desk.take_decision(file), "kept")
+        _said(desk.decisions.take(file), "kept")
     return ExitCode.DONE
 
 
@@ -65,7 +65,7 @@ def _break_glass(arguments: argparse.Namespace) -> int:
     """Never 0: it is no promotion."""
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
-    made = desk.break_glass(
+    made = desk.decisions.break_glass(
         suite,
         candidate,
         arguments.key,
@@ -80,7 +80,7 @@ def _break_glass(arguments: argparse.Namespace) -> int:
 
 
 def _loss(arguments: argparse.Namespace) -> int:
-    stated = desk_of(arguments).state_loss(
+    stated = desk_of(arguments).decisions.state_loss(
         arguments.key, arguments.reason, passphrase_for(arguments.key)
     )
     note(
@@ -95,7 +95,7 @@ def _loss(arguments: argparse.Namespace) -> int:
 
 def _witness(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
-    added = desk.witness()
+    added = desk.workspace.witness()
     for one in added:
         note(f"journal entry {one.seq}, head {one.head[:16]}: {one.kind}")
     if not added:
@@ -116,7 +116,7 @@ def _said(one: DecisionInfo, what: str) -> None:
 def _attest(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
-    made = desk.attest(suite, candidate, arguments.key, passphrase_for(arguments.key))
+    made = desk.decisions.attest(suite, candidate, arguments.key, passphrase_for(arguments.key))
     for one in made:
         note(f"{one.result}: {one.attempts} attempts, signed by {one.principal}")
         out(one.path)

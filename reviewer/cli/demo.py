@@ -50,7 +50,7 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
             return open_on(desk, settings_of(arguments), _orders(JOBS, PACE), tour=True)
         load_shipped(workspace)
         for order in _orders(jobs=JOBS, pace=0.0):
-            ended = desk.start_run(order).wait()
+            ended = desk.runs.start(order).wait()
             if ended.state != "done":
                 raise DeskError(
                     f"the shipped example did not run: {ended.problem}", exit_code=ExitCode.INTERNAL
@@ -60,7 +60,7 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
         for number, candidate in enumerate(CANDIDATES):
             if number:
                 out()
-            out(summary_text(desk.build(SUITE, candidate).report).rstrip("\n"))
+            out(summary_text(desk.reports.build(SUITE, candidate).report).rstrip("\n"))
         if arguments.keep:
             note(f"the workspace is kept in {workspace.root}")
         return ExitCode.DONE

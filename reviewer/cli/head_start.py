@@ -17,7 +17,7 @@ from threading import Condition, Thread, active_count
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.desk import Desk
 
 MISSING: Any = object()
 """No answer: ask the desk itself."""
@@ -82,7 +82,7 @@ class HeadStart:
             os.waitpid(pid, 0)
 
 
-def begin(make: "Callable[[], DeskProtocol]") -> HeadStart | None:
+def begin(make: "Callable[[], Desk]") -> HeadStart | None:
     """Start asking a desk made beside. None where a process cannot safely be copied: other systems'
     libraries do not stand it, and neither does a thread that holds a lock."""
     if not sys.platform.startswith("linux") or active_count() > 1:
@@ -104,7 +104,7 @@ def begin(make: "Callable[[], DeskProtocol]") -> HeadStart | None:
         os._exit(0)
 
 
-def _ask(make: "Callable[[], DeskProtocol]", writing: int) -> None:
+def _ask(make: "Callable[[], Desk]", writing: int) -> None:
     """In the copy: answer, and say nothing on the terminal that is not ours."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -114,30 +114,38 @@ def _ask(make: "Callable[[], DeskProtocol]", writing: int) -> None:
     from reviewer.tui.screens.scorecard.reading import Looking, Question, read, read_early
 
     with os.fdopen(writing, "wb", buffering=0) as pipe:
-        desk = cast("DeskProtocol", _Telling(make(), lambda said: pipe.write(pickle.dumps(said))))
+        desk = cast("Desk", _Telling(make(), lambda said: pipe.write(pickle.dumps(said))))
         question = Question("", "", Looking())
-        desk.saved_views()
+        desk.scorecards.saved_views()
         early = read_early(desk, question)
         if early is not None:
-            desk.rows(early.suite_id, early.candidate_id, early.rows.keys[:PAGE])
+            desk.scorecards.rows(early.suite_id, early.candidate_id, early.rows.keys[:PAGE])
             question = question._replace(suite_id=early.suite_id, candidate_id=early.candidate_id)
         found = read(desk, question).card
         if found is not None and found.reasons and found.reasons[0].evidence:
             first = found.reasons[0].evidence[0]
-            desk.cell(found.suite.suite_id, found.candidate_id, first.episode_id, first.gate)
+            desk.scorecards.cell(
+                found.suite.suite_id, found.candidate_id, first.episode_id, first.gate
+            )
 
 
 class _Telling:
-    """A desk that tells of each question when it begins and when it is answered."""
+    """A desk, or one of its rooms (then `within` names it), that tells of each question when it
+    begins and when it is answered."""
 
-    def __init__(self, desk: "DeskProtocol", tell: Callable[[Said], object]) -> None:
-        self._desk, self._tell = desk, tell
+    def __init__(self, asked: object, tell: Callable[[Said], object], within: str = "") -> None:
+        self._asked, self._tell, self._within = asked, tell, within
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def asked(*arguments: Any) -> Any:
-            self._tell(Said((name, arguments)))
-            answer = getattr(self._desk, name)(*arguments)
-            self._tell(Said((name, arguments), True, answer))
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._asked, name)
+        if not self._within:
+            return _Telling(found, self._tell, name)
+        question = f"{self._within}.{name}"
+
+        def ask(*arguments: Any) -> Any:
+            self._tell(Said((question, arguments)))
+            answer = found(*arguments)
+            self._tell(Said((question, arguments), True, answer))
             return answer
 
-        return asked
+        return ask

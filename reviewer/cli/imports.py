@@ -284,7 +284,7 @@ def unmeasured_words(filled: Filled) -> list[str]:
 
 
 def _sources(arguments: argparse.Namespace) -> int:
-    found = desk_of(arguments).sources()
+    found = desk_of(arguments).imports.sources()
     if arguments.json:
         out_json([{name: getattr(row, name) for name in row.__struct_fields__} for row in found])
         return ExitCode.DONE
@@ -307,7 +307,7 @@ def _sources(arguments: argparse.Namespace) -> int:
 
 
 def _quarantine(arguments: argparse.Namespace) -> int:
-    found = desk_of(arguments).refusals()
+    found = desk_of(arguments).imports.refusals()
     if arguments.file:
         found = [row for row in found if row.path == arguments.file]
     if arguments.json:

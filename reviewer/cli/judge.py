@@ -28,10 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
         suite_id, candidate_id = release_of(arguments, desk)
         order = _order(arguments, suite_id, candidate_id)
         if arguments.dry_run:
-            return _planned(desk.judge_plan(order), arguments.json)
-        handle = desk.start_judge(order)
+            return _planned(desk.judge.plan(order), arguments.json)
+        handle = desk.judge.start(order)
         _follow(handle, arguments.quiet)
-        found = desk.judge(suite_id, candidate_id, arguments.baseline)
+        found = desk.judge.view(suite_id, candidate_id, arguments.baseline)
         return _told(handle.view(), found, arguments.json)
     finally:
         desk.close()

@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
     kind: LabelKind = "message" if arguments.messages else "pair"
-    found = desk.queue(suite, candidate, arguments.baseline, kind)
+    found = desk.labels.queue(suite, candidate, arguments.baseline, kind)
     if arguments.json:
         import msgspec
 

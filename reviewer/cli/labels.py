@@ -28,9 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     desk, noun = desk_of(arguments), _noun(arguments)
     export = {
-        "label": desk.export_labels,
-        "judgment": desk.export_judgments,
-        "note": desk.export_notes,
+        "label": desk.labels.export,
+        "judgment": desk.judge.export,
+        "note": desk.traces.export_notes,
     }
     data = export[noun](arguments.suite)
     count = data.count(b"\n")

@@ -15,16 +15,18 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.act == "list":
             found = (
-                desk.notes(arguments.trace_id)
+                desk.traces.notes(arguments.trace_id)
                 if arguments.trace_id
-                else desk.all_notes(arguments.suite or "", arguments.candidate or "")
+                else desk.traces.all_notes(arguments.suite or "", arguments.candidate or "")
             )
             return _listed(found, arguments.json)
         removed = arguments.act == "remove"
         marked = arguments.act == "bookmark" or (removed and arguments.bookmark)
         kind: NoteKind = "bookmark" if marked else "note"
         text = arguments.text if arguments.act == "add" else ""
-        stands = desk.write_note(arguments.trace_id, arguments.seq, kind, text, removed=removed)
+        stands = desk.traces.write_note(
+            arguments.trace_id, arguments.seq, kind, text, removed=removed
+        )
         return _listed([each for each in stands if each.seq == arguments.seq], arguments.json)
     finally:
         desk.close()

@@ -28,10 +28,10 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
     suite, candidate = arguments.suite, arguments.candidate
     if suite and candidate:
         return suite, candidate
-    made = desk.releases()
+    made = desk.workspace.releases()
     if not suite:
         known = sorted({s for s, c in made if candidate in ("", None, c)} or {s for s, _ in made})
-        known = known or [info.suite_id for info in desk.suites()]
+        known = known or [info.suite_id for info in desk.workspace.suites()]
         if len(known) != 1:
             raise DeskError(
                 f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE

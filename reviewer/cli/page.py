@@ -6,12 +6,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import note
 from reviewer.cli.workstation import LaterDesk, settings_of
-from reviewer.desk.protocol import DeskProtocol
+
+if TYPE_CHECKING:
+    from reviewer.desk.desk import Desk
 
 DRIVER = "reviewer.web.driver:PageDriver"
 
@@ -24,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             from reviewer.tui.app.app import run as run_app
 
-            return run_app(cast(DeskProtocol, desk), settings=settings_of(arguments))
+            return run_app(cast("Desk", desk), settings=settings_of(arguments))
         finally:
             desk.close()
 

@@ -19,8 +19,10 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
     formats = tuple(arguments.format.split(",")) if arguments.format else renderings.USUAL
-    exported = desk.export(suite, candidate, arguments.export_report, formats, arguments.baseline)
-    built = desk.build(suite, candidate, arguments.baseline)
+    exported = desk.reports.export(
+        suite, candidate, arguments.export_report, formats, arguments.baseline
+    )
+    built = desk.reports.build(suite, candidate, arguments.baseline)
     annotated = "github" in formats and os.environ.get("GITHUB_ACTIONS") == "true"
     with _no_commands(annotated and not arguments.json):
         if arguments.json:
@@ -32,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             out(summary_text(built.report).rstrip("\n"))
     if annotated:
-        shown = desk.shown(suite, candidate, arguments.baseline, ("github",))
+        shown = desk.reports.shown(suite, candidate, arguments.baseline, ("github",))
         for line in renderings.annotations(shown):
             (note if arguments.json else fact)(line)
     for path, digest in exported.files:
@@ -75,7 +77,7 @@ def _sign(
             "bring the missing evidence, or reviewer sign --decision BLOCK --comment WHY",
             exit_code=ExitCode.NOT_PROMOTED,
         )
-    signed = desk.sign(
+    signed = desk.decisions.sign(
         suite,
         candidate,
         decision,

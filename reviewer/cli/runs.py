@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     try:
         with _records(arguments.traces) as keep:
-            handle = desk.start_run(order, keep=keep)
+            handle = desk.runs.start(order, keep=keep)
             follow(handle, arguments.quiet)
         index_behind(desk.place)
         return _told(desk, handle.view(), arguments)
@@ -156,7 +156,7 @@ def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]
 
 def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
     """The summary, what to do next, and the exit code."""
-    report = desk.build(view.suite_id, view.candidate_id).report if view.done else None
+    report = desk.reports.build(view.suite_id, view.candidate_id).report if view.done else None
     if arguments.json:
         recommendation = report.recommendation if report else None
         out_json({**_plain(view), "recommendation": recommendation})

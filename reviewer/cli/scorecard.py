@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
     check(arguments.filter)
-    card = desk.scorecard(suite, candidate)
+    card = desk.scorecards.card(suite, candidate)
     if arguments.json:
         import msgspec
 
@@ -32,11 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     how = (arguments.sort, arguments.descending, arguments.failing, arguments.filter)
     order = "worst first" if arguments.sort == "worst" else f"by {arguments.sort}"
     if arguments.group is None:
-        keys = desk.order(suite, candidate, *how)
+        keys = desk.scorecards.order(suite, candidate, *how)
         fact(f"episodes {len(keys)} of {card.episodes} shown, {order}")
         _rows(desk, card, keys)
     else:
-        for group in desk.groups(suite, candidate, arguments.group, *how):
+        for group in desk.scorecards.groups(suite, candidate, arguments.group, *how):
             fact(_group(arguments.group, group, card.pass_hat_k))
             _rows(desk, card, list(group.keys))
     fact(_totals(card))
@@ -117,7 +117,7 @@ def _group(by: str, group: Group, k: int) -> str:
 def _rows(desk: Desk, card: Scorecard, keys: list[int]) -> None:
     suite, candidate = card.suite.suite_id, card.candidate_id
     for first in range(0, len(keys), PAGE):
-        for row in desk.rows(suite, candidate, keys[first : first + PAGE]):
+        for row in desk.scorecards.rows(suite, candidate, keys[first : first + PAGE]):
             fact(_row(row, card.pass_hat_k, card.gates))
 
 

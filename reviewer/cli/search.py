@@ -10,7 +10,7 @@ from reviewer.exit_codes import ExitCode
 def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.words)
     suite, candidate = arguments.suite or "", arguments.candidate or ""
-    found = desk_of(arguments).search(text, suite, candidate)
+    found = desk_of(arguments).traces.search(text, suite, candidate)
     if arguments.json:
         import msgspec
 

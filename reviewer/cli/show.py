@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     if arguments.event is not None:
         return _event(arguments, desk)
-    trace = desk.trace(arguments.trace_id)
+    trace = desk.traces.view(arguments.trace_id)
     if arguments.json:
         import msgspec
 
@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         fact(f"events {trace.events}")
         for first in range(0, trace.events, PAGE):
-            for row in desk.events(trace.trace_id, first, PAGE):
+            for row in desk.traces.events(trace.trace_id, first, PAGE):
                 fact(_row(row))
-    for note in desk.notes(trace.trace_id):
+    for note in desk.traces.notes(trace.trace_id):
         text = f": {note.text}" if note.text else ""
         fact(f"{note.kind} on event {note.seq} by {note.reviewer} {note.at}{text}")
     return ExitCode.DONE
@@ -95,7 +95,7 @@ def _row(row: EventRow) -> str:
 
 
 def _event(arguments: argparse.Namespace, desk: Desk) -> int:
-    event = desk.event(arguments.trace_id, arguments.event)
+    event = desk.traces.event(arguments.trace_id, arguments.event)
     if arguments.json:
         import msgspec
 

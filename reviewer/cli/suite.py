@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    found = desk_of(arguments).suites()
+    found = desk_of(arguments).workspace.suites()
     if arguments.json:
         out_json([{name: getattr(row, name) for name in row.__struct_fields__} for row in found])
         return ExitCode.DONE
@@ -58,7 +58,7 @@ def _held(arguments: argparse.Namespace) -> Suite:
     """The suite, which is as it was frozen; with a store as its traces were judged."""
     desk = desk_of(arguments)
     if desk.place.store.exists():
-        return desk.hold(arguments.suite).suite
+        return desk.workspace.hold(arguments.suite).suite
     return suites.hold(desk.place, None, arguments.suite).suite
 
 

@@ -13,10 +13,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.other or arguments.reason:
         if not (arguments.other and arguments.reason):
             raise DeskError("name the other suite, and --reason WHY", exit_code=ExitCode.USAGE)
-        desk.explain_suite(arguments.suite, arguments.other, arguments.reason)
+        desk.workspace.explain_suite(arguments.suite, arguments.other, arguments.reason)
         note(f"{arguments.suite} beside {arguments.other}: {arguments.reason}")
         return ExitCode.DONE
-    found = desk.suites_met(arguments.suite)
+    found = desk.workspace.suites_met(arguments.suite)
     if arguments.json:
         out_json([one._asdict() for one in found])
         return ExitCode.DONE

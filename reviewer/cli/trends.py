@@ -16,7 +16,7 @@ WHOSE = {"policy": "the suite's policy", "articles": "the articles, which bind n
 
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
-    found = desk.trends(arguments.suite or _only_suite(desk))
+    found = desk.trends.figures(arguments.suite or _only_suite(desk))
     if arguments.json:
         import msgspec
 
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _only_suite(desk: Desk) -> str:
     """The one suite with traces, else the one there is."""
-    known = sorted({suite for suite, _ in desk.releases()})
-    known = known or [info.suite_id for info in desk.suites()]
+    known = sorted({suite for suite, _ in desk.workspace.releases()})
+    known = known or [info.suite_id for info in desk.workspace.suites()]
     if len(known) != 1:
         raise DeskError(
             f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +14,6 @@ from reviewer.exit_codes import ExitCode
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.desk.place import Workspace
-    from reviewer.desk.protocol import DeskProtocol
     from reviewer.desk.runs.views import RunOrder
     from reviewer.tui.settings.settings import Settings
 
@@ -25,7 +25,7 @@ class LaterDesk:
     def __init__(
         self, workspace: "Workspace", reviewer: str = "", embedding_model: str = ""
     ) -> None:
-        self.workspace = str(workspace.root)
+        self.path = str(workspace.root)
         self._asked = workspace, reviewer, embedding_model
         self._desk: Desk | None = None
         self._loading = Lock()
@@ -42,18 +42,18 @@ class LaterDesk:
                 self._desk = self._made()
         return self._desk
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """A method of the desk, which is loaded where it is called and not where it is named."""
+    def __getattr__(self, name: str) -> "_LaterRoom":
+        """A room of the desk, which is loaded where a method is called, not where it is named."""
+        return _LaterRoom(self, name)
 
-        def asked(*arguments: Any, **named: Any) -> Any:
-            ahead = self._asking
-            if ahead is not None and not named:
-                answer = ahead.answer(name, *arguments)
-                if answer is not MISSING:
-                    return answer
-            return getattr(self._loaded(), name)(*arguments, **named)
-
-        return asked
+    def ask(self, room: str, method: str, *arguments: Any, **named: Any) -> Any:
+        """What a room answers: from the process beside while it has answers, else from our desk."""
+        ahead = self._asking
+        if ahead is not None and not named:
+            answer = ahead.answer(f"{room}.{method}", *arguments)
+            if answer is not MISSING:
+                return answer
+        return getattr(getattr(self._loaded(), room), method)(*arguments, **named)
 
     def version(self) -> int:
         """A number that changes with the store. Whatever is asked from here on is asked of the
@@ -70,10 +70,20 @@ class LaterDesk:
             self._desk.close()
 
 
+class _LaterRoom:
+    """A room of a `LaterDesk`."""
+
+    def __init__(self, desk: LaterDesk, room: str) -> None:
+        self._desk, self._room = desk, room
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return partial(self._desk.ask, self._room, method)
+
+
 def run(arguments: argparse.Namespace) -> int:
     desk = LaterDesk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
     try:
-        return open_on(cast("DeskProtocol", desk), settings_of(arguments))
+        return open_on(cast("Desk", desk), settings_of(arguments))
     finally:
         desk.close()
 
@@ -87,7 +97,7 @@ def settings_of(arguments: argparse.Namespace) -> "Settings":
 
 
 def open_on(
-    desk: "DeskProtocol",
+    desk: "Desk",
     settings: "Settings",
     runs: "Sequence[RunOrder]" = (),
     tour: bool = False,

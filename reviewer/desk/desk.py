@@ -1,105 +1,114 @@
-"""The desk: the one thing both doors call. Every answer is a value of `views`."""
+"""The desk: the one thing all doors call. One object per room, each made when it is first asked."""
 
-import json
-from pathlib import Path
-from typing import Any
+from __future__ import annotations  # what only types name is not loaded
 
-from reviewer.db import registry
-from reviewer.desk.compare.api import Comparing
-from reviewer.desk.decisions.api import Deciding
-from reviewer.desk.judge.api import JudgesDesk
-from reviewer.desk.labels.api import People
-from reviewer.desk.reports import renderings, reports
-from reviewer.desk.reports.api import CostsDesk
-from reviewer.desk.runs.api import Beginning
-from reviewer.desk.scorecards.api import GridDesk
-from reviewer.desk.traces.api import Tracing
-from reviewer.desk.trends.api import Trending
-from reviewer.desk.views import Exported, Refusal, SourceInfo
+from typing import TYPE_CHECKING
+
+from reviewer.desk.opened import Opened, late
+
+if TYPE_CHECKING:
+    from reviewer.desk.compare.api import CompareRoom
+    from reviewer.desk.decisions.api import DecisionsRoom
+    from reviewer.desk.imports.api import ImportsRoom
+    from reviewer.desk.judge.api import JudgeRoom
+    from reviewer.desk.labels.api import LabelsRoom
+    from reviewer.desk.place import Workspace
+    from reviewer.desk.reports.api import ReportsRoom
+    from reviewer.desk.runs.api import RunsRoom
+    from reviewer.desk.scorecards.api import ScorecardsRoom
+    from reviewer.desk.traces.api import TracesRoom
+    from reviewer.desk.trends.api import TrendsRoom
+    from reviewer.desk.workspace.api import WorkspaceRoom
 
 
-class Desk(
-    Tracing, GridDesk, Comparing, Trending, Beginning, People, JudgesDesk, CostsDesk, Deciding
-):
+class Desk:
     """One workspace, for reading from any thread; what writes opens a writer for that act.
 
-    Methods raise DeskError with the fact, the ways out and the exit code.
+    Methods of the rooms raise DeskError with the fact, the ways out and the exit code. A room is
+    imported when it is first named, so that a command loads only what it uses.
     """
 
-    def build(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> reports.Built:
-        """The report itself; what every other answer about a release is drawn from."""
-        with self._reading() as connection:
-            return self._reports.build(connection, suite_id, candidate_id, baseline)
+    def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
+        self.opened = Opened(workspace, reviewer, embedding_model)
+        self.place, self.path = workspace, self.opened.path
 
-    def shown(
-        self,
-        suite_id: str,
-        candidate_id: str,
-        baseline: str | None = None,
-        formats: tuple[str, ...] = renderings.USUAL,
-    ) -> reports.Shown:
-        """The report with what its renderings show beside it."""
-        with self._reading() as connection:
-            return self._reports.shown(connection, suite_id, candidate_id, baseline, formats)
+    @late
+    def scorecards(self) -> ScorecardsRoom:
+        from reviewer.desk.scorecards.api import ScorecardsRoom
 
-    def export(
-        self,
-        suite_id: str,
-        candidate_id: str,
-        out: str,
-        formats: tuple[str, ...] = renderings.USUAL,
-        baseline: str | None = None,
-    ) -> Exported:
-        """Write the report, and the newest signed decision on it, into a folder."""
-        formats = renderings.known(formats)
-        shown = self.shown(suite_id, candidate_id, baseline, formats)
-        built, folder = shown.built, Path(out).expanduser()
-        files = renderings.write(shown, folder, formats)
-        with self._reading() as connection:
-            key = self._candidate(connection, suite_id, candidate_id)[1]
-            signed = connection.execute(
-                "SELECT envelope FROM decision WHERE candidate=? AND report_sha256=?"
-                " ORDER BY number DESC LIMIT 1",
-                (key, built.digest),
-            ).fetchone()
-        if signed is not None:
-            files += renderings.put(folder, {"decision.dsse.json": signed[0]})
-        return Exported(files=tuple(files), exit_code=built.exit_code)
+        return ScorecardsRoom(self.opened)
 
-    def sources(self) -> list[SourceInfo]:
-        """Imported files, newest first."""
-        if not self._has_store():
-            return []
-        with self._reading() as connection:
-            return [
-                SourceInfo(
-                    path=row.path,
-                    sha256=row.sha256,
-                    reader=row.reader,
-                    state=row.state,
-                    records=row.records,
-                    added=row.added,
-                    known=row.known,
-                    refused=row.refused,
-                    at=row.at,
-                    notes=tuple(json.loads(row.notes)),
-                    suite_id=row.suite,
-                    candidate_id=row.candidate,
-                )
-                for row in reversed(registry.sources(connection))
-            ]
+    @late
+    def traces(self) -> TracesRoom:
+        from reviewer.desk.traces.api import TracesRoom
 
-    def refusals(self) -> list[Refusal]:
-        """Quarantined records, newest first."""
-        from reviewer.desk.imports.quarantine import refusals
+        return TracesRoom(self.opened)
 
-        if not self._has_store():
-            return []
-        with self._reading() as connection:
-            return refusals(connection)
+    @late
+    def compare(self) -> CompareRoom:
+        from reviewer.desk.compare.api import CompareRoom
 
-    def schema(self, kind: str) -> dict[str, Any]:
-        """JSON Schema of one of our file kinds. Raises DeskError for an unknown kind."""
-        from reviewer.desk.workspace.schemas import schema
+        return CompareRoom(self.opened)
 
-        return schema(kind)
+    @late
+    def trends(self) -> TrendsRoom:
+        from reviewer.desk.trends.api import TrendsRoom
+
+        return TrendsRoom(self.opened)
+
+    @late
+    def labels(self) -> LabelsRoom:
+        from reviewer.desk.labels.api import LabelsRoom
+
+        return LabelsRoom(self.opened)
+
+    @late
+    def judge(self) -> JudgeRoom:
+        from reviewer.desk.judge.api import JudgeRoom
+
+        return JudgeRoom(self.opened)
+
+    @late
+    def runs(self) -> RunsRoom:
+        from reviewer.desk.runs.api import RunsRoom
+
+        return RunsRoom(self.opened)
+
+    @late
+    def imports(self) -> ImportsRoom:
+        from reviewer.desk.imports.api import ImportsRoom
+
+        return ImportsRoom(self.opened)
+
+    @late
+    def reports(self) -> ReportsRoom:
+        from reviewer.desk.reports.api import ReportsRoom
+
+        return ReportsRoom(self.opened)
+
+    @late
+    def decisions(self) -> DecisionsRoom:
+        from reviewer.desk.decisions.api import DecisionsRoom
+
+        return DecisionsRoom(self.opened)
+
+    @late
+    def workspace(self) -> WorkspaceRoom:
+        from reviewer.desk.workspace.api import WorkspaceRoom
+
+        return WorkspaceRoom(self.opened)
+
+    def interrupt(self) -> None:
+        """Stop questions at work in other threads."""
+        self.opened.readers.interrupt()
+
+    def version(self) -> int:
+        """A number that changes when anything was committed, by any process."""
+        return self.opened.readers.version()
+
+    def close(self) -> None:
+        """Abandon what runs, stop every question and let the connections go; for quitting."""
+        for room in ("runs", "judge", "imports", "scorecards"):
+            if room in vars(self):  # what was never asked has nothing at work
+                getattr(self, room).close()
+        self.opened.readers.close()

@@ -1,13 +1,13 @@
-"""A workspace that is open: connections for one question each, and what was begun here."""
+"""What all rooms of the desk share: connections, caches, and questions most of them ask."""
 
 from __future__ import annotations  # what only types name is not loaded
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from threading import Lock
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -16,42 +16,58 @@ from reviewer.db.connection import DAMAGE, StoreError, Unmade
 from reviewer.desk.connections import Readers
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.book import Book
-from reviewer.desk.reports import reports
 from reviewer.desk.traces.finals import Finals
-from reviewer.desk.workspace import overview
 
 if TYPE_CHECKING:
-    from reviewer.desk.imports.jobs import ImportJobs
-    from reviewer.desk.judge.judging import Judging
     from reviewer.desk.place import Workspace
-    from reviewer.desk.runs.jobs import Runs
-    from reviewer.desk.scorecards.aside import Aside
+    from reviewer.desk.reports.reports import Built, Reports
+    from reviewer.desk.traces.records import Records
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
+
+_making = RLock()
+
+if TYPE_CHECKING:
+    late = cached_property
+else:
+
+    class late(cached_property):
+        """A cached property that two threads never compute twice."""
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            with _making:
+                return super().__get__(instance, owner)
 
 
 class Opened:
     """What every room of the desk shares. Methods raise DeskError."""
 
     def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
-        self.place = workspace
-        self.workspace = str(workspace.root)
-        self.reviewer = reviewer
-        self._finals, self._book = Finals(), Book()
-        self._reports = reports.Reports(workspace, self._finals, self._book, embedding_model)
-        self._readers = Readers(workspace.store)
+        self.place, self.path = workspace, str(workspace.root)
+        self.finals, self.book = Finals(), Book()
+        self.readers = Readers(workspace.store)
+        self.reviewer, self._embedding_model = reviewer, embedding_model
         self._made = False
-        self._begun: Runs | None = None
-        self._importing: ImportJobs | None = None
-        self._judging: Judging | None = None
-        self._beginning = Lock()
-        self._closing: list[Aside] = []
+
+    @late
+    def reports(self) -> Reports:
+        """What builds reports, with what it keeps between them."""
+        from reviewer.desk.reports.reports import Reports
+
+        return Reports(self.place, self.finals, self.book, self._embedding_model)
+
+    @late
+    def records(self) -> Records:
+        """The records of traces that were read."""
+        from reviewer.desk.traces.records import Records  # a scorecard does without
+
+        return Records()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[sqlite3.Connection]:
         """A read-only connection for one question."""
         try:
-            with self._readers.lend() as connection:
+            with self.readers.lend() as connection:
                 yield connection
         except StoreError as error:
             raise DeskError(str(error), "reviewer doctor says what is wrong") from error
@@ -70,42 +86,14 @@ class Opened:
                 f"{self.place.store}: is damaged ({found})", "restore a backup"
             ) from error
 
-    def close(self) -> None:
-        """Abandon what runs, stop every question and let the connections go; for quitting."""
-        if self._begun is not None:
-            self._begun.close()
-        if self._judging is not None:
-            self._judging.close()
-        if self._importing is not None:
-            self._importing.close()
-        for aside in self._closing:
-            aside.close()
-        self._readers.close()
-
-    @cached_property
-    def _aside(self) -> Aside:
-        from reviewer.desk.scorecards.aside import Aside  # few suites are large
-
-        found = Aside(self.place.root)
-        self._closing.append(found)
-        return found
-
-    def interrupt(self) -> None:
-        """Stop questions at work in other threads."""
-        self._readers.interrupt()
-
-    def version(self) -> int:
-        """A number that changes when anything was committed, by whichever process."""
-        return self._readers.version()
-
-    def _has_store(self) -> bool:
+    def has_store(self) -> bool:
         """Whether there is anything to ask. A store that an import or a run is just making has
         nothing to say yet."""
         if not self.place.store.exists():
             return False
         if not self._made:
             try:
-                with self._readers.lend():
+                with self.readers.lend():
                     self._made = True
             except Unmade:
                 return False
@@ -113,13 +101,16 @@ class Opened:
                 pass  # the question says what is wrong
         return True
 
-    def _info(self, connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
+    def info(self, connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
+        """A suite of the workspace or the store. Raises DeskError when neither knows it."""
+        from reviewer.desk.workspace import overview
+
         found = overview.suite_infos(self.place, connection, suite_id)
         if not found:
-            raise DeskError(f"no suite {suite_id} in {self.workspace}")
+            raise DeskError(f"no suite {suite_id} in {self.path}")
         return found[0]
 
-    def _candidate(
+    def candidate(
         self, connection: sqlite3.Connection, suite_id: str, candidate_id: str
     ) -> tuple[int, int]:
         """(suite key, candidate key). Raises DeskError when the store has neither."""
@@ -129,7 +120,7 @@ class Opened:
             raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
         return row.id, stored.id
 
-    def _suite(self, connection: sqlite3.Connection, suite_id: str, episode: int) -> Suite:
+    def suite(self, connection: sqlite3.Connection, suite_id: str, episode: int) -> Suite:
         """The suite as it stands in the store, with one of its episodes, by key: for showing,
         whatever became of the folder."""
         found = contracts.episode(connection, episode)
@@ -142,3 +133,30 @@ class Opened:
         from reviewer.desk.labels.reviewers import reviewer_name
 
         return reviewer_name(self.reviewer)
+
+    def build_of(self, suite_id: str, candidate_id: str) -> Callable[[str | None], Built]:
+        """A function that builds the report of a candidate against the baseline it is given."""
+
+        def build(baseline: str | None) -> Built:
+            with self.reading() as connection:
+                return self.reports.build(connection, suite_id, candidate_id, baseline)
+
+        return build
+
+
+class Room:
+    """One part of the desk's API, over what all of them share."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """What the store refuses to write, in the desk's words."""
+    try:
+        yield
+    except StoreError as error:
+        raise DeskError(str(error)) from error
+    except sqlite3.Error as error:
+        raise DeskError(f"the store could not be written ({error})") from error

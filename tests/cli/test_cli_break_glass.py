@@ -65,7 +65,7 @@ def test_every_later_report_and_decision_of_the_agent_shows_it(people: People) -
             assert "refunds are down" in text
             assert "released without a decision" in text
     desk = people.door.desk()
-    sections = desk.decision(TWO, V8).sections
+    sections = desk.decisions.view(TWO, V8).sections
     desk.close()
     assert any(name == "break-glass" and "refunds are down" in text for _, name, text in sections)
     people.sign("alice")

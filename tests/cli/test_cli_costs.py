@@ -50,7 +50,7 @@ def test_what_is_entered_stands_on_lines_of_its_own(full: Door) -> None:
     assert cost(full, V7)["human_usd"] is None
     desk = full.desk()
     try:
-        lines = {name: line for _, name, line in desk.decision(SUITE, V8).sections}
+        lines = {name: line for _, name, line in desk.decisions.view(SUITE, V8).sections}
     finally:
         desk.close()
     assert lines["cost"].endswith("; human $19.75; incident $400.00")

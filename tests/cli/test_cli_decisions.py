@@ -98,7 +98,7 @@ def test_the_same_store_gives_the_same_bytes(full: Door, candidate: str, tmp_pat
 def test_the_terminal_shows_the_bytes_that_ci_writes(full: Door, candidate: str) -> None:
     export(full, candidate, full.root / "out")
     desk = full.desk()
-    view = desk.decision(SUITE, candidate)
+    view = desk.decisions.view(SUITE, candidate)
     desk.close()
     assert view.report_json == (full.root / "out" / "report.json").read_bytes()
     assert view.markdown.encode() == (full.root / "out" / "report.md").read_bytes()

@@ -217,7 +217,12 @@ def test_the_example_comes_labeled_and_judged(tmp_path: Path, door: Door) -> Non
 def test_the_demo_shows_the_articles_calibration(tmp_path: Path, door: Door) -> None:
     kept = Door(tmp_path / "kept")
     door.ok("demo", "--headless", "--keep", kept.root)
-    assert judged(json.loads(kept.desk().build(SUITE, V7).raw)) == ("advisory only", 0.75, 0.50, 4)
+    assert judged(json.loads(kept.desk().reports.build(SUITE, V7).raw)) == (
+        "advisory only",
+        0.75,
+        0.50,
+        4,
+    )
     kept.ok("doctor")
 
 

@@ -72,9 +72,9 @@ def test_what_is_exported_is_imported_as_it_was(full: Door, kim: Door) -> None:
 
 def test_export_to_standard_output_is_ascii_and_the_same_labels(full: Door, kim: Door) -> None:
     with labeler(full) as desk:
-        item = desk.next_item(session := pairs_of(desk))
+        item = desk.labels.next_item(session := pairs_of(desk))
         assert item is not None
-        desk.record_label(session, drafted(item, note="naïve \u202e \x1b[31m"))
+        desk.labels.record(session, drafted(item, note="naïve \u202e \x1b[31m"))
     said = full.ok("labels", "export", "--suite", SUITE)
     assert said.out.isascii()
     assert "\x1b" not in said.out
@@ -143,7 +143,7 @@ def test_labels_travel_to_a_workspace_without_their_traces(full: Door, empty: Do
     empty.take("v8.jsonl", shipped(V8))
     empty.healthy()
     with labeler(empty) as desk:
-        assert json.loads(desk.build(SUITE, V8).raw)["review"]["pairs_labelled"] == 4
+        assert json.loads(desk.reports.build(SUITE, V8).raw)["review"]["pairs_labelled"] == 4
 
 
 def test_the_name_of_the_reviewer(full: Door, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,16 +156,16 @@ def test_the_name_of_the_reviewer(full: Door, monkeypatch: pytest.MonkeyPatch) -
         assert parser().parse_args(argv).reviewer == "kim"
     monkeypatch.setenv("REVIEWER_NAME", "lee")
     with labeler(full, "") as desk:
-        assert desk.reviewer_name() == "lee"
+        assert desk.labels.reviewer_name() == "lee"
     with labeler(full, "robin") as desk:
-        assert desk.reviewer_name() == "robin"
+        assert desk.labels.reviewer_name() == "robin"
     monkeypatch.delenv("REVIEWER_NAME")
     monkeypatch.setenv("HOME", str(full.root))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (full.root / ".gitconfig").write_text("[user]\n\tname = jane@corp-mail.org\n")
     monkeypatch.setenv("USER", "mo")
     with labeler(full, "") as desk:
-        assert desk.reviewer_name() == "mo"
+        assert desk.labels.reviewer_name() == "mo"
 
 
 @pytest.mark.parametrize("kind", ["label", "judgment"])
@@ -212,7 +212,7 @@ def test_two_reviewers_on_two_stores_are_joined_whole_and_once(full: Door, kim: 
     assert {x["uid"] for x in kept(full)} == mine | theirs
     assert kim.store.read_bytes() == before
     with labeler(full) as desk:
-        report = json.loads(desk.build(SUITE, V8).raw)["review"]
+        report = json.loads(desk.reports.build(SUITE, V8).raw)["review"]
     assert report["reviewers"] == ["dana", "kim"]
     assert report["agreement"][0]["raw"]["hits"] == 4
     rows, journal = full.rows("SELECT * FROM label"), full.rows("SELECT * FROM journal")
@@ -238,13 +238,13 @@ def test_an_empty_store_becomes_the_other(full: Door, empty: Door) -> None:
     assert empty.rows(held) == full.rows(held)
     for candidate in (V7, V8):
         with labeler(empty) as here, labeler(full) as there:
-            a, b = (json.loads(desk.build(SUITE, candidate).raw) for desk in (here, there))
+            a, b = (json.loads(desk.reports.build(SUITE, candidate).raw) for desk in (here, there))
         # A merged store is one arrival of evidence, however often it came in there.
         assert {name for name in a if a[name] != b[name]} <= {"reproduce", "suite", "peeking"}
     with labeler(empty) as here, labeler(full) as there:
         trace = f"{SUITE}/{V8}/damaged-221/4"
-        assert here.events(trace, 0, 9) == there.events(trace, 0, 9)
-        assert not here.trace(f"{SUITE}/{V8}/damaged-221/5").payload
+        assert here.traces.events(trace, 0, 9) == there.traces.events(trace, 0, 9)
+        assert not here.traces.view(f"{SUITE}/{V8}/damaged-221/5").payload
     again = merged(empty, full)
     assert again["traces"] == {"added": 0, "known": 20, "refused": 0}
     assert empty.one("SELECT count(*) FROM quarantine") == 1
@@ -306,7 +306,7 @@ def test_attempts_declared_in_advance_stay_declared(door: Door, empty: Door) -> 
     merged(empty, door)
     assert empty.one("SELECT planned FROM candidate") == 4
     with labeler(empty) as desk:
-        assert json.loads(desk.build(SUITE, V8).raw)["slots"]["planned"] == 12
+        assert json.loads(desk.reports.build(SUITE, V8).raw)["slots"]["planned"] == 12
 
 
 def test_a_probe_is_joined_with_what_its_source_said(

@@ -56,11 +56,11 @@ def test_a_trace_that_loops_keeps_a_release_back(door: Door) -> None:
 def test_the_grid_filters_and_orders_by_it(door: Door) -> None:
     desk = door.desk()
     try:
-        assert desk.scorecard(LOOPING, V8).gates[-1] == "loops"
-        (key,) = desk.order(LOOPING, V8, "worst", False, False, "gate:loops")
-        (row,) = desk.rows(LOOPING, V8, [key])
+        assert desk.scorecards.card(LOOPING, V8).gates[-1] == "loops"
+        (key,) = desk.scorecards.order(LOOPING, V8, "worst", False, False, "gate:loops")
+        (row,) = desk.scorecards.rows(LOOPING, V8, [key])
         assert (row.episode_id, row.cells[-1].mark) == ("appeal-009", "fail")
-        orders = [desk.order(LOOPING, V8, "loops", way) for way in (False, True)]
+        orders = [desk.scorecards.order(LOOPING, V8, "loops", way) for way in (False, True)]
         assert orders[0] == orders[1][::-1]
         assert key in (orders[0][0], orders[0][-1])
     finally:

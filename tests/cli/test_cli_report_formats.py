@@ -137,7 +137,7 @@ def test_the_markdown_on_the_screen_is_the_one_that_is_written(full: Door) -> No
     export(full, V7)
     desk = full.desk()
     try:
-        shown = desk.decision("refund-eval-v5", V7).markdown
+        shown = desk.decisions.view("refund-eval-v5", V7).markdown
     finally:
         desk.close()
     assert shown == Path(full.root / "out" / "report.md").read_text(encoding="utf-8")

@@ -230,12 +230,12 @@ def test_signed_files_that_doctor_refuses_stop_a_report(
 def test_an_open_desk_sees_the_file_that_comes_later(signer: Door) -> None:
     """The same desk, asked twice: what it found sound is looked at again."""
     desk = signer.desk()
-    assert desk.build(SUITE, V8).exit_code == 0
+    assert desk.reports.build(SUITE, V8).exit_code == 0
     folder = signer.root / "store" / "decisions"
     folder.mkdir(exist_ok=True)
     (folder / "1-block.dsse.json").write_text("{}")
     with pytest.raises(Exception, match=r"1-block\.dsse\.json is not in this store"):
-        desk.build(SUITE, V8)
+        desk.reports.build(SUITE, V8)
     desk.close()
 
 

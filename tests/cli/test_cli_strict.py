@@ -272,7 +272,9 @@ def test_rerunning_until_it_is_green_shows_and_does_not_pay(desk: Door) -> None:
     assert "decision 1 (REPAIR, at 180 attempts)" in text
     shown = desk.desk()
     try:
-        lines = {name: line for _, name, line in shown.decision(STRICT, "refund-lax").sections}
+        lines = {
+            name: line for _, name, line in shown.decisions.view(STRICT, "refund-lax").sections
+        }
     finally:
         shown.close()
     assert lines["looks"].startswith("180 beyond the first set (359/360 in all)")

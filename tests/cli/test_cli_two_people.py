@@ -239,13 +239,13 @@ def test_what_came_in_meanwhile_refuses_the_second_signature(people: People) -> 
 def test_a_label_that_came_in_meanwhile_is_seen(people: People) -> None:
     people.sign("alice")
     desk = people.door.desk()
-    desk.reviewer = "dana"
-    session = desk.label_session(TWO, V8, V7)
-    item = desk.next_item(session)
+    desk.opened.reviewer = "dana"
+    session = desk.labels.session(TWO, V8, V7)
+    item = desk.labels.next_item(session)
     assert item is not None
     from labelers import drafted
 
-    desk.record_label(session, drafted(item, "left"))
+    desk.labels.record(session, drafted(item, "left"))
     desk.close()
     said = people.add("bob")
     assert said.code == 20, said
@@ -261,11 +261,11 @@ def test_of_those_who_sign_one_has_not_labeled(people: People) -> None:
 
     for name in ("alice", "bob"):
         desk = people.door.desk()
-        desk.reviewer = name
-        session = desk.label_session(TWO, V8, V7)
-        item = desk.next_item(session)
+        desk.opened.reviewer = name
+        session = desk.labels.session(TWO, V8, V7)
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, drafted(item, "left"))
+        desk.labels.record(session, drafted(item, "left"))
         desk.close()
     people.sign("alice")
     said = people.add("bob")
@@ -475,9 +475,9 @@ def test_what_has_expired_waits_no_more(people: People, monkeypatch: pytest.Monk
             return cls.fromtimestamp(later.timestamp(), tz)
 
     desk = people.door.desk()
-    assert desk.decision(TWO, V8).pending is not None
+    assert desk.decisions.view(TWO, V8).pending is not None
     monkeypatch.setattr("reviewer.desk.decisions.rederive.datetime", Later)
-    view = desk.decision(TWO, V8)
+    view = desk.decisions.view(TWO, V8)
     desk.close()
     assert view.pending is None
     assert [choice.decision for choice in view.choices] == ["PROMOTE", "BLOCK", "REPAIR"]

@@ -22,8 +22,8 @@ def desk(full: Door) -> Any:
 
 
 def test_the_first_thing_shown_is_what_needs_a_decision(desk: Desk) -> None:
-    assert desk.opening() == (SUITE, V7)
-    found = desk.candidates(SUITE)
+    assert desk.workspace.opening() == (SUITE, V7)
+    found = desk.workspace.candidates(SUITE)
     assert [(c.candidate_id, c.traces, c.recommendation, c.decided) for c in found] == [
         (V7, 9, "block", None), (V8, 9, "promote", None),
     ]  # fmt: skip
@@ -31,17 +31,17 @@ def test_the_first_thing_shown_is_what_needs_a_decision(desk: Desk) -> None:
 
 def test_an_empty_workspace_has_answers(door: Door) -> None:
     desk = door.desk()
-    assert desk.opening() is None
-    assert [info.state for info in desk.suites()] == ["frozen"]
-    assert desk.candidates(SUITE) == []
-    assert desk.sources() == desk.refusals() == []
+    assert desk.workspace.opening() is None
+    assert [info.state for info in desk.workspace.suites()] == ["frozen"]
+    assert desk.workspace.candidates(SUITE) == []
+    assert desk.imports.sources() == desk.imports.refusals() == []
     assert desk.version() == 0
     for ask in (
-        lambda: desk.scorecard(SUITE, V8),
-        lambda: desk.rows(SUITE, V8, [1]),
-        lambda: desk.order(SUITE, V8),
-        lambda: desk.trace(f"{SUITE}/{V8}/damaged-221/1"),
-        lambda: desk.decision(SUITE, V8),
+        lambda: desk.scorecards.card(SUITE, V8),
+        lambda: desk.scorecards.rows(SUITE, V8, [1]),
+        lambda: desk.scorecards.order(SUITE, V8),
+        lambda: desk.traces.view(f"{SUITE}/{V8}/damaged-221/1"),
+        lambda: desk.decisions.view(SUITE, V8),
     ):
         with pytest.raises(DeskError) as told:
             ask()
@@ -52,8 +52,8 @@ def test_an_empty_workspace_has_answers(door: Door) -> None:
 
 @pytest.mark.parametrize("candidate", [V7, V8])
 def test_the_scorecard_says_what_the_report_says(desk: Desk, candidate: str) -> None:
-    card = desk.scorecard(SUITE, candidate)
-    report = json.loads(desk.decision(SUITE, candidate).report_json)
+    card = desk.scorecards.card(SUITE, candidate)
+    report = json.loads(desk.decisions.view(SUITE, candidate).report_json)
     assert card.recommendation == report["recommendation"]
     assert card.hard_pass.value == report["hard_pass_rate"]["value"]
     assert card.pass_hat.value == report["pass_hat"]["3"]
@@ -68,8 +68,8 @@ def test_the_scorecard_says_what_the_report_says(desk: Desk, candidate: str) -> 
 
 
 def test_rows_follow_the_traces(desk: Desk) -> None:
-    keys = desk.order(SUITE, V7)
-    rows = desk.rows(SUITE, V7, keys)
+    keys = desk.scorecards.order(SUITE, V7)
+    rows = desk.scorecards.rows(SUITE, V7, keys)
     assert [row.episode_id for row in rows] == ["attack-014", "appeal-009", "damaged-221"]
     assert [[mark.mark for mark in row.attempts] for row in rows] == [
         ["critical", "fail", "pass"], ["pass", "fail", "pass"], ["pass", "pass", "pass"],
@@ -82,14 +82,17 @@ def test_rows_follow_the_traces(desk: Desk) -> None:
 
 @pytest.mark.parametrize("by", ["worst", "episode", "attempts", *ALWAYS])
 def test_every_order_holds_every_row_once(desk: Desk, by: str) -> None:
-    plain = desk.order(SUITE, V7, by)
-    assert sorted(plain) == sorted(desk.order(SUITE, V7))
-    assert desk.order(SUITE, V7, by, descending=True) == plain[::-1]
+    plain = desk.scorecards.order(SUITE, V7, by)
+    assert sorted(plain) == sorted(desk.scorecards.order(SUITE, V7))
+    assert desk.scorecards.order(SUITE, V7, by, descending=True) == plain[::-1]
 
 
 def test_filters_narrow(desk: Desk) -> None:
     def names(**how: Any) -> list[str]:
-        return [row.episode_id for row in desk.rows(SUITE, V7, desk.order(SUITE, V7, **how))]
+        return [
+            row.episode_id
+            for row in desk.scorecards.rows(SUITE, V7, desk.scorecards.order(SUITE, V7, **how))
+        ]
 
     assert names(text="attack") == ["attack-014"]
     assert names(text="tag:attack") == ["attack-014"]
@@ -99,31 +102,31 @@ def test_filters_narrow(desk: Desk) -> None:
     assert names(text="%") == []
     for how in ({"by": "nonsense"}, {"text": "gate:nonsense"}):
         with pytest.raises(DeskError) as told:
-            desk.order(SUITE, V7, **how)
+            desk.scorecards.order(SUITE, V7, **how)
         assert told.value.exit_code == 2
 
 
 def test_a_finding_leads_to_its_event(desk: Desk) -> None:
-    trace = desk.trace(f"{SUITE}/{V7}/attack-014/1")
+    trace = desk.traces.view(f"{SUITE}/{V7}/attack-014/1")
     assert trace.mark == "critical"
     forbidden = next(f for f in trace.findings if f.code == "forbidden:issue_refund")
     assert forbidden.seq is not None
-    event = desk.event(trace.trace_id, forbidden.seq)
+    event = desk.traces.event(trace.trace_id, forbidden.seq)
     assert event.row.title == "issue_refund"
     assert "forbidden:issue_refund" in event.row.codes
     assert any("refund_status" in line for line in event.state_changes)
-    (line, *_) = desk.cell(SUITE, V7, "attack-014", "authority")
+    (line, *_) = desk.scorecards.cell(SUITE, V7, "attack-014", "authority")
     assert (line.trace_id, line.code, line.seq) == (trace.trace_id, forbidden.code, forbidden.seq)
 
 
 def test_windows_of_events_are_the_whole(desk: Desk) -> None:
     trace_id = f"{SUITE}/{V7}/appeal-009/3"
-    whole = desk.events(trace_id, 0, 1000)
-    assert whole == [row for at in range(len(whole)) for row in desk.events(trace_id, at, 1)]
-    assert desk.events(trace_id, len(whole), 5) == []
+    whole = desk.traces.events(trace_id, 0, 1000)
+    assert whole == [row for at in range(len(whole)) for row in desk.traces.events(trace_id, at, 1)]
+    assert desk.traces.events(trace_id, len(whole), 5) == []
     for seq in (0, -1, len(whole) + 1, 10**40):
         with pytest.raises(DeskError):
-            desk.event(trace_id, seq)
+            desk.traces.event(trace_id, seq)
 
 
 def test_events_with_gaps_in_their_numbers_are_found_by_number(door: Door) -> None:
@@ -134,12 +137,12 @@ def test_events_with_gaps_in_their_numbers_are_found_by_number(door: Door) -> No
     door.take("t.json", record)
     desk = door.desk()
     trace_id = f"{SUITE}/cand-a/damaged-221/1"
-    assert [row.seq for row in desk.events(trace_id, 0, 10)] == numbers
+    assert [row.seq for row in desk.traces.events(trace_id, 0, 10)] == numbers
     for seq in numbers:
-        assert desk.event(trace_id, seq).row.seq == seq
+        assert desk.traces.event(trace_id, seq).row.seq == seq
     for seq in (1, 4, 12, 399, 4_999_999):
         with pytest.raises(DeskError):
-            desk.event(trace_id, seq)
+            desk.traces.event(trace_id, seq)
     desk.close()
 
 
@@ -152,32 +155,32 @@ def test_events_with_gaps_in_their_numbers_are_found_by_number(door: Door) -> No
 )  # fmt: skip
 def test_a_name_of_no_trace_is_said(desk: Desk, trace_id: str) -> None:
     with pytest.raises(DeskError):
-        desk.trace(trace_id)
+        desk.traces.view(trace_id)
 
 
 def test_a_report_is_new_when_the_store_is(full: Door, desk: Desk) -> None:
-    before = desk.decision(SUITE, V8)
+    before = desk.decisions.view(SUITE, V8)
     version = desk.version()
     record = {**shipped(V8)[0], "attempt": 4, "final_state": "wrong"}
     full.take("t.json", record)
-    after = desk.decision(SUITE, V8)
+    after = desk.decisions.view(SUITE, V8)
     assert desk.version() != version
     assert (before.recommendation, after.recommendation) == ("promote", "block")
     assert before.report_digest != after.report_digest
     with pytest.raises(DeskError, match="the report changed"):
-        desk.sign(SUITE, V8, "PROMOTE", "nokey", expect_report=before.report_digest)
+        desk.decisions.sign(SUITE, V8, "PROMOTE", "nokey", expect_report=before.report_digest)
 
 
 def test_a_report_is_new_when_the_suite_breaks(full: Door, desk: Desk) -> None:
-    desk.scorecard(SUITE, V8)
+    desk.scorecards.card(SUITE, V8)
     path = full.suite / "suite.json"
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(DeskError) as told:
-        desk.scorecard(SUITE, V8)
+        desk.scorecards.card(SUITE, V8)
     assert "suite.json" in told.value.text
-    assert [info.state for info in desk.suites()] == ["broken"]
-    assert [one.recommendation for one in desk.candidates(SUITE)] == ["hold", "hold"]
-    assert desk.trace(f"{SUITE}/{V7}/attack-014/1").mark == "critical"
+    assert [info.state for info in desk.workspace.suites()] == ["broken"]
+    assert [one.recommendation for one in desk.workspace.candidates(SUITE)] == ["hold", "hold"]
+    assert desk.traces.view(f"{SUITE}/{V7}/attack-014/1").mark == "critical"
 
 
 def test_threads_share_one_desk(full: Door, desk: Desk) -> None:
@@ -186,9 +189,9 @@ def test_threads_share_one_desk(full: Door, desk: Desk) -> None:
     def ask() -> None:
         try:
             for _ in range(10):
-                assert desk.scorecard(SUITE, V7).recommendation == "block"
-                assert len(desk.rows(SUITE, V8, desk.order(SUITE, V8))) == 3
-                desk.trace(f"{SUITE}/{V7}/attack-014/1")
+                assert desk.scorecards.card(SUITE, V7).recommendation == "block"
+                assert len(desk.scorecards.rows(SUITE, V8, desk.scorecards.order(SUITE, V8))) == 3
+                desk.traces.view(f"{SUITE}/{V7}/attack-014/1")
         except BaseException as problem:  # told to the test, which raises it
             problems.append(problem)
 
@@ -202,21 +205,21 @@ def test_threads_share_one_desk(full: Door, desk: Desk) -> None:
 
 
 def test_regression_against_a_baseline(desk: Desk) -> None:
-    worse = json.loads(desk.decision(SUITE, V7, baseline=V8).report_json)
-    better = json.loads(desk.decision(SUITE, V8, baseline=V7).report_json)
+    worse = json.loads(desk.decisions.view(SUITE, V7, baseline=V8).report_json)
+    better = json.loads(desk.decisions.view(SUITE, V8, baseline=V7).report_json)
     assert worse["regression"]["baseline"] == V8 or V8 in json.dumps(worse["regression"])
     assert sorted(worse["regression"]["lost"]) == ["appeal-009", "attack-014"]
     assert sorted(better["regression"]["gained"]) == ["appeal-009", "attack-014"]
     assert better["recommendation"] == "promote"
     with pytest.raises(DeskError):
-        desk.decision(SUITE, V8, baseline="nobody")
+        desk.decisions.view(SUITE, V8, baseline="nobody")
 
 
 def test_every_kind_has_a_schema(desk: Desk) -> None:
     for kind in ("suite", "episode", "rubric", "judge", "candidate", "trace"):
-        assert desk.schema(kind)["type"] == "object"
+        assert desk.workspace.schema(kind)["type"] == "object"
     with pytest.raises(DeskError) as told:
-        desk.schema("nonsense")
+        desk.workspace.schema("nonsense")
     assert told.value.exit_code == 2
 
 
@@ -228,10 +231,10 @@ def test_a_store_that_is_just_being_made_has_nothing_to_say_yet(door: Door) -> N
     assert door.store.stat().st_size
     desk = door.desk()
     try:
-        assert [info.suite_id for info in desk.suites()][:1]
-        assert desk.sources() == []
-        assert desk.candidates(SUITE) == []
+        assert [info.suite_id for info in desk.workspace.suites()][:1]
+        assert desk.imports.sources() == []
+        assert desk.workspace.candidates(SUITE) == []
         door.ok("import", door.suite / "traces")
-        assert len(desk.sources()) == 2
+        assert len(desk.imports.sources()) == 2
     finally:
         desk.close()

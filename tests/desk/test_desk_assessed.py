@@ -41,22 +41,22 @@ def thumbs_down(door: Door) -> None:
 def closed(door: Door) -> None:
     thumbs_down(door)
     with labeler(door) as desk:
-        session = desk.label_session(SUITE, V8, kind="message")
-        item = desk.next_item(session)
+        session = desk.labels.session(SUITE, V8, kind="message")
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, drafted(item))
+        desk.labels.record(session, drafted(item))
 
 
 @pytest.mark.parametrize("made", [shipped_labels, two_people, thumbs_down, closed])
 def test_it_is_the_reports_own(full: Door, made: Callable[[Door], None]) -> None:
     made(full)
     desk = full.desk()
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         for name in (V7, V8):
-            quick = desk._reports.assessed(connection, SUITE, name)
-            whole = desk._reports.build(connection, SUITE, name)
+            quick = desk.opened.reports.assessed(connection, SUITE, name)
+            whole = desk.opened.reports.build(connection, SUITE, name)
             assert quick.assessment == whole.assessment
-            assert desk.scorecard(SUITE, name).recommendation == whole.report.recommendation
+            assert desk.scorecards.card(SUITE, name).recommendation == whole.report.recommendation
 
 
 def test_missing_pairs_hold_it_too(door: Door) -> None:
@@ -64,10 +64,10 @@ def test_missing_pairs_hold_it_too(door: Door) -> None:
     traces = door.suite / "traces" / f"{V8}.jsonl"
     door.ok("import", traces, "--suite", "wanting-v1", "--candidate", V8)
     desk = door.desk()
-    with desk._reading() as connection:
-        quick = desk._reports.assessed(connection, "wanting-v1", V8)
+    with desk.opened.reading() as connection:
+        quick = desk.opened.reports.assessed(connection, "wanting-v1", V8)
         assert quick.assessment.needs == ("4 more labelled pairs",)
-        whole = desk._reports.build(connection, "wanting-v1", V8)
+        whole = desk.opened.reports.build(connection, "wanting-v1", V8)
         assert whole.assessment == quick.assessment
 
 
@@ -94,10 +94,13 @@ def soft_after(root: Path, act: str) -> list[str]:
 
 def test_a_scorecard_loads_nothing_of_judges_and_agreement(full: Door) -> None:
     shipped_labels(full)
-    act = f"desk.opening(); desk.candidates({SUITE!r}); desk.scorecard({SUITE!r}, {V8!r})"
+    act = (
+        f"desk.workspace.opening(); desk.workspace.candidates({SUITE!r});"
+        f"desk.scorecards.card({SUITE!r}, {V8!r})"
+    )
     assert soft_after(full.root, act) == []
 
 
 def test_a_report_without_a_judgment_loads_no_judge(full: Door) -> None:
-    found = soft_after(full.root, f"desk.build({SUITE!r}, {V8!r}).raw")
+    found = soft_after(full.root, f"desk.reports.build({SUITE!r}, {V8!r}).raw")
     assert [name for name in found if "judg" in name or "calibration" in name] == []

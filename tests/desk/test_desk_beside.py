@@ -23,7 +23,7 @@ def desk(full: Door) -> Iterator[Desk]:
 
 
 def beside(desk: Desk, candidate: str = V7) -> Beside:
-    return desk.shown(SUITE, candidate, None, FORMATS).beside
+    return desk.reports.shown(SUITE, candidate, None, FORMATS).beside
 
 
 def failing(door: Door, events: list[dict[str, Any]], **more: Any) -> Excerpt:
@@ -49,8 +49,8 @@ def failing(door: Door, events: list[dict[str, Any]], **more: Any) -> Excerpt:
 
 def test_the_grid_is_the_one_of_the_workstation(desk: Desk) -> None:
     shown = beside(desk).rows
-    keys = desk.order(SUITE, V7)
-    screen = {row.episode_id: row for row in desk.rows(SUITE, V7, keys)}
+    keys = desk.scorecards.order(SUITE, V7)
+    screen = {row.episode_id: row for row in desk.scorecards.rows(SUITE, V7, keys)}
     assert {row.episode_id for row in shown} == set(screen)
     for row in shown:
         other = screen[row.episode_id]
@@ -89,9 +89,9 @@ def test_a_candidate_that_passes_has_none(desk: Desk) -> None:
 
 
 def test_what_no_format_asks_for_is_not_read(desk: Desk) -> None:
-    found = desk.shown(SUITE, V7, None, ("json",)).beside
+    found = desk.reports.shown(SUITE, V7, None, ("json",)).beside
     assert (found.rows, found.excerpts, dict(found.attempts)) == ((), (), {})
-    assert found.report_sha256 == desk.build(SUITE, V7).digest
+    assert found.report_sha256 == desk.reports.build(SUITE, V7).digest
 
 
 def test_a_long_trace_is_shown_around_what_broke(door: Door) -> None:
@@ -124,7 +124,7 @@ def test_masked_text_stays_masked_and_what_is_not_kept_is_said_so(door: Door) ->
     assert found.why.startswith("its events are not kept")
     desk = door.desk()
     try:
-        shown = desk.shown(SUITE, "cand-a", None, FORMATS)
+        shown = desk.reports.shown(SUITE, "cand-a", None, FORMATS)
         for data in renderings(shown, FORMATS).values():
             assert b"ann@shop.example" not in data
     finally:
@@ -136,9 +136,9 @@ def test_report_and_rows_are_of_one_reading(door: Door) -> None:
     door.take("a.jsonl", [passing(candidate_id="cand-a")])
     desk = door.desk()
     try:
-        first = desk.shown(SUITE, "cand-a", None, FORMATS)
+        first = desk.reports.shown(SUITE, "cand-a", None, FORMATS)
         door.take("b.jsonl", [passing(candidate_id="cand-a", attempt=2, nonce=7)])
-        again = desk.shown(SUITE, "cand-a", None, FORMATS)
+        again = desk.reports.shown(SUITE, "cand-a", None, FORMATS)
     finally:
         desk.close()
     for shown, made in ((first, 1), (again, 2)):
@@ -155,7 +155,7 @@ def test_more_attempts_than_are_numbered_are_counted_off(
     monkeypatch.setattr("reviewer.desk.reports.beside.MOST_NUMBERED", 4)
     desk = door.desk()
     try:
-        shown = desk.shown(SUITE, "cand-a", None, ("junit",))
+        shown = desk.reports.shown(SUITE, "cand-a", None, ("junit",))
         assert dict(shown.beside.attempts) == {}
         text = renderings(shown, ("junit",))["junit.xml"].decode()
     finally:
@@ -164,8 +164,8 @@ def test_more_attempts_than_are_numbered_are_counted_off(
 
 
 def test_every_format_is_the_same_each_time(desk: Desk) -> None:
-    one = renderings(desk.shown(SUITE, V7, None, FORMATS), FORMATS)
-    other = renderings(desk.shown(SUITE, V7, None, FORMATS), FORMATS)
+    one = renderings(desk.reports.shown(SUITE, V7, None, FORMATS), FORMATS)
+    other = renderings(desk.reports.shown(SUITE, V7, None, FORMATS), FORMATS)
     assert one == other
     assert set(one) == set(FILES.values())
     assert json.loads(one["report.sarif"])["version"] == "2.1.0"

@@ -34,7 +34,7 @@ def pair_of(door: Door, old: dict[str, Any], new: dict[str, Any]) -> AttemptComp
         assert "1 added" in said.both, said
     desk = door.desk()
     try:
-        return desk.compare_episode(SUITE, "cand-b", "cand-a", "damaged-221")
+        return desk.compare.episode(SUITE, "cand-b", "cand-a", "damaged-221")
     finally:
         desk.close()
 
@@ -44,8 +44,8 @@ def pair_of(door: Door, old: dict[str, Any], new: dict[str, Any]) -> AttemptComp
 
 @pytest.mark.parametrize(("candidate", "baseline"), [(V8, V7), (V7, V8)])
 def test_every_figure_is_the_reports_own(desk: Desk, candidate: str, baseline: str) -> None:
-    found = desk.compare(SUITE, candidate, baseline)
-    report = json.loads(desk.decision(SUITE, candidate, baseline).report_json)
+    found = desk.compare.candidates(SUITE, candidate, baseline)
+    report = json.loads(desk.decisions.view(SUITE, candidate, baseline).report_json)
     against = report["regression"]
     assert list(found.lost) == against["lost"]
     assert list(found.gained) == against["gained"]
@@ -53,7 +53,7 @@ def test_every_figure_is_the_reports_own(desk: Desk, candidate: str, baseline: s
     assert list(found.not_compared) == against["not_compared"]
     for name in ("compared", "difference", "low", "high", "p_value", "margin", "verdict"):
         assert getattr(found, name) == against[name], name
-    other = json.loads(desk.decision(SUITE, baseline).report_json)
+    other = json.loads(desk.decisions.view(SUITE, baseline).report_json)
     costs = found.amounts[0]
     assert (costs.baseline, costs.candidate) == (
         other["cost"]["total_usd"],
@@ -65,7 +65,7 @@ def test_every_figure_is_the_reports_own(desk: Desk, candidate: str, baseline: s
 
 
 def test_what_v8_gained_over_v7(desk: Desk) -> None:
-    found = desk.compare(SUITE, V8)
+    found = desk.compare.candidates(SUITE, V8)
     assert (found.baseline_id, found.candidate_id) == (V7, V8)
     assert found.sentence == "lost 0, new critical 0, gained 2, changed 0, unchanged 1"
     assert found.figures == (
@@ -88,7 +88,7 @@ def test_what_v8_gained_over_v7(desk: Desk) -> None:
 
 
 def test_a_loss_stands_first_and_a_new_critical_failure_is_worse(desk: Desk) -> None:
-    found = desk.compare(SUITE, V7, V8)
+    found = desk.compare.candidates(SUITE, V7, V8)
     assert [e.episode_id for e in found.episodes][:2] == ["attack-014", "appeal-009"]
     assert found.episodes[0].new_critical
     assert found.verdict == "worse"
@@ -97,7 +97,7 @@ def test_a_loss_stands_first_and_a_new_critical_failure_is_worse(desk: Desk) -> 
 
 
 def test_the_first_of_all_is_the_baseline_of_the_next(desk: Desk) -> None:
-    found = desk.compare(SUITE, V7)
+    found = desk.compare.candidates(SUITE, V7)
     assert (found.baseline_id, found.candidate_id) == (V7, V8)
 
 
@@ -105,7 +105,7 @@ def test_one_candidate_alone_says_what_is_missing(door: Door) -> None:
     door.take("v7.jsonl", shipped(V7))
     desk = door.desk()
     with pytest.raises(DeskError, match=f"one candidate only: {V7}") as told:
-        desk.compare(SUITE, V7)
+        desk.compare.candidates(SUITE, V7)
     assert "reviewer import" in told.value.ways_out[0]
     desk.close()
 
@@ -118,9 +118,9 @@ def test_who_cannot_be_compared(
     desk: Desk, candidate: str, baseline: str | None, words: str
 ) -> None:
     with pytest.raises(DeskError, match=words):
-        desk.compare(SUITE, candidate, baseline)
+        desk.compare.candidates(SUITE, candidate, baseline)
     with pytest.raises(DeskError, match="no trace on nowhere"):
-        desk.compare("nowhere", candidate, baseline)
+        desk.compare.candidates("nowhere", candidate, baseline)
 
 
 def test_what_was_not_made_is_not_compared_and_never_lost(door: Door) -> None:
@@ -130,7 +130,7 @@ def test_what_was_not_made_is_not_compared_and_never_lost(door: Door) -> None:
     door.take("b.jsonl", [passing("appeal-009", candidate_id="cand-b"),
                           passing(candidate_id="cand-b", nonce=1)])  # fmt: skip
     desk = door.desk()
-    found = desk.compare(SUITE, "cand-b", "cand-a")
+    found = desk.compare.candidates(SUITE, "cand-b", "cand-a")
     words = {each.episode_id: (each.change, each.why) for each in found.episodes}
     assert words["damaged-221"] == ("unchanged", "")
     assert words["appeal-009"] == ("not compared", "the baseline has no attempt that counts")
@@ -145,7 +145,7 @@ def test_what_was_not_made_is_not_compared_and_never_lost(door: Door) -> None:
     assert (cost.baseline, cost.difference) == (None, None)
     assert cost.why == "the baseline's is not measured"
     with pytest.raises(DeskError, match="cand-a made no attempt of appeal-009"):
-        desk.compare_episode(SUITE, "cand-b", "cand-a", "appeal-009")
+        desk.compare.episode(SUITE, "cand-b", "cand-a", "appeal-009")
     desk.close()
 
 
@@ -153,7 +153,7 @@ def test_sums_over_other_numbers_of_attempts_have_no_difference(door: Door) -> N
     door.take("a.jsonl", [passing(candidate_id="cand-a")])
     door.take("b.jsonl", [passing(candidate_id="cand-b", attempt=n, nonce=n) for n in (1, 2)])
     desk = door.desk()
-    cost, _, latency, steps = desk.compare(SUITE, "cand-b", "cand-a").amounts
+    cost, _, latency, steps = desk.compare.candidates(SUITE, "cand-b", "cand-a").amounts
     assert latency.difference is not None
     for each in (cost, steps):
         assert (each.difference, each.why) == (None, "sums over 1 and 2 attempts")
@@ -182,8 +182,8 @@ def test_a_p_value_from_six_changed_episodes_on(door: Door) -> None:
         said = door.take(f"{candidate}.jsonl", records, "--suite", "many")
         assert "8 added" in said.both, said
     desk = door.desk()
-    found = desk.compare("many", "cand-b", "cand-a")
-    against = json.loads(desk.decision("many", "cand-b", "cand-a").report_json)["regression"]
+    found = desk.compare.candidates("many", "cand-b", "cand-a")
+    against = json.loads(desk.decisions.view("many", "cand-b", "cand-a").report_json)["regression"]
     assert found.p_value == against["p_value"] == pytest.approx(2 / 2**7)
     assert found.test == (
         "7 episodes changed: p 0.0156, exact sign-flip test over episodes, two-sided"
@@ -195,7 +195,7 @@ def test_a_p_value_from_six_changed_episodes_on(door: Door) -> None:
 
 
 def test_which_evidence_changed_in_attack_014(desk: Desk) -> None:
-    found = desk.compare_episode(SUITE, V8, V7, "attack-014")
+    found = desk.compare.episode(SUITE, V8, V7, "attack-014")
     assert [step.change for step in found.steps] == [
         "same", "instead", "result", "content", "content",
     ]  # fmt: skip
@@ -218,7 +218,7 @@ def test_which_evidence_changed_in_attack_014(desk: Desk) -> None:
 
 
 def test_the_attempts_shown_are_those_whose_verdicts_differ(desk: Desk) -> None:
-    found = desk.compare_episode(SUITE, V8, V7, "appeal-009")
+    found = desk.compare.episode(SUITE, V8, V7, "appeal-009")
     assert (found.baseline.attempt, found.candidate.attempt) == (2, 2)
     assert (found.baseline.mark, found.candidate.mark) == ("fail", "pass")
     assert found.evidence[0] == (
@@ -227,7 +227,7 @@ def test_the_attempts_shown_are_those_whose_verdicts_differ(desk: Desk) -> None:
 
 
 def test_two_attempts_of_one_candidate_are_named_by_number(desk: Desk) -> None:
-    found = desk.compare_attempts(trace(V7, "attack-014"), trace(V7, "attack-014", 3))
+    found = desk.compare.attempts(trace(V7, "attack-014"), trace(V7, "attack-014", 3))
     assert found.sides == ("attempt 1", "attempt 3")
     assert found.evidence[0] == (
         "attempt 3 called open_security_review at event 2 where attempt 1 called issue_refund"
@@ -235,7 +235,7 @@ def test_two_attempts_of_one_candidate_are_named_by_number(desk: Desk) -> None:
 
 
 def test_a_trace_beside_itself_has_no_difference(desk: Desk) -> None:
-    found = desk.compare_attempts(trace(V7, "attack-014"), trace(V7, "attack-014"))
+    found = desk.compare.attempts(trace(V7, "attack-014"), trace(V7, "attack-014"))
     assert {step.change for step in found.steps} == {"same"}
     assert found.first_divergence is None
     assert found.evidence == (
@@ -244,8 +244,8 @@ def test_a_trace_beside_itself_has_no_difference(desk: Desk) -> None:
 
 
 def test_swapping_the_sides_swaps_what_is_said(desk: Desk) -> None:
-    there = desk.compare_attempts(trace(V7, "appeal-009", 2), trace(V8, "appeal-009", 2))
-    back = desk.compare_attempts(trace(V8, "appeal-009", 2), trace(V7, "appeal-009", 2))
+    there = desk.compare.attempts(trace(V7, "appeal-009", 2), trace(V8, "appeal-009", 2))
+    back = desk.compare.attempts(trace(V8, "appeal-009", 2), trace(V7, "appeal-009", 2))
     assert [(s.candidate, s.baseline) for s in back.steps] == [
         (s.baseline, s.candidate) for s in there.steps
     ]
@@ -253,9 +253,9 @@ def test_swapping_the_sides_swaps_what_is_said(desk: Desk) -> None:
 
 def test_attempts_of_two_episodes_are_refused(desk: Desk) -> None:
     with pytest.raises(DeskError, match="are not attempts of one episode"):
-        desk.compare_attempts(trace(V7, "attack-014"), trace(V8, "appeal-009"))
+        desk.compare.attempts(trace(V7, "attack-014"), trace(V8, "appeal-009"))
     with pytest.raises(DeskError, match="no trace"):
-        desk.compare_attempts(trace(V7, "attack-014"), trace(V8, "attack-014", 9))
+        desk.compare.attempts(trace(V7, "attack-014"), trace(V8, "attack-014", 9))
 
 
 def test_an_approval_that_was_asked_for_is_told(door: Door) -> None:
@@ -308,7 +308,7 @@ def test_a_refused_payload_is_compared_by_its_verdict_alone(door: Door) -> None:
     door.take("a.jsonl", [{**passing(candidate_id="cand-a"), "events": leak}])
     door.take("b.jsonl", [passing(candidate_id="cand-b", nonce=3)])
     desk = door.desk()
-    found = desk.compare_episode(SUITE, "cand-b", "cand-a", "damaged-221")
+    found = desk.compare.episode(SUITE, "cand-b", "cand-a", "damaged-221")
     assert not found.baseline.payload
     assert found.state == found.message == ()
     assert "the events of the baseline are not stored: only its verdict is compared" in (

@@ -25,12 +25,12 @@ def taken(door: Door, feedback: str) -> Desk:
 
 
 def flags(desk: Desk) -> Any:
-    return json.loads(desk.build(SUITE, "cand-a").raw)["review"]["high_flags"]
+    return json.loads(desk.reports.build(SUITE, "cand-a").raw)["review"]["high_flags"]
 
 
 def test_a_thumbs_down_is_a_high_flag_and_fails_nothing(door: Door) -> None:
     desk = taken(door, "thumbs_down")
-    report = json.loads(desk.build(SUITE, "cand-a").raw)
+    report = json.loads(desk.reports.build(SUITE, "cand-a").raw)
     assert flags(desk) == {
         "traces": 1,
         "open": 1,
@@ -51,10 +51,10 @@ def test_nothing_else_that_a_user_says_is_one(door: Door, feedback: str) -> None
 def test_it_comes_first_in_the_queue_and_a_label_closes_it(door: Door) -> None:
     taken(door, "thumbs_down")
     with labeler(door) as desk:
-        session = desk.label_session(SUITE, "cand-a", kind="message")
-        item = desk.next_item(session)
+        session = desk.labels.session(SUITE, "cand-a", kind="message")
+        item = desk.labels.next_item(session)
         assert item is not None
-        saved = desk.record_label(session, drafted(item))
+        saved = desk.labels.record(session, drafted(item))
         assert saved.reasons[0] == "thumbs_down"
         assert flags(desk)["open"] == 0
 

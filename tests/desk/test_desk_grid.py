@@ -107,7 +107,7 @@ def desk(stored: tuple[Desk, dict[str, set[str]]]) -> Desk:
 
 
 def all_rows(desk: Desk) -> list[EpisodeRow]:
-    return desk.rows(SUITE, ONE, desk.order(SUITE, ONE))
+    return desk.scorecards.rows(SUITE, ONE, desk.scorecards.order(SUITE, ONE))
 
 
 def cell(row: EpisodeRow, gate: str) -> str:
@@ -116,7 +116,7 @@ def cell(row: EpisodeRow, gate: str) -> str:
 
 def steps(desk: Desk, row: EpisodeRow) -> float | None:
     made = [mark.attempt for mark in row.attempts if mark.mark != "missing"]
-    counts = [desk.trace(f"{SUITE}/{ONE}/{row.episode_id}/{n}").steps for n in made]
+    counts = [desk.traces.view(f"{SUITE}/{ONE}/{row.episode_id}/{n}").steps for n in made]
     return sum(counts) / len(counts) if counts else None
 
 
@@ -125,7 +125,7 @@ def codes(desk: Desk, row: EpisodeRow) -> set[str]:
     return {
         finding.code
         for n in made
-        for finding in desk.trace(f"{SUITE}/{ONE}/{row.episode_id}/{n}").findings
+        for finding in desk.traces.view(f"{SUITE}/{ONE}/{row.episode_id}/{n}").findings
     }
 
 
@@ -187,7 +187,7 @@ def test_a_filter_keeps_what_its_words_say_of_the_shown_rows(
 ) -> None:
     desk, called = stored
     wanted = {row.key for row in all_rows(desk) if SHOWN[text](desk, called, row)}
-    assert set(desk.order(SUITE, ONE, text=text)) == wanted
+    assert set(desk.scorecards.order(SUITE, ONE, text=text)) == wanted
     assert text in ("", "tag:ref", "tool:order") or 0 < len(wanted) < EPISODES
 
 
@@ -199,8 +199,8 @@ def test_each_figure_orders_by_what_is_shown_and_puts_the_unknown_last(desk: Des
     }
     for by, figure in figures.items():
         for descending in (False, True):
-            keys = desk.order(SUITE, ONE, by, descending)
-            shown = [figure(row) for row in desk.rows(SUITE, ONE, keys)]
+            keys = desk.scorecards.order(SUITE, ONE, by, descending)
+            shown = [figure(row) for row in desk.scorecards.rows(SUITE, ONE, keys)]
             known = [value for value in shown if value is not None]
             assert known == sorted(known, reverse=descending)
             assert 0 < len(known) < EPISODES
@@ -208,16 +208,16 @@ def test_each_figure_orders_by_what_is_shown_and_puts_the_unknown_last(desk: Des
 
 
 def test_every_order_holds_every_episode_once(desk: Desk) -> None:
-    every = sorted(desk.order(SUITE, ONE))
+    every = sorted(desk.scorecards.order(SUITE, ONE))
     for by in ("worst", "episode", "attempts", "steps", "tags", *ALWAYS):
         for descending in (False, True):
-            assert sorted(desk.order(SUITE, ONE, by, descending)) == every
+            assert sorted(desk.scorecards.order(SUITE, ONE, by, descending)) == every
 
 
 @pytest.mark.parametrize("text", ["", "-tag:vip", "gate:state"])
 @pytest.mark.parametrize("kind", ["tag", "category"])
 def test_groups_hold_the_filtered_rows_and_count_them(desk: Desk, kind: str, text: str) -> None:
-    order = desk.order(SUITE, ONE, text=text)
+    order = desk.scorecards.order(SUITE, ONE, text=text)
     rows = {row.key: row for row in all_rows(desk)}
     wanted: dict[str, list[int]] = {}
     for key in order:
@@ -225,7 +225,7 @@ def test_groups_hold_the_filtered_rows_and_count_them(desk: Desk, kind: str, tex
         labels = row.tags or ("",) if kind == "tag" else (categories()[row.episode_id],)
         for label in labels:
             wanted.setdefault(label, []).append(key)
-    groups = desk.groups(SUITE, ONE, kind, text=text)  # type: ignore[arg-type]
+    groups = desk.scorecards.groups(SUITE, ONE, kind, text=text)  # type: ignore[arg-type]
     assert {group.label: list(group.keys) for group in groups} == wanted
     for group in groups:
         mine = [rows[key] for key in group.keys]
@@ -249,12 +249,12 @@ def test_groups_hold_the_filtered_rows_and_count_them(desk: Desk, kind: str, tex
 
 
 def test_candidates_stand_side_by_side_as_each_stands_alone(desk: Desk) -> None:
-    keys = desk.order(SUITE, ONE)
-    found = desk.sides(SUITE, [TWO, ONE], keys)
+    keys = desk.scorecards.order(SUITE, ONE)
+    found = desk.scorecards.sides(SUITE, [TWO, ONE], keys)
     assert [row.key for row in found] == keys
     marks = set()
     for at, candidate in enumerate((TWO, ONE)):
-        alone = {row.key: row for row in desk.rows(SUITE, candidate, keys)}
+        alone = {row.key: row for row in desk.scorecards.rows(SUITE, candidate, keys)}
         for row in found:
             side, own = row.sides[at], alone[row.key]
             made = [mark.mark for mark in own.attempts if mark.mark != "missing"]
@@ -266,22 +266,22 @@ def test_candidates_stand_side_by_side_as_each_stands_alone(desk: Desk) -> None:
                 assert own.cells[ALWAYS.index(side.gate)].failed
             marks.add(side.mark)
     assert {"pass", "fail", "critical", "missing"} <= marks
-    total = desk.side_totals(SUITE, [ONE])[0]
+    total = desk.scorecards.side_totals(SUITE, [ONE])[0]
     assert total.passes == sum(row.passes for row in all_rows(desk))
 
 
 def test_a_filter_that_cannot_be_understood_is_refused_with_its_place(desk: Desk) -> None:
     with pytest.raises(DeskError) as told:
-        desk.order(SUITE, ONE, text="tag:a gate:autority")
+        desk.scorecards.order(SUITE, ONE, text="tag:a gate:autority")
     assert told.value.exit_code == 2
     assert "character 12" in told.value.text
     assert "authority" in told.value.text
     with pytest.raises(DeskError, match="unknown order"):
-        desk.order(SUITE, ONE, by="mood")
+        desk.scorecards.order(SUITE, ONE, by="mood")
 
 
 def test_what_a_filter_may_be_given_is_what_the_store_holds(desk: Desk) -> None:
-    values = desk.filter_values(SUITE, ONE)
+    values = desk.scorecards.filter_values(SUITE, ONE)
     assert set(values.tag) == set(TAGS)
     assert {"lookup_order", "look-up"} <= set(values.tool)
     assert values.unread == 0
@@ -304,10 +304,10 @@ def test_latency_follows_what_is_imported_later(tmp_path: Path) -> None:
         )
     assert door.run("import", tmp_path / "1.json").code == 0
     desk = door.desk()
-    assert desk.order(SUITE, ONE, text="latency>4") == []
+    assert desk.scorecards.order(SUITE, ONE, text="latency>4") == []
     said = door.run("import", tmp_path / "2.json")
     assert said.code == 0, said.both
-    assert len(desk.order(SUITE, ONE, text="latency>4")) == 1
+    assert len(desk.scorecards.order(SUITE, ONE, text="latency>4")) == 1
     desk.close()
 
 
@@ -315,18 +315,18 @@ def test_latency_follows_what_is_imported_later(tmp_path: Path) -> None:
 
 
 def test_a_saved_view_is_kept_replaced_and_removed(desk: Desk) -> None:
-    assert desk.saved_views() == []
+    assert desk.scorecards.saved_views() == []
     view = SavedView(name="red refunds", filter="gate:state tag:refund", group="tag")
-    assert desk.save_view(view) == [view]
+    assert desk.scorecards.save_view(view) == [view]
     newer = SavedView(name="red refunds", by="cost", descending=True, mode="candidates")
     other = SavedView(name="all")
-    desk.save_view(other)
-    assert desk.save_view(newer) == [newer, other]
-    assert desk.saved_views() == [newer, other]
-    assert desk.drop_view("red refunds") == [other]
+    desk.scorecards.save_view(other)
+    assert desk.scorecards.save_view(newer) == [newer, other]
+    assert desk.scorecards.saved_views() == [newer, other]
+    assert desk.scorecards.drop_view("red refunds") == [other]
     with pytest.raises(DeskError, match="no saved view"):
-        desk.drop_view("red refunds")
-    desk.drop_view("all")
+        desk.scorecards.drop_view("red refunds")
+    desk.scorecards.drop_view("all")
 
 
 @pytest.mark.parametrize(
@@ -340,9 +340,9 @@ def test_a_saved_view_is_kept_replaced_and_removed(desk: Desk) -> None:
 )
 def test_a_view_that_could_not_be_taken_is_not_kept(desk: Desk, view: SavedView) -> None:
     with pytest.raises(DeskError) as told:
-        desk.save_view(view)
+        desk.scorecards.save_view(view)
     assert told.value.exit_code == 2
-    assert desk.saved_views() == []
+    assert desk.scorecards.saved_views() == []
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_file_of_views_that_is_not_one_is_refused_with_its_place(
     path.write_text(json.dumps({"schema": "reviewer/views@1", "views": views}))
     desk = door.desk()
     with pytest.raises(DeskError) as told:
-        desk.saved_views()
+        desk.scorecards.saved_views()
     assert says in told.value.text
     assert "views.json" in told.value.text
     desk.close()

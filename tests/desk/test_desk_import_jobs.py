@@ -21,7 +21,7 @@ EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-e
 def test_a_dry_import_says_what_it_would_do_and_writes_nothing(door: Door) -> None:
     desk = door.desk()
     told: list[int] = []
-    handle = desk.start_import(
+    handle = desk.imports.start(
         ImportOrder(path=str(EXCERPT), dry=True), lambda one: told.append(one.view().number)
     )
     view = handle.wait(PATIENCE)
@@ -41,7 +41,7 @@ def test_an_import_fills_the_store_and_tells_of_bad_files(door: Door) -> None:
     (folder / "a.json").write_bytes(EXCERPT.read_bytes())
     (folder / "b.json").write_text('{"episode_id": "x", "events": [')
     (folder / "notes.txt").write_text("nothing")
-    view = door.desk().start_import(ImportOrder(path=str(folder))).wait(PATIENCE)
+    view = door.desk().imports.start(ImportOrder(path=str(folder))).wait(PATIENCE)
     assert view.state == "done"
     assert view.passed == 1
     assert [(Path(one.path).name, one.added, one.refused) for one in view.results] == [
@@ -54,13 +54,13 @@ def test_an_import_fills_the_store_and_tells_of_bad_files(door: Door) -> None:
 def test_a_stopped_import_goes_on_later(door: Door) -> None:
     path = door.root / "many.jsonl"
     path.write_bytes(lines(many(MANY)))
-    handle = door.desk().start_import(ImportOrder(path=str(path)))
+    handle = door.desk().imports.start(ImportOrder(path=str(path)))
     while handle.view().file == 0 and handle.view().state != "failed":
         time.sleep(0.01)
     handle.stop()
     view = handle.wait(PATIENCE)
     assert view.state == "stopped"
-    again = door.desk().start_import(ImportOrder(path=str(path))).wait(PATIENCE)
+    again = door.desk().imports.start(ImportOrder(path=str(path))).wait(PATIENCE)
     assert again.state == "done", again
     assert (
         door.one("SELECT count(*) FROM trace") + door.one("SELECT count(*) FROM quarantine") == MANY
@@ -71,20 +71,20 @@ def test_a_stopped_import_goes_on_later(door: Door) -> None:
 def test_what_cannot_be_imported_says_why(door: Door) -> None:
     desk = door.desk()
     with pytest.raises(DeskError):
-        desk.start_import(ImportOrder(path="  "))
-    view = desk.start_import(ImportOrder(path=str(door.root / "nowhere"))).wait(PATIENCE)
+        desk.imports.start(ImportOrder(path="  "))
+    view = desk.imports.start(ImportOrder(path=str(door.root / "nowhere"))).wait(PATIENCE)
     assert view.state == "done"
     assert "No such file" in view.results[0].problem
     bad = door.root / "map.json"
     bad.write_text(json.dumps({}))
     order = ImportOrder(path=str(EXCERPT), suite_id="refund-eval-v5", episode_map=str(bad))
-    assert "no object" in desk.start_import(order).wait(PATIENCE).problem
+    assert "no object" in desk.imports.start(order).wait(PATIENCE).problem
 
 
 def test_an_import_pauses_between_batches_and_goes_on(door: Door) -> None:
     path = door.root / "many.jsonl"
     path.write_bytes(lines(many(MANY)))
-    handle = door.desk().start_import(ImportOrder(path=str(path)))
+    handle = door.desk().imports.start(ImportOrder(path=str(path)))
     until(lambda: handle.view().records > 0)
     handle.pause()
     until(lambda: handle.view().state == "paused")
@@ -105,7 +105,7 @@ def test_an_import_pauses_between_batches_and_goes_on(door: Door) -> None:
 
 
 def test_a_pause_that_comes_too_late_or_twice_is_let_be(door: Door) -> None:
-    handle = door.desk().start_import(ImportOrder(path=str(EXCERPT)))
+    handle = door.desk().imports.start(ImportOrder(path=str(EXCERPT)))
     handle.wait(PATIENCE)
     handle.pause()
     handle.go_on()
@@ -118,15 +118,15 @@ def test_a_paused_import_is_stopped_and_read_on_later(door: Door) -> None:
     path.write_bytes(lines(many(MANY)))
     desk = door.desk()
     order = ImportOrder(path=str(path))
-    handle = desk.start_import(order)
+    handle = desk.imports.start(order)
     until(lambda: handle.view().records > 0)
     handle.pause()
     until(lambda: handle.view().state == "paused")
     handle.stop()
     assert handle.wait(PATIENCE).state == "stopped"
-    assert [source.state for source in desk.sources()] == ["reading"]
-    assert desk.start_import(order).wait(PATIENCE).state == "done"
-    assert [source.state for source in desk.sources()] == ["done"]
+    assert [source.state for source in desk.imports.sources()] == ["reading"]
+    assert desk.imports.start(order).wait(PATIENCE).state == "done"
+    assert [source.state for source in desk.imports.sources()] == ["done"]
     door.healthy()
 
 
@@ -149,7 +149,7 @@ def test_an_import_whose_workstation_died_while_it_was_paused_ends(door: Door) -
         process.stdin.close()
         assert process.wait(PATIENCE) != 0
         assert b"has gone" in process.stderr.read()
-    assert door.desk().start_import(ImportOrder(path=str(path))).wait(PATIENCE).state == "done"
+    assert door.desk().imports.start(ImportOrder(path=str(path))).wait(PATIENCE).state == "done"
     door.healthy()
 
 
@@ -161,7 +161,7 @@ def test_a_look_that_is_stopped_leaves_no_copy_of_the_store(
     monkeypatch.setenv("TMPDIR", str(scratch))
     path = door.root / "many.jsonl"
     path.write_bytes(lines(many(MANY)))
-    handle = door.desk().start_import(ImportOrder(path=str(path), dry=True))
+    handle = door.desk().imports.start(ImportOrder(path=str(path), dry=True))
     until(lambda: handle.view().file > 0)
     assert list(scratch.glob("reviewer-dry-*"))
     handle.stop()

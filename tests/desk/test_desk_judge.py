@@ -72,9 +72,11 @@ def order(server: JudgeServer | str = "", **changes: Any) -> JudgeOrder:
 
 def started(desk: Desk, asked: JudgeOrder) -> JudgeHandle:
     """As `desk.start_judge`, and not as patient with an endpoint that fails."""
-    desk.judge_plan(asked)
-    desk._judge()._judges = Judges(desk.place, FAST)  # the one thing that a person cannot choose
-    return desk.start_judge(asked)
+    desk.judge.plan(asked)
+    desk.judge.judging()._judges = Judges(
+        desk.place, FAST
+    )  # the one thing that a person cannot choose
+    return desk.judge.start(asked)
 
 
 def asked(desk: Desk, server: JudgeServer, **changes: Any) -> JudgeRunView:
@@ -94,7 +96,7 @@ def stored(door: Door, model: str = "m") -> list[Judgment]:
 def test_shopflow_shows_the_articles_calibration(full: Door) -> None:
     desk = labeled(full)
     for candidate in (V7, V8):
-        found = desk.judge(SUITE, candidate)
+        found = desk.judge.view(SUITE, candidate)
         assert (found.role, found.labeled_pairs, found.hidden) == ("advisory only", 4, 0)
         assert (found.a_name, found.b_name) == (V7, V8)
         values = {one.name: (one.hits, one.value) for one in found.estimates}
@@ -115,8 +117,8 @@ def test_shopflow_shows_the_articles_calibration(full: Door) -> None:
 
 def test_the_report_carries_it_and_its_cost_on_a_line_of_its_own(full: Door) -> None:
     desk = full.desk()
-    before = json.loads(desk.build(SUITE, V7).raw)
-    after = json.loads(labeled(full).build(SUITE, V7).raw)
+    before = json.loads(desk.reports.build(SUITE, V7).raw)
+    after = json.loads(labeled(full).reports.build(SUITE, V7).raw)
     judge = after["judge"]
     assert (judge["role"], judge["forward_accuracy"], judge["flip_rate"]) == (
         "advisory only", 0.75, 0.50,
@@ -132,8 +134,8 @@ def test_the_report_carries_it_and_its_cost_on_a_line_of_its_own(full: Door) -> 
 
 def test_the_pairs_messages_stand_as_the_forward_order_shows_them(full: Door) -> None:
     desk = labeled(full)
-    flip = next(row for row in desk.judge(SUITE, V7).rows if row.episode_id == "appeal-009")
-    detail = desk.judge_pair(SUITE, V7, flip.item)
+    flip = next(row for row in desk.judge.view(SUITE, V7).rows if row.episode_id == "appeal-009")
+    detail = desk.judge.pair(SUITE, V7, flip.item)
     assert detail.left.startswith("Thank you for reaching out!")
     assert detail.right.startswith("I have opened a specialist case")
     assert detail.forward.startswith("Left sends the customer to a form")
@@ -147,7 +149,7 @@ def test_loading_what_ships_twice_adds_nothing(full: Door) -> None:
 
 
 def test_a_named_baseline_is_a(full: Door) -> None:
-    found = labeled(full).judge(SUITE, V7, V8)
+    found = labeled(full).judge.view(SUITE, V7, V8)
     assert (found.a_name, found.b_name) == (V8, V7)
     assert sorted(row.people + row.forward + row.swapped for row in found.rows) == [
         "AAB", "ABA", "BBB", "BBB",
@@ -159,12 +161,12 @@ def test_a_named_baseline_is_a(full: Door) -> None:
 
 def test_a_plan_says_what_it_would_take_and_sends_nothing(full: Door) -> None:
     with judging(always_left) as server:
-        plan = full.desk().judge_plan(order(server))
+        plan = full.desk().judge.plan(order(server))
     assert server.calls == 0
     assert (plan.calls, plan.cached, plan.problem) == (18, 0, "")
     assert plan.input_tokens
     assert plan.cost_usd == pytest.approx((plan.input_tokens + 18 * 256) / 1e6)
-    without = full.desk().judge_plan(order("", model="", input_price=None))
+    without = full.desk().judge.plan(order("", model="", input_price=None))
     assert (without.calls, without.cost_usd) == (18, None)
     assert without.problem.startswith("--model")
 
@@ -180,7 +182,7 @@ def test_asked_again_it_costs_nothing(full: Door) -> None:
         more = asked(full.desk(), server, repeats=3)
         assert (more.calls, more.cached) == (36, 18)
     assert server.calls == 54
-    found = full.desk().judge(SUITE, V7)
+    found = full.desk().judge.view(SUITE, V7)
     assert (found.repeats, found.errors) == (
         "1.00 over 18 repeated questions",
         "not parsed 0 of 54",
@@ -191,13 +193,13 @@ def test_an_always_left_judge_earns_nothing(full: Door) -> None:
     desk = labeled(full)
     with judging(always_left) as server:
         asked(desk, server)
-    found = desk.judge(SUITE, V7)
+    found = desk.judge.view(SUITE, V7)
     assert (found.model, found.role) == ("m", "advisory only")
     assert [row.outcome for row in found.rows] == ["flips"] * 4
     assert {row.slot for row in found.rows} == {"to first slot"}
     assert found.slots.startswith("4 first, 0 last")
     assert found.hidden == 5
-    assert json.loads(desk.build(SUITE, V7).raw)["judge"]["not_counted"]["unlabeled"] == 5
+    assert json.loads(desk.reports.build(SUITE, V7).raw)["judge"]["not_counted"]["unlabeled"] == 5
 
 
 def test_an_erratic_judge_is_seen_in_its_repeats(full: Door) -> None:
@@ -205,7 +207,7 @@ def test_an_erratic_judge_is_seen_in_its_repeats(full: Door) -> None:
     turns = iter(range(10_000))
     with judging(lambda prompt: verdict(("left", "right", "tie")[next(turns) % 3])) as server:
         asked(desk, server, repeats=3, jobs=1)
-    found = desk.judge(SUITE, V7)
+    found = desk.judge.view(SUITE, V7)
     assert found.role == "advisory only"
     assert float(found.repeats.split()[0]) < 0.8
 
@@ -215,11 +217,11 @@ def test_prose_counts_as_wrong_and_as_a_flip_and_is_not_paid_for_twice(full: Doo
     with judging(prose) as server:
         assert asked(desk, server).errors == 18
         assert asked(desk, server).calls == 0
-    found = desk.judge(SUITE, V7)
+    found = desk.judge.view(SUITE, V7)
     assert [row.outcome for row in found.rows] == ["error"] * 4
     assert found.errors == "not parsed 18 of 18"
     assert {one.name: one.value for one in found.estimates}["flip rate"] == 1.0
-    assert "no JSON object" in desk.judge_pair(SUITE, V7, found.rows[0].item).forward
+    assert "no JSON object" in desk.judge.pair(SUITE, V7, found.rows[0].item).forward
 
 
 def test_a_judge_that_times_out_is_given_up_and_asked_again_next_time(full: Door) -> None:
@@ -229,11 +231,11 @@ def test_a_judge_that_times_out_is_given_up_and_asked_again_next_time(full: Door
         assert view.state == "failed"
         assert "calls in a row brought no answer" in view.problem
         assert view.unanswered == view.errors == view.done < 18
-        assert {row.outcome for row in desk.judge(SUITE, V7).rows} <= {"error"}
+        assert {row.outcome for row in desk.judge.view(SUITE, V7).rows} <= {"error"}
         server.says = longer
         again = asked(desk, server)
         assert (again.state, again.calls, again.errors) == ("done", 18, 0)
-    assert not [row for row in desk.judge(SUITE, V7).rows if row.outcome == "error"]
+    assert not [row for row in desk.judge.view(SUITE, V7).rows if row.outcome == "error"]
 
 
 def test_stopped_it_goes_on_where_it_was(full: Door) -> None:
@@ -246,7 +248,7 @@ def test_stopped_it_goes_on_where_it_was(full: Door) -> None:
         return verdict("left")
 
     with judging(says) as server:
-        desk.judge_plan(order(server))
+        desk.judge.plan(order(server))
         server.lock.acquire()
         handles.append(started(desk, order(server, jobs=2)))
         server.lock.release()
@@ -279,7 +281,7 @@ def test_one_judge_at_a_time_on_a_suite(full: Door) -> None:
         desk = full.desk()
         first = started(desk, order(server, timeout_s=60.0))
         with pytest.raises(DeskError, match="at work already"):
-            full.desk().start_judge(order(server))
+            full.desk().judge.start(order(server))
         first.abandon()
         assert first.wait(PATIENCE).state == "stopped"
         desk.close()
@@ -327,7 +329,7 @@ def test_an_order_that_asks_for_nothing_is_refused(
     full: Door, changes: dict[str, Any], text: str, code: int
 ) -> None:
     with pytest.raises(DeskError, match=text) as caught:
-        full.desk().judge_plan(order("http://127.0.0.1:9/v1", **changes))
+        full.desk().judge.plan(order("http://127.0.0.1:9/v1", **changes))
     assert caught.value.exit_code == code
 
 
@@ -340,8 +342,8 @@ def test_a_suite_without_a_judge_says_so(door: Door) -> None:
     door.ok("suite", "freeze", SUITE)
     door.ok("import", door.suite / "traces")
     with pytest.raises(DeskError, match=f"{SUITE} has no judge"):
-        door.desk().judge(SUITE, V7)
-    assert json.loads(door.desk().build(SUITE, V7).raw)["judge"]["role"] == "advisory only"
+        door.desk().judge.view(SUITE, V7)
+    assert json.loads(door.desk().reports.build(SUITE, V7).raw)["judge"]["role"] == "advisory only"
 
 
 ALSO = [
@@ -368,7 +370,7 @@ def test_messages_are_scored_and_claims_linked_to_what_was_observed(door: Door) 
     with judging(says) as server:
         view = asked(desk, server, kinds=("message",))
         assert (view.state, view.done, view.errors) == ("done", 18, 0)
-    report = json.loads(desk.build(SUITE, V7).raw)
+    report = json.loads(desk.reports.build(SUITE, V7).raw)
     completion, faith = report["judge"]["messages"]
     assert (completion["preset"], completion["messages"]) == ("completion", 9)
     assert report["completion"]["judged"] == completion["complete"]["value"]
@@ -376,7 +378,7 @@ def test_messages_are_scored_and_claims_linked_to_what_was_observed(door: Door) 
     assert faith["grounded"] == {"hits": 9, "n": 18, "value": 0.5}
     linked = [claim for claim in faith["claims"] if claim["seq"] is not None]
     for claim in linked:
-        event = desk.event(claim["trace_id"], claim["seq"])
+        event = desk.traces.event(claim["trace_id"], claim["seq"])
         assert event.text("observation")
     assert report["judge"]["role"] == "advisory only"
     assert report["recommendation"] == "block"
@@ -400,12 +402,12 @@ def test_pairs_that_nobody_labeled_show_nothing_of_the_judge(full: Door) -> None
     desk = full.desk()
     with judging(lambda prompt: verdict("left", "TELLTALE")) as server:
         asked(desk, server)
-    found = desk.judge(SUITE, V7)
+    found = desk.judge.view(SUITE, V7)
     assert (found.rows, found.hidden, found.labeled_pairs) == ((), 9, 0)
     assert "TELLTALE" not in repr(found)
     for one in stored(full):
         with pytest.raises(DeskError, match="once people have labeled it"):
-            desk.judge_pair(SUITE, V7, one.item)
+            desk.judge.pair(SUITE, V7, one.item)
 
 
 def figures(found: JudgeView) -> JudgeView:
@@ -415,25 +417,25 @@ def figures(found: JudgeView) -> JudgeView:
 
 def test_the_judges_word_on_a_pair_is_for_those_who_labeled_it(full: Door) -> None:
     dana, robin = labeled(full), labeled(full, "robin")
-    for_dana, for_robin = dana.judge(SUITE, V7), robin.judge(SUITE, V7)
+    for_dana, for_robin = dana.judge.view(SUITE, V7), robin.judge.view(SUITE, V7)
     assert (len(for_dana.rows), for_dana.others, for_dana.begun) == (4, 0, 0)
     assert (for_robin.rows, for_robin.others, for_robin.begun) == ((), 4, 0)
     assert figures(for_dana) == figures(for_robin)
     for row in for_dana.rows:
         with pytest.raises(DeskError, match="once your own label is in"):
-            robin.judge_pair(SUITE, V7, row.item)
-    session = robin.label_session(SUITE, V7)
+            robin.judge.pair(SUITE, V7, row.item)
+    session = robin.labels.session(SUITE, V7)
     judged = {row.item for row in for_dana.rows}
     seen: dict[str, int] = {}
-    while (item := robin.next_item(session)) is not None:
-        robin.record_label(session, drafted(item, "tie"))
+    while (item := robin.labels.next_item(session)) is not None:
+        robin.labels.record(session, drafted(item, "tie"))
         seen[item.item] = seen.get(item.item, 0) + 1
-        found = robin.judge(SUITE, V7)
+        found = robin.judge.view(SUITE, V7)
         whole = {name for name, orders in seen.items() if orders == 2}
         assert {row.item for row in found.rows} <= whole & judged
         assert len(found.rows) + found.others + found.begun == found.labeled_pairs
         assert found.begun <= len(seen.keys() - whole)
-    assert robin.judge(SUITE, V7).begun == 0
+    assert robin.judge.view(SUITE, V7).begun == 0
 
 
 def test_a_third_person_sees_what_he_settled_and_a_skip_shows_nothing(full: Door) -> None:
@@ -442,32 +444,32 @@ def test_a_third_person_sees_what_he_settled_and_a_skip_shows_nothing(full: Door
         json.loads(body)["item"]
         for (body,) in full.rows("SELECT body FROM label WHERE reviewer='lee'")
     }
-    assert {row.item for row in lee.judge(SUITE, V7).rows} <= settled
-    assert len(lee.judge(SUITE, V7).rows) == 1
+    assert {row.item for row in lee.judge.view(SUITE, V7).rows} <= settled
+    assert len(lee.judge.view(SUITE, V7).rows) == 1
     robin = Desk(at(full.root), "robin")
-    session = robin.label_session(SUITE, V7)
-    while (item := robin.next_item(session)) is not None:
-        robin.record_label(session, skipping(item, "cannot tell"))
-    assert robin.judge(SUITE, V7).rows == ()
+    session = robin.labels.session(SUITE, V7)
+    while (item := robin.labels.next_item(session)) is not None:
+        robin.labels.record(session, skipping(item, "cannot tell"))
+    assert robin.judge.view(SUITE, V7).rows == ()
 
 
 def test_a_withdrawn_label_hides_the_pair_again(full: Door) -> None:
     load_shipped(at(full.root))
     robin = Desk(at(full.root), "robin")
-    label_all(robin, session := robin.label_session(SUITE, V7))
-    before = len(robin.judge(SUITE, V7).rows)
+    label_all(robin, session := robin.labels.session(SUITE, V7))
+    before = len(robin.judge.view(SUITE, V7).rows)
     for _ in range(4):
-        robin.undo_label(session)
-    assert before > len(robin.judge(SUITE, V7).rows)
+        robin.labels.undo(session)
+    assert before > len(robin.judge.view(SUITE, V7).rows)
 
 
 def test_who_has_no_name_sees_the_figures_alone(full: Door) -> None:
     labeled(full)
     nobody = Desk(at(full.root), "jane@corp-mail.org")
-    found = nobody.judge(SUITE, V7)
+    found = nobody.judge.view(SUITE, V7)
     assert (found.rows, found.others, found.labeled_pairs) == ((), 4, 4)
     with pytest.raises(DeskError):
-        nobody.judge_pair(SUITE, V7, "0" * 64)
+        nobody.judge.pair(SUITE, V7, "0" * 64)
 
 
 # judgments of other stores ------------------------------------------------------------------------
@@ -476,13 +478,13 @@ def test_who_has_no_name_sees_the_figures_alone(full: Door) -> None:
 def test_judgments_travel_and_join_once(full: Door, door: Door) -> None:
     with judging(longer) as server:
         asked(full.desk(), server)
-    data = full.desk().export_judgments(SUITE)
-    assert door.desk().import_judgments(data, "theirs") == {"added": 18, "known": 0, "refused": 0}
-    assert door.desk().import_judgments(data, "theirs") == {"added": 0, "known": 18, "refused": 0}
+    data = full.desk().judge.export(SUITE)
+    assert door.desk().judge.take(data, "theirs") == {"added": 18, "known": 0, "refused": 0}
+    assert door.desk().judge.take(data, "theirs") == {"added": 0, "known": 18, "refused": 0}
     door.ok("import", door.suite / "traces")
     load_shipped(at(door.root))
     load_shipped(at(full.root))
-    assert door.desk().judge(SUITE, V7) == full.desk().judge(SUITE, V7)
+    assert door.desk().judge.view(SUITE, V7) == full.desk().judge.view(SUITE, V7)
 
 
 def test_a_judgment_of_another_suite_or_with_an_identifier_is_refused(full: Door) -> None:
@@ -491,9 +493,9 @@ def test_a_judgment_of_another_suite_or_with_an_identifier_is_refused(full: Door
     line = json.loads(judgment_file([one]))
     line["suite_digest"] = "0" * 64
     desk = full.desk()
-    assert desk.import_judgments(judgment_file([leaks]), "x")["refused"] == 1
-    assert desk.import_judgments(json.dumps(line).encode(), "x")["refused"] == 1
-    assert desk.import_judgments(b'{"winner": "left"}\nnonsense\n', "x")["refused"] == 2
+    assert desk.judge.take(judgment_file([leaks]), "x")["refused"] == 1
+    assert desk.judge.take(json.dumps(line).encode(), "x")["refused"] == 1
+    assert desk.judge.take(b'{"winner": "left"}\nnonsense\n', "x")["refused"] == 2
     assert b"bloggs" not in every_byte(full.root / "store")
 
 
@@ -549,8 +551,8 @@ def test_no_answer_of_a_judge_changes_a_gate_a_verdict_or_the_recommendation(
     if not full.rows("SELECT 1 FROM label LIMIT 1"):
         load_shipped(at(full.root))
     known = read_judgments((full.suite / "judgments" / "shopflow.jsonl").read_bytes())
-    before = {name: hard(json.loads(desk.build(SUITE, name).raw)) for name in (V7, V8)}
-    card = desk.scorecard(SUITE, V7)
+    before = {name: hard(json.loads(desk.reports.build(SUITE, name).raw)) for name in (V7, V8)}
+    card = desk.scorecards.card(SUITE, V7)
     made = [
         seal(
             msgspec.structs.replace(
@@ -560,12 +562,12 @@ def test_no_answer_of_a_judge_changes_a_gate_a_verdict_or_the_recommendation(
         for place, said, bad in given_answers
     ]
     if made:
-        assert desk.import_judgments(judgment_file(made), "any")["refused"] == 0
+        assert desk.judge.take(judgment_file(made), "any")["refused"] == 0
     for name, report in before.items():
-        assert hard(json.loads(desk.build(SUITE, name).raw)) == report
+        assert hard(json.loads(desk.reports.build(SUITE, name).raw)) == report
     assert before[V7]["recommendation"] == "block"
     assert before[V8]["recommendation"] == "promote"
-    again = desk.scorecard(SUITE, V7)
+    again = desk.scorecards.card(SUITE, V7)
     assert msgspec.structs.replace(again, rev=card.rev) == card
     desk.close()
 
@@ -590,8 +592,8 @@ def test_a_trace_that_ends_otherwise_here_speaks_for_nobody(door: Door) -> None:
         record["final_message"] += " (another ending)"
     door.take("v7.jsonl", records)
     door.ok("import", door.suite / "traces" / f"{V8}.jsonl")
-    found = labeled(door).judge(SUITE, V7)
+    found = labeled(door).judge.view(SUITE, V7)
     assert found.labeled_pairs == 4
-    detail = labeled(door).judge_pair(SUITE, V7, found.rows[0].item)
+    detail = labeled(door).judge.pair(SUITE, V7, found.rows[0].item)
     assert "another ending" not in detail.left + detail.right
     assert detail.left == "(the message of this trace is not in the store)"

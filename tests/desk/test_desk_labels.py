@@ -44,9 +44,9 @@ def test_a_candidate_alone_is_compared_with_itself(door: Door) -> None:
     ]
     door.take("solo.jsonl", said)
     with labeler(door) as desk:
-        session = desk.label_session(SUITE, "solo")
+        session = desk.labels.session(SUITE, "solo")
         assert session.baseline_id is None
-        assert desk.queue(SUITE, "solo").items == 6
+        assert desk.labels.queue(SUITE, "solo").items == 6
 
 
 def test_ways_out_when_there_is_nothing_to_label(door: Door) -> None:
@@ -57,16 +57,16 @@ def test_ways_out_when_there_is_nothing_to_label(door: Door) -> None:
     door.take("same.jsonl", said)
     with labeler(door) as desk:
         with pytest.raises(DeskError) as caught:
-            desk.label_session(SUITE, "one")
+            desk.labels.session(SUITE, "one")
         assert "1 pairs end alike" in caught.value.text
         assert caught.value.ways_out
-        assert desk.queue(SUITE, "one").identical == 1
-        assert desk.label_session(SUITE, "one", kind="message").kind == "message"
+        assert desk.labels.queue(SUITE, "one").identical == 1
+        assert desk.labels.session(SUITE, "one", kind="message").kind == "message"
         for asked in ({"baseline_id": "one"}, {"baseline_id": "nobody"}, {"role": "adjudicator"}):
             with pytest.raises(DeskError):
-                desk.label_session(SUITE, "one", **asked)
+                desk.labels.session(SUITE, "one", **asked)
         with pytest.raises(DeskError):
-            desk.label_session(SUITE, "nobody")
+            desk.labels.session(SUITE, "nobody")
 
 
 @pytest.mark.parametrize("name", ["jane@corp-mail.org", "+49 170 1234567", " ", "a\x1b[2Jb"])
@@ -115,10 +115,10 @@ def test_what_is_shown_tells_nothing_of_where_it_is_from(full: Door) -> None:
 def test_what_others_said_changes_nothing_of_what_is_shown(full: Door) -> None:
     with labeler(full, "dana") as desk:
         session = pairs_of(desk)
-        first = desk.next_item(session)
+        first = desk.labels.next_item(session)
         labeled(full, "kim", lambda item: "left")
         labeled(full, "lee", lambda item: "both_bad")
-        assert desk.next_item(session) == first
+        assert desk.labels.next_item(session) == first
     again = [(item.item, item.showing, item.left) for item in labeled(full, "dana")]
     kims = [(x["item"], x["showing"]) for x in kept(full) if x["reviewer"] == "kim"]
     assert [one[:2] for one in again] == kims
@@ -129,7 +129,7 @@ def test_a_trace_without_a_final_message_is_judged_as_such(door: Door) -> None:
     del said[0]["final_message"]
     door.take("t.jsonl", said)
     with labeler(door) as desk:
-        item = desk.next_item(desk.label_session(SUITE, "two"))
+        item = desk.labels.next_item(desk.labels.session(SUITE, "two"))
     assert item is not None
     assert {item.left, item.right} == {None, said[1]["final_message"]}
 
@@ -140,15 +140,15 @@ def test_what_held_raw_identifiers_is_never_shown(door: Door) -> None:
     door.take("t.jsonl", said)
     with labeler(door) as desk:
         with pytest.raises(DeskError) as caught:
-            desk.label_session(SUITE, "two")
-        queue = desk.queue(SUITE, "one", kind="message")
+            desk.labels.session(SUITE, "two")
+        queue = desk.labels.queue(SUITE, "one", kind="message")
         assert (queue.items, queue.open_high) == (0, 1)
     assert "stand alone" in caught.value.text
 
 
 def test_a_message_is_asked_about_with_every_level_of_every_criterion(full: Door) -> None:
     with labeler(full) as desk:
-        item = desk.next_item(pairs_of(desk, kind="message"))
+        item = desk.labels.next_item(pairs_of(desk, kind="message"))
     assert item is not None
     assert [len(criterion.levels) for criterion in item.criteria] == [2, 5, 3]
     assert item.message
@@ -160,10 +160,10 @@ def test_a_message_is_asked_about_with_every_level_of_every_criterion(full: Door
 
 def test_a_label_carries_what_it_was_made_under(full: Door) -> None:
     with labeler(full) as desk:
-        item = desk.next_item(session := pairs_of(desk))
+        item = desk.labels.next_item(session := pairs_of(desk))
         assert item is not None
         draft = drafted(item, "right", decided={"accurate": "left"}, flag=True, duration_ms=4321)
-        saved = desk.record_label(session, draft)
+        saved = desk.labels.record(session, draft)
     (label,) = kept(full)
     assert (label["uid"], label["at"], label["item"]) == (saved.uid, saved.at, item.item)
     assert (label["answer"], label["decided"], label["flag"]) == (
@@ -180,13 +180,13 @@ def test_a_label_carries_what_it_was_made_under(full: Door) -> None:
 
 def test_a_note_is_masked_before_it_is_kept(full: Door) -> None:
     with labeler(full) as desk:
-        item = desk.next_item(session := pairs_of(desk))
+        item = desk.labels.next_item(session := pairs_of(desk))
         assert item is not None
         note = "ask jane@corp-mail.org, card 4111 1111 1111 1111"
-        desk.record_label(session, drafted(item, note=note))
-        item = desk.next_item(session)
+        desk.labels.record(session, drafted(item, note=note))
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, skipping(item, "see bob@corp-mail.org"))
+        desk.labels.record(session, skipping(item, "see bob@corp-mail.org"))
     raw = full.store.read_bytes() + b"".join(
         path.read_bytes() for path in full.store.parent.glob("review.db-wal")
     )
@@ -210,23 +210,23 @@ def test_a_note_is_masked_before_it_is_kept(full: Door) -> None:
 )
 def test_what_is_no_label_is_refused_and_not_kept(full: Door, changes: dict[str, Any]) -> None:
     with labeler(full) as desk:
-        item = desk.next_item(session := pairs_of(desk))
+        item = desk.labels.next_item(session := pairs_of(desk))
         assert item is not None
         draft = msgspec.structs.replace(drafted(item), **changes)
         with pytest.raises(DeskError):
-            desk.record_label(session, draft)
-        assert desk.next_item(session) == item
+            desk.labels.record(session, draft)
+        assert desk.labels.next_item(session) == item
     assert kept(full) == []
 
 
 def test_a_message_needs_every_criterion(full: Door) -> None:
     with labeler(full) as desk:
-        item = desk.next_item(session := pairs_of(desk, kind="message"))
+        item = desk.labels.next_item(session := pairs_of(desk, kind="message"))
         assert item is not None
         for marks in ({"accurate": 1}, {"accurate": 3, "next-step": 1, "access": 1}):
             with pytest.raises(DeskError):
-                desk.record_label(session, drafted(item, marks=marks))
-        desk.record_label(session, drafted(item))
+                desk.labels.record(session, drafted(item, marks=marks))
+        desk.labels.record(session, drafted(item))
     assert len(kept(full)) == 1
 
 
@@ -293,14 +293,14 @@ def test_what_is_taken_back_is_kept_and_comes_again(full: Door) -> None:
     with labeler(full) as desk:
         session = pairs_of(desk)
         with pytest.raises(DeskError):
-            desk.undo_label(session)
+            desk.labels.undo(session)
         first, second = (one(desk, session) for one in (answer, answer))
-        again = desk.undo_label(session)
+        again = desk.labels.undo(session)
         assert (again.item, again.showing, again.place) == (second.item, second.showing, 2)
-        assert desk.next_item(session) == again
-        saved = desk.record_label(session, drafted(again, "tie"))
+        assert desk.labels.next_item(session) == again
+        saved = desk.labels.record(session, drafted(again, "tie"))
         assert (saved.done, saved.total) == (2, 8)
-        assert (desk.undo_label(session).item, desk.undo_label(session).item) == (
+        assert (desk.labels.undo(session).item, desk.labels.undo(session).item) == (
             second.item,
             first.item,
         )
@@ -312,9 +312,9 @@ def test_what_is_taken_back_is_kept_and_comes_again(full: Door) -> None:
 
 
 def answer(desk: Any, session: Any) -> LabelItem:
-    item = desk.next_item(session)
+    item = desk.labels.next_item(session)
     assert item is not None
-    desk.record_label(session, drafted(item, longer(item)))
+    desk.labels.record(session, drafted(item, longer(item)))
     return item  # type: ignore[no-any-return]
 
 
@@ -322,9 +322,9 @@ def test_a_second_label_of_a_showing_revises_the_first(full: Door) -> None:
     with labeler(full) as desk:
         session = pairs_of(desk)
         item = answer(desk, session)
-        saved = desk.record_label(session, drafted(item, "tie"))
+        saved = desk.labels.record(session, drafted(item, "tie"))
         assert saved.done == 1
-        report = json.loads(desk.build(SUITE, V8).raw)["review"]
+        report = json.loads(desk.reports.build(SUITE, V8).raw)["review"]
     first, second = kept(full)
     assert (second["revises"], second["answer"]) == (first["uid"], "tie")
     assert report["labels"] == 1
@@ -349,7 +349,7 @@ def test_the_order_of_labels_is_the_order_they_were_made_in_whatever_the_clock_d
     with labeler(full) as desk:
         session = pairs_of(desk)
         made = [answer(desk, session) for _ in range(4)]
-        assert desk.undo_label(session).item == made[-1].item
+        assert desk.labels.undo(session).item == made[-1].item
     times = [x["at"] for x in kept(full)]
     assert times == sorted(set(times))
 
@@ -360,60 +360,60 @@ def test_a_label_dated_far_ahead_drags_nobody_along(full: Door) -> None:
         label = {**kept(full)[0], "at": "9999-12-31T23:59:59Z", "showing": 2}
         label["left"], label["right"] = label["right"], label["left"]
         del label["uid"]
-        assert desk.import_labels(json.dumps(label).encode(), "far.jsonl")["added"] == 1
+        assert desk.labels.take(json.dumps(label).encode(), "far.jsonl")["added"] == 1
         answer(desk, pairs_of(desk))
     assert kept(full)[2]["at"] < "9999"
 
 
 def test_another_store_in_its_place_is_read_anew(full: Door, tmp_path: Path) -> None:
     with labeler(full) as desk:
-        before = desk.export_labels(SUITE)
+        before = desk.labels.export(SUITE)
         copy = tmp_path / "copy.db"
         full.ok("backup", copy)
         labeled(full, "kim")
-        assert desk.export_labels(SUITE) != before
+        assert desk.labels.export(SUITE) != before
         desk.close()
         for path in full.store.parent.glob("review.db*"):
             path.unlink()
         copy.rename(full.store)
-        assert desk.export_labels(SUITE) == before
+        assert desk.labels.export(SUITE) == before
         labeled(full, "lee")
-        assert b'"lee"' in desk.export_labels(SUITE)
+        assert b'"lee"' in desk.labels.export(SUITE)
 
 
 def test_what_is_skipped_is_done_and_counts_for_nothing(full: Door) -> None:
     with labeler(full) as desk:
         session = pairs_of(desk)
-        item = desk.next_item(session)
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, skipping(item, "cannot tell"))
-        following = desk.next_item(session)
+        desk.labels.record(session, skipping(item, "cannot tell"))
+        following = desk.labels.next_item(session)
         assert following is not None
         assert (following.done, following.skipped, following.place) == (1, 1, 2)
-        assert desk.queue(SUITE, V8).done == 1
-        assert json.loads(desk.build(SUITE, V8).raw)["review"]["labels"] == 0
+        assert desk.labels.queue(SUITE, V8).done == 1
+        assert json.loads(desk.reports.build(SUITE, V8).raw)["review"]["labels"] == 0
 
 
 def test_what_is_handed_back_comes_later(full: Door) -> None:
     with labeler(full) as desk:
         session = pairs_of(desk)
-        first = desk.next_item(session)
+        first = desk.labels.next_item(session)
         assert first is not None
         handed = ((first.item, first.showing),)
-        second = desk.next_item(session, handed)
+        second = desk.labels.next_item(session, handed)
         assert second is not None
         assert second.item != first.item
         places = []
-        while (item := desk.next_item(session, handed)) is not None:
+        while (item := desk.labels.next_item(session, handed)) is not None:
             places.append((item.item, item.showing))
-            desk.record_label(session, drafted(item))
+            desk.labels.record(session, drafted(item))
         assert sorted(places) == sorted(set(places))
         assert len(places) == 8
         assert handed[0] in places
         messages = pairs_of(desk, kind="message")
-        one = desk.next_item(messages)
+        one = desk.labels.next_item(messages)
         assert one is not None
-        other = desk.next_item(messages, ((one.item, 1),))
+        other = desk.labels.next_item(messages, ((one.item, 1),))
         assert other is not None
         assert other.item != one.item
 
@@ -421,14 +421,14 @@ def test_what_is_handed_back_comes_later(full: Door) -> None:
 def test_one_reason_of_the_queue_can_be_asked_for(full: Door) -> None:
     with labeler(full) as desk:
         session = pairs_of(desk, baseline_id=V7)
-        item = desk.next_item(session, reason="safety")
+        item = desk.labels.next_item(session, reason="safety")
         assert item is not None
-        saved = desk.record_label(session, drafted(item))
+        saved = desk.labels.record(session, drafted(item))
         assert saved.reasons[0] == "safety"
         # Its other order is not near enough to be asked for yet.
-        assert desk.next_item(session, reason="safety") is None
-        assert desk.next_item(session, reason="thumbs_down") is None
-        high = desk.next_item(session, reason="low")
+        assert desk.labels.next_item(session, reason="safety") is None
+        assert desk.labels.next_item(session, reason="thumbs_down") is None
+        high = desk.labels.next_item(session, reason="low")
         assert high is not None
 
 
@@ -440,25 +440,25 @@ def test_ones_own_end_is_told_at_the_end_only(full: Door) -> None:
         session = pairs_of(desk)
         for _ in range(7):
             answer(desk, session)
-            assert desk.own_end(session) == ()
-            assert desk.queue(SUITE, V8).consistency == ()
+            assert desk.labels.own_end(session) == ()
+            assert desk.labels.queue(SUITE, V8).consistency == ()
         answer(desk, session)
-        same, left = desk.own_end(session)
+        same, left = desk.labels.own_end(session)
         assert (same.hits, same.n, same.value) == (4, 4, 1.0)
         assert (left.hits, left.n) == (4, 8)
-        assert desk.queue(SUITE, V8).consistency == (same, left)
-        desk.undo_label(session)
-        assert desk.own_end(session) == ()
+        assert desk.labels.queue(SUITE, V8).consistency == (same, left)
+        desk.labels.undo(session)
+        assert desk.labels.own_end(session) == ()
 
 
 def test_the_queue_counts_by_reason_and_names_no_item_before_it_is_saved(full: Door) -> None:
     with labeler(full) as desk:
-        before = desk.queue(SUITE, V8)
+        before = desk.labels.queue(SUITE, V8)
         assert (before.items, before.done, before.saved, before.reviewers) == (8, 0, (), ())
         assert sum(line.left for line in before.reasons) == 8
         assert before.needed.startswith("needed: a second reviewer")
         item = answer(desk, pairs_of(desk))
-        after = desk.queue(SUITE, V8)
+        after = desk.labels.queue(SUITE, V8)
     assert sum(line.done for line in after.reasons) == 1
     assert len(after.saved) == 1
     assert after.saved[0][2] in ("left", "right")
@@ -470,13 +470,13 @@ def test_agreement_and_what_people_part_on(full: Door) -> None:
     labeled(full, "kim")
     labeled(full, "lee", lambda item: "tie")
     with labeler(full, "robin") as desk:
-        queue = desk.queue(SUITE, V8)
+        queue = desk.labels.queue(SUITE, V8)
         # Robin has not seen these: that they are open is all that is told.
         assert {(one.text, one.mine) for one in queue.disagreements} == {
             ("open: told once you have labeled it", False)
         }
         labeled(full, "robin")
-        queue = desk.queue(SUITE, V8)
+        queue = desk.labels.queue(SUITE, V8)
     winner = queue.agreement[0]
     assert queue.reviewers == ("dana", "kim", "lee", "robin")
     assert (winner.about, winner.items, winner.raw.n, winner.lead) == ("", 4, 4, "alpha")
@@ -491,16 +491,16 @@ def test_nobody_is_told_before_his_end_how_he_contradicts_himself(full: Door) ->
     with labeler(full, "dana") as desk:
         session = pairs_of(desk)
         for _ in range(7):
-            item = desk.next_item(session)
+            item = desk.labels.next_item(session)
             assert item is not None
-            desk.record_label(session, drafted(item, "left"))
-            assert desk.queue(SUITE, V8).disagreements == ()
+            desk.labels.record(session, drafted(item, "left"))
+            assert desk.labels.queue(SUITE, V8).disagreements == ()
         with labeler(full, "robin") as other:
-            known = other.queue(SUITE, V8).disagreements
+            known = other.labels.queue(SUITE, V8).disagreements
             assert len(known) == 3
             assert all("left" not in one.text and "order" not in one.text for one in known)
         label_all(desk, session, lambda item: "left")
-        told = desk.queue(SUITE, V8).disagreements
+        told = desk.labels.queue(SUITE, V8).disagreements
     assert {one.text for one in told} == {"dana answers otherwise in the other order"}
     assert len(told) == 4
 
@@ -509,17 +509,17 @@ def test_a_third_person_settles_exactly_the_item_he_chose(full: Door) -> None:
     labeled(full, "dana")
     labeled(full, "kim", lambda item: "tie")
     with labeler(full, "robin") as desk:
-        chosen = desk.queue(SUITE, V8).disagreements[2].item
+        chosen = desk.labels.queue(SUITE, V8).disagreements[2].item
         session = pairs_of(desk, role="adjudicator")
-        item = desk.next_item(session, item=chosen)
+        item = desk.labels.next_item(session, item=chosen)
         assert item is not None
         assert item.item == chosen
-        handed = desk.next_item(session, ((item.item, item.showing),), item=chosen)
+        handed = desk.labels.next_item(session, ((item.item, item.showing),), item=chosen)
         assert handed == item
-        desk.record_label(session, drafted(item))
-        assert desk.next_item(session, item=chosen) is None
-        assert chosen not in {one.item for one in desk.queue(SUITE, V8).disagreements}
-        assert desk.next_item(session, item="0" * 64) is None
+        desk.labels.record(session, drafted(item))
+        assert desk.labels.next_item(session, item=chosen) is None
+        assert chosen not in {one.item for one in desk.labels.queue(SUITE, V8).disagreements}
+        assert desk.labels.next_item(session, item="0" * 64) is None
 
 
 def test_who_settled_an_item_is_not_asked_to_rate_it(full: Door) -> None:
@@ -527,10 +527,10 @@ def test_who_settled_an_item_is_not_asked_to_rate_it(full: Door) -> None:
     labeled(full, "kim", lambda item: "tie")
     with labeler(full, "robin") as desk:
         session = pairs_of(desk, role="adjudicator")
-        item = desk.next_item(session)
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, drafted(item))
-        queue = desk.queue(SUITE, V8)
+        desk.labels.record(session, drafted(item))
+        queue = desk.labels.queue(SUITE, V8)
         assert (queue.items, sum(line.left for line in queue.reasons)) == (6, 6)
         shown = label_all(desk, pairs_of(desk))
         assert len(shown) == 6
@@ -550,8 +550,8 @@ def test_a_third_person_settles_blind_and_no_rater_does(full: Door) -> None:
         assert {item.showing for item in shown} == {1}
         assert all(word not in rendered(item) for item in shown for word in ("dana", "kim"))
         with labeler(full, "dana") as rater:
-            assert rater.queue(SUITE, V8).disagreements == ()
-            review = json.loads(rater.build(SUITE, V8).raw)["review"]
+            assert rater.labels.queue(SUITE, V8).disagreements == ()
+            review = json.loads(rater.reports.build(SUITE, V8).raw)["review"]
     assert review["disagreements_open"] == 0
     assert {x["role"] for x in kept(full) if x["reviewer"] == "robin"} == {"adjudicator"}
 
@@ -561,7 +561,7 @@ def test_a_third_person_settles_blind_and_no_rater_does(full: Door) -> None:
 
 def test_the_shipped_candidate_promotes_without_a_label_and_with_them(full: Door) -> None:
     with labeler(full) as desk:
-        built = desk.build(SUITE, V8)
+        built = desk.reports.build(SUITE, V8)
         assert built.assessment.recommendation == "promote"
         assert json.loads(built.raw)["review"]["high_flags"] == {
             "traces": 0,
@@ -570,7 +570,7 @@ def test_the_shipped_candidate_promotes_without_a_label_and_with_them(full: Door
         }
         assert json.loads(built.raw)["review"]["why"] == "no labels yet"
         label_all(desk, pairs_of(desk), lambda item: "both_bad")
-        built = desk.build(SUITE, V8)
+        built = desk.reports.build(SUITE, V8)
     assert built.assessment.recommendation == "promote"
     review = json.loads(built.raw)["review"]
     assert (review["pairs_labelled"], review["labels"], review["reviewers"]) == (4, 8, ["dana"])
@@ -579,20 +579,20 @@ def test_the_shipped_candidate_promotes_without_a_label_and_with_them(full: Door
 
 def test_a_high_flag_is_closed_by_a_label_of_what_the_trace_ended_with(full: Door) -> None:
     with labeler(full) as desk:
-        flags = json.loads(desk.build(SUITE, V7).raw)["review"]["high_flags"]
+        flags = json.loads(desk.reports.build(SUITE, V7).raw)["review"]["high_flags"]
         assert (flags["traces"], flags["open"]) == (1, 1)
         assert flags["first_open"] == [
             {"trace_id": f"{SUITE}/{V7}/attack-014/1", "reasons": ["safety"]}
         ]
-        assert desk.queue(SUITE, V7).open_high == 1
+        assert desk.labels.queue(SUITE, V7).open_high == 1
         session = pairs_of(desk, candidate=V7)
-        item = desk.next_item(session, reason="safety")
+        item = desk.labels.next_item(session, reason="safety")
         assert item is not None
-        desk.record_label(session, skipping(item, "later"))
-        assert desk.queue(SUITE, V7).open_high == 1
-        desk.record_label(session, drafted(item))
-        assert desk.queue(SUITE, V7).open_high == 0
-        built = desk.build(SUITE, V7)
+        desk.labels.record(session, skipping(item, "later"))
+        assert desk.labels.queue(SUITE, V7).open_high == 1
+        desk.labels.record(session, drafted(item))
+        assert desk.labels.queue(SUITE, V7).open_high == 0
+        built = desk.reports.build(SUITE, V7)
     assert json.loads(built.raw)["review"]["high_flags"]["open"] == 0
     assert built.assessment.recommendation == "block"
 
@@ -604,23 +604,23 @@ def safety(queue: QueueView) -> ReasonLine:
 def test_what_is_said_of_flags_and_of_ones_own_queue_agrees(full: Door) -> None:
     """A flag is the candidate's and anybody closes it; what is left to label is one's own."""
     with labeler(full, "dana") as dana, labeler(full, "kim") as kim:
-        queue = dana.queue(SUITE, V7)
+        queue = dana.labels.queue(SUITE, V7)
         line = safety(queue)
         assert (queue.high, queue.open_high, queue.open_left) == (1, 1, 2)
         assert (line.left, line.open, line.note) == (2, 1, "1 flag to close")
         # The same pair stands in v8's queue for v7's sake: v8 has no flag, and nothing says so.
-        other = dana.queue(SUITE, V8)
+        other = dana.labels.queue(SUITE, V8)
         assert (other.high, other.open_high, other.open_left) == (0, 0, 0)
         assert (safety(other).left, safety(other).open, safety(other).note) == (2, 0, "no flag")
-        item = dana.next_item(session := pairs_of(dana, candidate=V7), reason=OPEN_FLAG)
+        item = dana.labels.next_item(session := pairs_of(dana, candidate=V7), reason=OPEN_FLAG)
         assert item is not None
-        dana.record_label(session, drafted(item))
+        dana.labels.record(session, drafted(item))
         for desk, left in ((dana, 1), (kim, 2)):
-            queue = desk.queue(SUITE, V7)
+            queue = desk.labels.queue(SUITE, V7)
             line = safety(queue)
             assert (queue.high, queue.open_high, queue.open_left) == (1, 0, 0)
             assert (line.left, line.open, line.note) == (left, 0, "flags all closed")
-            assert desk.next_item(pairs_of(desk, candidate=V7), reason=OPEN_FLAG) is None
+            assert desk.labels.next_item(pairs_of(desk, candidate=V7), reason=OPEN_FLAG) is None
 
 
 def test_a_report_says_the_same_of_labels_as_of_the_store(full: Door) -> None:
@@ -639,7 +639,7 @@ def test_a_report_says_the_same_of_labels_as_of_the_store(full: Door) -> None:
 
 def desk_report(door: Door, candidate: str) -> dict[str, Any]:
     with labeler(door) as desk:
-        return json.loads(desk.build(SUITE, candidate).raw)
+        return json.loads(desk.reports.build(SUITE, candidate).raw)
 
 
 ANSWERS = st.lists(st.sampled_from(["left", "right", "tie", "both_bad", "skip"]), max_size=20)
@@ -656,19 +656,19 @@ def test_no_set_of_labels_changes_a_gate_or_turns_a_block(
     with labeler(full, f"reviewer {people}") as desk:
         session = pairs_of(desk, candidate=V7)
         for word in answers:
-            item = desk.next_item(session)
+            item = desk.labels.next_item(session)
             if item is None:
                 break
             draft = skipping(item, "no") if word == "skip" else drafted(item, word)
-            desk.record_label(session, draft)
+            desk.labels.record(session, draft)
         session = pairs_of(desk, candidate=V7, kind="message")
         for mark in marks:
-            item = desk.next_item(session)
+            item = desk.labels.next_item(session)
             if item is None:
                 break
             levels = {c.criterion_id: mark for c in item.criteria}
-            desk.record_label(session, drafted(item, marks=levels))
-        after = json.loads(desk.build(SUITE, V7).raw)
+            desk.labels.record(session, drafted(item, marks=levels))
+        after = json.loads(desk.reports.build(SUITE, V7).raw)
     assert after["recommendation"] == "block"
     assert {name: after[name] for name in hard} == {name: before[name] for name in hard}
 
@@ -686,17 +686,17 @@ def test_an_iteration_limit_that_policy_forgives_holds_until_a_person_has_looked
     records[0]["termination"] = "max_steps"
     door.take("t.jsonl", records)
     with labeler(door) as desk:
-        held = desk.build(SUITE, "cand-a").assessment
+        held = desk.reports.build(SUITE, "cand-a").assessment
         assert held.recommendation == "hold"
         assert [reason.text for reason in held.reasons] == [
             "review missing: 1 of 1 high flags open"
         ]
         assert held.needs == ("labels that close 1 high flag",)
-        session = desk.label_session(SUITE, "cand-a", kind="message")
-        item = desk.next_item(session, reason="high")
+        session = desk.labels.session(SUITE, "cand-a", kind="message")
+        item = desk.labels.next_item(session, reason="high")
         assert item is not None
-        desk.record_label(session, drafted(item))
-        assert desk.build(SUITE, "cand-a").assessment.recommendation == "promote"
+        desk.labels.record(session, drafted(item))
+        assert desk.reports.build(SUITE, "cand-a").assessment.recommendation == "promote"
 
 
 def lenient(door: Door, wording: Sequence[object] = (), **labels: object) -> None:
@@ -718,10 +718,10 @@ def lenient(door: Door, wording: Sequence[object] = (), **labels: object) -> Non
 
 def test_a_judge_that_flips_brings_its_pairs_up_and_is_told_to_nobody(full: Door) -> None:
     with labeler(full) as desk:
-        before = desk.queue(SUITE, V8)
-        first = desk.next_item(pairs_of(desk))
+        before = desk.labels.queue(SUITE, V8)
+        first = desk.labels.next_item(pairs_of(desk))
         full.ok("judgments", "import", full.suite / "judgments" / "shopflow.jsonl")
-        after = desk.queue(SUITE, V8)
+        after = desk.labels.queue(SUITE, V8)
         shown = label_all(desk, pairs_of(desk))
     counts = [
         {line.reason: line.left for line in queue.reasons}["judge_flips"]
@@ -745,7 +745,7 @@ def test_wording_that_policy_wants_is_looked_for_in_every_message(door: Door) ->
     ]
     door.take("t.jsonl", records)
     with labeler(door) as desk:
-        built = desk.build(SUITE, "cand-a")
+        built = desk.reports.build(SUITE, "cand-a")
     section = json.loads(built.raw)["review"]["wording"]
     assert (section["checked"], section["of"]) == (4, 4)
     found = {rule["wording_id"]: rule for rule in section["rules"]}
@@ -759,14 +759,14 @@ def test_pairs_that_the_policy_wants_hold_with_their_number(door: Door) -> None:
     lenient(door, min_pairs=3)
     door.take("t.jsonl", [*shipped(V7), *shipped(V8)])
     with labeler(door) as desk:
-        assert desk.build(SUITE, V8).assessment.needs == ("3 more labelled pairs",)
+        assert desk.reports.build(SUITE, V8).assessment.needs == ("3 more labelled pairs",)
         session = pairs_of(desk)
         shown = [answer(desk, session) for _ in range(5)]
-        review = desk.build(SUITE, V8)
+        review = desk.reports.build(SUITE, V8)
         assert len({item.item for item in shown}) == 4
         assert (json.loads(review.raw)["review"]["pairs_labelled"]) == 1
         assert json.loads(review.raw)["review"]["pairs_begun"] == 3
         assert review.assessment.needs == ("2 more labelled pairs",)
         assert review.assessment.reasons[0].observed == "1 of 3 pairs"
         label_all(desk, session)
-        assert desk.build(SUITE, V8).assessment.recommendation == "promote"
+        assert desk.reports.build(SUITE, V8).assessment.recommendation == "promote"

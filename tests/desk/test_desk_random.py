@@ -22,18 +22,20 @@ def sampled(door: Door, rate: float) -> Door:
 
 
 def part(door: Door) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(door.desk().build(SAMPLED, V8).raw)["review"]["random_part"]
+    found: dict[str, Any] = json.loads(door.desk().reports.build(SAMPLED, V8).raw)["review"][
+        "random_part"
+    ]
     return found
 
 
 def label(door: Door, most: int, level: int = 2) -> int:
     """Label so many messages, or all there are, with this level of every criterion."""
     with labeler(door) as desk:
-        session = desk.label_session(SAMPLED, V8, kind="message")
+        session = desk.labels.session(SAMPLED, V8, kind="message")
         made = 0
-        while made < most and (item := desk.next_item(session)) is not None:
+        while made < most and (item := desk.labels.next_item(session)) is not None:
             marks = {c.criterion_id: min(level, c.levels[-1][0]) for c in item.criteria}
-            desk.record_label(session, drafted(item, marks=marks))
+            desk.labels.record(session, drafted(item, marks=marks))
             made += 1
     return made
 
@@ -59,5 +61,5 @@ def test_where_nothing_is_drawn_no_rate_is_made(door: Door) -> None:
     label(door, 2)
     found = part(door)
     assert (found["items"], found["rates"], found["drawn_traces"]) == (0, [], None)
-    report = json.loads(door.desk().build(SAMPLED, V8).raw)
+    report = json.loads(door.desk().reports.build(SAMPLED, V8).raw)
     assert "review.random_part: no labeled item was drawn by lot" in report["not_measured"]

@@ -29,9 +29,9 @@ def test_what_infrastructure_took_is_kept_and_made_good_beyond(door: Door) -> No
     assert sorted(slots(door)) == sorted(PLAN)
     desk = door.desk()
     try:
-        report = json.loads(desk.build(SUITE, V8).raw)
+        report = json.loads(desk.reports.build(SUITE, V8).raw)
         assert (report["recommendation"], report["slots"]["infrastructure"]) == ("hold", 2)
-        assert desk.runnable(SUITE)[1].missing == 2
+        assert desk.runs.runnable(SUITE)[1].missing == 2
 
         again = made(door, order(resume=True), taken_by_infrastructure(("damaged-221", 4)))
         assert (again.planned, again.passed, again.infrastructure) == (2, 1, 1)
@@ -40,7 +40,7 @@ def test_what_infrastructure_took_is_kept_and_made_good_beyond(door: Door) -> No
         assert (once_more.planned, once_more.passed) == (1, 1)
         assert slots(door)[11:] == [("damaged-221", 5)]
 
-        report = json.loads(desk.build(SUITE, V8).raw)
+        report = json.loads(desk.reports.build(SUITE, V8).raw)
         assert report["slots"]["valid"] == 9
         assert (report["slots"]["missing"], report["slots"]["extra"]) == (0, 0)
         assert report["hard_pass_rate"]["n"] == report["hard_pass_rate"]["pass"] == 9
@@ -66,7 +66,7 @@ def test_a_further_run_makes_good_first_and_the_rest_is_extra(door: Door) -> Non
     ]  # fmt: skip
     desk = door.desk()
     try:
-        report = json.loads(desk.build(SUITE, V8).raw)
+        report = json.loads(desk.reports.build(SUITE, V8).raw)
     finally:
         desk.close()
     assert (report["slots"]["valid"], report["slots"]["extra"]) == (9, 8)

@@ -45,23 +45,23 @@ def test_a_run_begins_beside_one_that_is_only_making_the_store(desk: Desk, door:
     """Two begun at once: the file is there, and nothing in it yet."""
     door.store.parent.mkdir(exist_ok=True)
     door.store.touch(mode=0o600)
-    assert [one.problem for one in desk.runnable(SUITE)] == ["", ""]
-    assert SUITE in [one.suite_id for one in desk.suites()]
-    assert ended(desk.start_run(order(V8))).state == "done"
+    assert [one.problem for one in desk.runs.runnable(SUITE)] == ["", ""]
+    assert SUITE in [one.suite_id for one in desk.workspace.suites()]
+    assert ended(desk.runs.start(order(V8))).state == "done"
     door.healthy()
 
 
 def test_a_run_fills_the_plan_and_gives_the_figures_of_the_articles(desk: Desk, door: Door) -> None:
     assert [(r.candidate_id, r.kind, r.made, r.missing, r.problem)
-            for r in desk.runnable(SUITE)] == [
+            for r in desk.runs.runnable(SUITE)] == [
         (V7, "scripted", 0, 9, ""), (V8, "scripted", 0, 9, ""),
     ]  # fmt: skip
-    views = [ended(desk.start_run(order(name))) for name in (V7, V8)]
+    views = [ended(desk.runs.start(order(name))) for name in (V7, V8)]
     assert [(v.state, v.planned, v.done, v.passed, v.failed, v.critical) for v in views] == [
         ("done", 9, 9, 6, 3, 1), ("done", 9, 9, 9, 0, 0),
     ]  # fmt: skip
-    assert [v.number for v in desk.runs()] == [2, 1]
-    v7, v8 = (json.loads(desk.build(SUITE, name).raw) for name in (V7, V8))
+    assert [v.number for v in desk.runs.views()] == [2, 1]
+    v7, v8 = (json.loads(desk.reports.build(SUITE, name).raw) for name in (V7, V8))
     assert (v7["recommendation"], v8["recommendation"]) == ("block", "promote")
     assert v7["reasons"] == [
         "critical safety failure", "not every frozen episode passed",
@@ -70,10 +70,10 @@ def test_a_run_fills_the_plan_and_gives_the_figures_of_the_articles(desk: Desk, 
     assert (v7["cost"]["total_usd"], v7["cost"]["cpst_usd"]) == (0.333, 0.0555)
     assert (v8["cost"]["total_usd"], v8["cost"]["cpst_usd"]) == (0.549, 0.061)
     assert (v7["pass_hat"]["3"], v8["pass_hat"]["3"]) == (1 / 3, 1.0)
-    totals = {gate.gate: gate.failed for gate in desk.scorecard(SUITE, V7).totals}
+    totals = {gate.gate: gate.failed for gate in desk.scorecards.card(SUITE, V7).totals}
     assert dict(zip(ALWAYS, views[0].gates, strict=True)) == totals
-    assert [(r.made, r.missing) for r in desk.runnable(SUITE)] == [(9, 0), (9, 0)]
-    assert [(s.path, s.reader, s.state, s.records, s.added) for s in desk.sources()] == [
+    assert [(r.made, r.missing) for r in desk.runs.runnable(SUITE)] == [(9, 0), (9, 0)]
+    assert [(s.path, s.reader, s.state, s.records, s.added) for s in desk.imports.sources()] == [
         (f"run of {V8}, attempts 1–3", "run/1", "done", 9, 9),
         (f"run of {V7}, attempts 1–3", "run/1", "done", 9, 9),
     ]
@@ -81,12 +81,12 @@ def test_a_run_fills_the_plan_and_gives_the_figures_of_the_articles(desk: Desk, 
 
 
 def test_running_again_numbers_on_and_pays_nothing(desk: Desk, door: Door) -> None:
-    ended(desk.start_run(order(V7)))
-    before = json.loads(desk.build(SUITE, V7).raw)
-    view = ended(desk.start_run(order(V7, attempts=2)))
+    ended(desk.runs.start(order(V7)))
+    before = json.loads(desk.reports.build(SUITE, V7).raw)
+    view = ended(desk.runs.start(order(V7, attempts=2)))
     assert (view.state, view.planned) == ("done", 6)
     assert sorted(slots(door, V7)) == sorted((e, n) for e in EPISODES for n in range(1, 6))
-    after = json.loads(desk.build(SUITE, V7).raw)
+    after = json.loads(desk.reports.build(SUITE, V7).raw)
     for name in ("hard_pass_rate", "pass_hat", "pass_hat_interval", "completion"):
         assert after[name] == before[name], name
     assert after["cost"]["cpst_usd"] == 0.0555
@@ -95,20 +95,20 @@ def test_running_again_numbers_on_and_pays_nothing(desk: Desk, door: Door) -> No
     assert after["slots"]["extra"] == 6
     assert {f["attempt"]: f["extra"] for f in after["failures"]}[1] is False
     assert all(f["extra"] == (f["attempt"] > 3) for f in after["failures"])
-    assert desk.scorecard(SUITE, V7).hard_pass.n == 9
+    assert desk.scorecards.card(SUITE, V7).hard_pass.n == 9
     door.healthy()
 
 
 def test_attempts_declared_before_the_first_are_the_plan(desk: Desk, door: Door) -> None:
-    ended(desk.start_run(order(V7, attempts=5)))
-    report = json.loads(desk.build(SUITE, V7).raw)
+    ended(desk.runs.start(order(V7, attempts=5)))
+    report = json.loads(desk.reports.build(SUITE, V7).raw)
     assert (report["slots"]["planned"], report["hard_pass_rate"]["n"]) == (15, 15)
     assert report["slots"]["extra"] == 0
-    ended(desk.start_run(order(V7, attempts=9)))  # said after some were made: it moves nothing
-    again = json.loads(desk.build(SUITE, V7).raw)
+    ended(desk.runs.start(order(V7, attempts=9)))  # said after some were made: it moves nothing
+    again = json.loads(desk.reports.build(SUITE, V7).raw)
     assert (again["slots"]["planned"], again["hard_pass_rate"]) == (15, report["hard_pass_rate"])
     assert again["slots"]["extra"] == 27
-    (row,) = desk.rows(SUITE, V7, desk.order(SUITE, V7)[:1])
+    (row,) = desk.scorecards.rows(SUITE, V7, desk.scorecards.order(SUITE, V7)[:1])
     assert len(row.attempts) == 14
     door.healthy()
     door.ok("score")
@@ -116,12 +116,12 @@ def test_attempts_declared_before_the_first_are_the_plan(desk: Desk, door: Door)
 
 
 def test_fewer_attempts_than_the_policy_plans_leave_slots_open(desk: Desk) -> None:
-    ended(desk.start_run(order(V8, attempts=1)))
-    report = json.loads(desk.build(SUITE, V8).raw)
+    ended(desk.runs.start(order(V8, attempts=1)))
+    report = json.loads(desk.reports.build(SUITE, V8).raw)
     assert (report["recommendation"], report["slots"]["missing"]) == ("hold", 6)
-    view = ended(desk.start_run(order(V8, resume=True)))
+    view = ended(desk.runs.start(order(V8, resume=True)))
     assert (view.planned, view.state) == (6, "done")
-    assert json.loads(desk.build(SUITE, V8).raw)["recommendation"] == "promote"
+    assert json.loads(desk.reports.build(SUITE, V8).raw)["recommendation"] == "promote"
 
 
 def test_a_stopped_run_is_resumed_where_it_stopped(door: Door, tmp_path: Path) -> None:
@@ -253,26 +253,26 @@ def test_an_edited_suite_is_refused(desk: Desk, door: Door) -> None:
     episode = door.suite / "episodes" / "damaged-221.json"
     episode.write_text(episode.read_text().replace("damaged", "dented"))
     with pytest.raises(DeskError) as caught:
-        desk.start_run(order())
+        desk.runs.start(order())
     assert (caught.value.exit_code, "damaged-221.json" in caught.value.text) == (20, True)
     assert not door.store.exists()
-    assert desk.runs() == []
+    assert desk.runs.views() == []
 
 
 def test_an_edited_script_is_another_candidate(desk: Desk, door: Door) -> None:
     script = door.suite / "candidates" / "scripts" / f"{V8}.json"
     script.write_text(script.read_text().replace("0.0", "0.1"))
-    assert "sha256" in {r.candidate_id: r for r in desk.runnable(SUITE)}[V8].problem
+    assert "sha256" in {r.candidate_id: r for r in desk.runs.runnable(SUITE)}[V8].problem
     with pytest.raises(DeskError, match="sha256"):
-        desk.start_run(order())
+        desk.runs.start(order())
 
 
 def test_a_changed_manifest_needs_a_new_name(desk: Desk, door: Door) -> None:
-    ended(desk.start_run(order()))
+    ended(desk.runs.start(order()))
     manifest = door.suite / "candidates" / f"{V8}.json"
     manifest.write_text(manifest.read_text().replace('"8.0.0"', '"8.0.1"'))
     with pytest.raises(DeskError, match="new candidate_id"):
-        desk.start_run(order())
+        desk.runs.start(order())
     assert len(slots(door)) == 9
 
 
@@ -291,7 +291,7 @@ def test_what_cannot_begin_is_said(
     desk: Desk, changes: dict[str, Any], exit_code: int, word: str
 ) -> None:
     with pytest.raises(DeskError) as caught:
-        desk.start_run(replace(order(), **changes))
+        desk.runs.start(replace(order(), **changes))
     assert (caught.value.exit_code, word in caught.value.text) == (exit_code, True), caught.value
 
 
@@ -412,9 +412,9 @@ def test_readers_and_an_import_stand_beside_a_run(door: Door) -> None:
     def look() -> None:
         try:
             while not handle.ended:
-                card = desk.scorecard(SUITE, V8)
+                card = desk.scorecards.card(SUITE, V8)
                 assert card.hard_pass.n <= 9
-                desk.rows(SUITE, V8, desk.order(SUITE, V8))
+                desk.scorecards.rows(SUITE, V8, desk.scorecards.order(SUITE, V8))
                 desk.version()
         except BaseException as error:
             problems.append(error)
@@ -433,14 +433,14 @@ def test_readers_and_an_import_stand_beside_a_run(door: Door) -> None:
             assert ended(handle).state == "done"
             watching.join()
         assert problems == []
-        assert desk.scorecard(SUITE, V8).recommendation == "promote"
+        assert desk.scorecards.card(SUITE, V8).recommendation == "promote"
     finally:
         desk.close()
     door.healthy()
 
 
 def test_a_plan_changed_by_hand_is_found(desk: Desk, door: Door) -> None:
-    ended(desk.start_run(order(V7, attempts=5)))
+    ended(desk.runs.start(order(V7, attempts=5)))
     with contextlib.closing(sqlite3.connect(door.store)) as base, base:
         base.execute("UPDATE candidate SET planned=NULL")
     said = door.run("doctor")

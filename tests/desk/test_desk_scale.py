@@ -137,7 +137,7 @@ def slowly(roll: facts.RollRow | facts.FirstSet, name: str, refused: int) -> Epi
 @pytest.mark.parametrize("candidate", [ONE, TWO, FULL])
 def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
     refused = {"ep-03": 2, "ep-29": 1}
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
         found = counted(connection, 1, key, refused)
         rolls = facts.rolls(connection, 1, key)
@@ -150,7 +150,7 @@ def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
 
 @pytest.mark.parametrize("candidate", [ONE, FULL])
 def test_failing_traces_are_those_of_the_table(desk: Desk, candidate: str) -> None:
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
         known = counted(connection, 1, key, {})
         found = failures(connection, f"{SUITE}/{candidate}", key, known)
@@ -200,7 +200,7 @@ def test_diagnostics_of_another_size_are_refused() -> None:
 
 @pytest.mark.parametrize("candidate", [ONE, FULL])
 def test_means_add_up_one_trace_after_another(desk: Desk, candidate: str) -> None:
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
         found = facts.diagnostic_means(connection, key)
         blobs = connection.execute(
@@ -227,20 +227,26 @@ def test_means_add_up_one_trace_after_another(desk: Desk, candidate: str) -> Non
 def test_the_first_rows_are_the_first_of_all(
     desk: Desk, candidate: str, by: str, descending: bool
 ) -> None:
-    whole = desk.order(SUITE, candidate, by, descending)
-    assert sorted(whole) == sorted(desk.order(SUITE, candidate))
+    whole = desk.scorecards.order(SUITE, candidate, by, descending)
+    assert sorted(whole) == sorted(desk.scorecards.order(SUITE, candidate))
     for most in (1, 7, 30, 100):
         for _ in "kept", "again":
-            assert desk.order(SUITE, candidate, by, descending, False, "", most) == whole[:most]
-        failing = desk.order(SUITE, candidate, by, descending, True)
-        assert desk.order(SUITE, candidate, by, descending, True, "", most) == failing[:most]
+            assert (
+                desk.scorecards.order(SUITE, candidate, by, descending, False, "", most)
+                == whole[:most]
+            )
+        failing = desk.scorecards.order(SUITE, candidate, by, descending, True)
+        assert (
+            desk.scorecards.order(SUITE, candidate, by, descending, True, "", most)
+            == failing[:most]
+        )
 
 
 @pytest.mark.parametrize("by", ORDERS)
 def test_falling_is_rising_turned_round_but_for_the_unknown_and_the_alike(
     desk: Desk, by: str
 ) -> None:
-    rising, falling = (desk.order(SUITE, FULL, by, way) for way in (False, True))
+    rising, falling = (desk.scorecards.order(SUITE, FULL, by, way) for way in (False, True))
     if by in ("worst", "episode", "attempts") or by not in (
         "pass",
         "cost",
@@ -256,9 +262,11 @@ def test_falling_is_rising_turned_round_but_for_the_unknown_and_the_alike(
 @pytest.mark.parametrize("text", [text for text in SHOWN if "tool:" not in text])
 def test_a_complete_candidate_is_asked_of_roll_ups_alone(desk: Desk, text: str) -> None:
     """The other way round, by every episode of the suite, gives the same."""
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         for by, descending in itertools.product(ORDERS, (False, True)):
-            asked, medians = desk._asked(connection, SUITE, FULL, by, descending, False, text)
+            asked, medians = desk.scorecards._asked(
+                connection, SUITE, FULL, by, descending, False, text
+            )
             assert asked.complete
             other = asked._replace(complete=False)
             wanted = episode_order.order(connection, other, medians)
@@ -275,17 +283,19 @@ def test_a_complete_candidate_is_asked_of_roll_ups_alone(desk: Desk, text: str) 
 def test_a_candidate_becomes_complete_when_its_last_episode_comes(mine: Door) -> None:
     take(mine, "part.jsonl", lines("agent-late", 1, count=29))
     desk = mine.desk()
-    assert len(desk.order(SUITE, "agent-late")) == 30
+    assert len(desk.scorecards.order(SUITE, "agent-late")) == 30
     take(mine, "rest.jsonl", lines("agent-late", 1)[29:])
-    with desk._reading() as connection:
-        assert desk._asked(connection, SUITE, "agent-late", "worst", False, False, "")[0].complete
-    assert len(desk.order(SUITE, "agent-late")) == 30
+    with desk.opened.reading() as connection:
+        assert desk.scorecards._asked(connection, SUITE, "agent-late", "worst", False, False, "")[
+            0
+        ].complete
+    assert len(desk.scorecards.order(SUITE, "agent-late")) == 30
     desk.close()
 
 
 def test_medians_follow_what_is_written(mine: Door) -> None:
     desk = mine.desk()
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         medians = Medians(key_of(connection, ONE))
 
         def shown() -> dict[int, float]:
@@ -319,21 +329,21 @@ def test_medians_follow_what_is_written(mine: Door) -> None:
 
 @pytest.mark.parametrize("candidate", [ONE, TWO, FULL])
 def test_no_red_cell_stands_outside_what_may_be_red(desk: Desk, candidate: str) -> None:
-    maybe = desk.maybe_red(SUITE, (candidate,))
-    rows = desk.rows(SUITE, candidate, desk.order(SUITE, candidate))
+    maybe = desk.scorecards.maybe_red(SUITE, (candidate,))
+    rows = desk.scorecards.rows(SUITE, candidate, desk.scorecards.order(SUITE, candidate))
     red = {row.key for row in rows if any(c.mark in ("fail", "critical") for c in row.cells)}
     assert red <= set(maybe)
     assert len(maybe) < len(rows), "and it leaves something out"
-    sides = desk.sides(SUITE, (ONE, candidate), [row.key for row in rows])
+    sides = desk.scorecards.sides(SUITE, (ONE, candidate), [row.key for row in rows])
     shown = {s.key for s in sides if any(c.mark in ("fail", "critical") for c in s.sides)}
-    assert shown <= set(desk.maybe_red(SUITE, (ONE, candidate)))
+    assert shown <= set(desk.scorecards.maybe_red(SUITE, (ONE, candidate)))
 
 
 def test_an_episode_is_found_by_its_name(desk: Desk) -> None:
-    for row in desk.rows(SUITE, ONE, desk.order(SUITE, ONE)):
-        assert desk.episode_key(SUITE, row.episode_id) == row.key
-    assert desk.episode_key(SUITE, "ep-99") is None
-    assert desk.episode_key("no-such-suite", "ep-01") is None
+    for row in desk.scorecards.rows(SUITE, ONE, desk.scorecards.order(SUITE, ONE)):
+        assert desk.scorecards.episode_key(SUITE, row.episode_id) == row.key
+    assert desk.scorecards.episode_key(SUITE, "ep-99") is None
+    assert desk.scorecards.episode_key("no-such-suite", "ep-01") is None
 
 
 # the clock ---------------------------------------------------------------------------------------
@@ -341,10 +351,10 @@ def test_an_episode_is_found_by_its_name(desk: Desk) -> None:
 
 def test_the_clock_rises_with_what_is_shown_and_with_nothing_else(mine: Door) -> None:
     desk = mine.desk()
-    one, two = desk.clock(SUITE, ONE), desk.clock(SUITE, TWO)
+    one, two = desk.scorecards.clock(SUITE, ONE), desk.scorecards.clock(SUITE, TWO)
     take(mine, "two.jsonl", lines(TWO, 7))
-    assert desk.clock(SUITE, ONE) == one
-    assert desk.clock(SUITE, TWO) > two
+    assert desk.scorecards.clock(SUITE, ONE) == one
+    assert desk.scorecards.clock(SUITE, TWO) > two
     connection = sqlite3.connect(mine.store, isolation_level=None)
     before = desk.version()
     connection.execute("UPDATE meta SET value='0' WHERE key='indexed'")
@@ -353,29 +363,29 @@ def test_the_clock_rises_with_what_is_shown_and_with_nothing_else(mine: Door) ->
     catch_up(connection, mine.store)
     connection.close()
     assert desk.version() != before
-    assert desk.clock(SUITE, ONE) == one
+    assert desk.scorecards.clock(SUITE, ONE) == one
     take(mine, "one.jsonl", lines(ONE, 7))
-    assert desk.clock(SUITE, ONE) > one
+    assert desk.scorecards.clock(SUITE, ONE) > one
     desk.close()
 
 
 def test_a_refused_record_is_something_about_its_candidate(mine: Door) -> None:
     desk = mine.desk()
-    one, two = desk.clock(SUITE, ONE), desk.clock(SUITE, TWO)
+    one, two = desk.scorecards.clock(SUITE, ONE), desk.scorecards.clock(SUITE, TWO)
     take(mine, "filled.jsonl", [{**lines(ONE, 1)[0], "final_message": "another"}])
-    assert desk.clock(SUITE, ONE) > one
-    assert desk.clock(SUITE, TWO) == two
+    assert desk.scorecards.clock(SUITE, ONE) > one
+    assert desk.scorecards.clock(SUITE, TWO) == two
     take(mine, "nameless.jsonl", [{"what": "is this"}])
-    assert desk.clock(SUITE, TWO) > two
+    assert desk.scorecards.clock(SUITE, TWO) > two
     desk.close()
 
 
 def test_every_process_that_asks_first_is_told_the_same(mine: Door) -> None:
     first, second = mine.desk(), mine.desk()
-    assert first.clock(SUITE, ONE) == second.clock(SUITE, TWO)
+    assert first.scorecards.clock(SUITE, ONE) == second.scorecards.clock(SUITE, TWO)
     take(mine, "three.jsonl", lines("agent-four", 1))
     third = mine.desk()
-    assert first.clock(SUITE, ONE) < third.clock(SUITE, ONE)
+    assert first.scorecards.clock(SUITE, ONE) < third.scorecards.clock(SUITE, ONE)
     for desk in (first, second, third):
         desk.close()
 
@@ -390,7 +400,7 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_is_many_episodes_or_many_traces(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    with desk._reading() as connection:
+    with desk.opened.reading() as connection:
         one = key_of(connection, ONE)
         made = connection.execute("SELECT count(*) FROM trace WHERE candidate=?", (one,))
         traces = made.fetchone()[0]
@@ -406,9 +416,12 @@ def test_large_is_many_episodes_or_many_traces(desk: Desk, monkeypatch: pytest.M
 @pytest.mark.usefixtures("all_large")
 @pytest.mark.parametrize("candidate", [ONE, FULL])
 def test_a_card_worked_out_aside_is_the_same(desk: Desk, candidate: str) -> None:
-    card = desk.scorecard(SUITE, candidate)
-    assert card == desk.scorecard_here(SUITE, candidate)
-    assert card.recommendation == json.loads(desk.build(SUITE, candidate).raw)["recommendation"]
+    card = desk.scorecards.card(SUITE, candidate)
+    assert card == desk.scorecards.card_here(SUITE, candidate)
+    assert (
+        card.recommendation
+        == json.loads(desk.reports.build(SUITE, candidate).raw)["recommendation"]
+    )
 
 
 @pytest.mark.usefixtures("all_large")
@@ -417,9 +430,9 @@ def test_a_refusal_aside_is_the_desks_own(mine: Door) -> None:
     path.write_bytes(path.read_bytes() + b"\n")
     desk = mine.desk()
     with pytest.raises(DeskError) as aside:
-        desk.scorecard(SUITE, ONE)
+        desk.scorecards.card(SUITE, ONE)
     with pytest.raises(DeskError) as here:
-        desk.scorecard_here(SUITE, ONE)
+        desk.scorecards.card_here(SUITE, ONE)
     assert (aside.value.text, aside.value.ways_out) == (here.value.text, here.value.ways_out)
     assert path.name in aside.value.text
     desk.close()
@@ -430,13 +443,13 @@ def test_rows_open_without_waiting_for_a_recommendation(mine: Door) -> None:
     """The newest candidate that is not decided: none is judged for it, and no folder is read."""
     (mine.root / "suites" / SUITE / "suite.lock").unlink()
     desk = mine.desk()
-    assert desk.opening() == (SUITE, FULL)
+    assert desk.workspace.opening() == (SUITE, FULL)
     desk.close()
 
 
 @pytest.mark.usefixtures("all_large")
 def test_closing_ends_what_is_at_work_aside(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    aside = desk._aside
+    aside = desk.scorecards.aside
     process = subprocess.Popen(["sleep", "60"])
     aside._at_work.add(process)
     began = time.monotonic()
@@ -444,7 +457,7 @@ def test_closing_ends_what_is_at_work_aside(desk: Desk, monkeypatch: pytest.Monk
     assert process.wait(timeout=10) < 0
     assert time.monotonic() - began < 10
     with pytest.raises(DeskError, match="closed"):
-        desk.scorecard(SUITE, ONE)
+        desk.scorecards.card(SUITE, ONE)
 
 
 def script(folder: Path, *words: str) -> str:
@@ -460,13 +473,13 @@ def test_a_process_that_is_ended_is_said(
 ) -> None:
     monkeypatch.setattr("sys.executable", script(tmp_path, "exec sleep 60"))
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(desk.scorecard, SUITE, ONE)
-        while not (at_work := list(desk._aside._at_work)):
+        asked = pool.submit(desk.scorecards.card, SUITE, ONE)
+        while not (at_work := list(desk.scorecards.aside._at_work)):
             time.sleep(0.01)
         at_work[0].kill()
         with pytest.raises(DeskError, match="was ended"):
             asked.result(timeout=30)
-    assert not desk._aside._at_work
+    assert not desk.scorecards.aside._at_work
 
 
 @pytest.mark.usefixtures("all_large")
@@ -476,4 +489,4 @@ def test_a_fault_of_the_process_is_not_taken_for_an_answer(
     said = script(tmp_path, "echo Traceback >&2", "echo ValueError: odd >&2", "exit 1")
     monkeypatch.setattr("sys.executable", said)
     with pytest.raises(RuntimeError, match="ValueError: odd"):
-        desk.scorecard(SUITE, ONE)
+        desk.scorecards.card(SUITE, ONE)

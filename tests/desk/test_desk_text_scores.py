@@ -97,7 +97,7 @@ def test_no_likeness_and_no_phrase_is_a_gate(texts: Door) -> None:
     """The gate of a wanted phrase looks for the text alone, and a reference is never required."""
     gates = exported(texts)[0]["gates"]
     assert gates["state"]["fail"] == 1  # the message that is not there
-    card = json.loads(texts.desk().build(SUITE, "agent-v1").raw)
+    card = json.loads(texts.desk().reports.build(SUITE, "agent-v1").raw)
     assert {one["trace_id"] for one in card["failures"]} == {f"{SUITE}/agent-v1/phrases/4"}
 
 
@@ -115,7 +115,7 @@ def test_a_reference_alone_is_no_contract(door: Door) -> None:
 
 
 def test_a_suite_without_texts_says_so_once(full: Door) -> None:
-    report = json.loads(full.desk().build("refund-eval-v5", "refund-agent-v8").raw)
+    report = json.loads(full.desk().reports.build("refund-eval-v5", "refund-agent-v8").raw)
     assert report["diagnostics"]["text_exact"]["mean"] is None
     lines = [line for line in report["not_measured"] if line.startswith("diagnostics.text")]
     assert lines == ["diagnostics.text: no episode names a reference message or a wanted phrase"]

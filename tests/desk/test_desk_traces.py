@@ -50,19 +50,19 @@ def taken(door: Door, name: str, events: list[dict[str, Any]]) -> str:
 
 
 def test_a_word_leads_to_the_events_that_hold_it(desk: Desk) -> None:
-    found = desk.search("issue_refund", SUITE, V7)
+    found = desk.traces.search("issue_refund", SUITE, V7)
     assert found.words == ("issue", "refund")
     assert ATTACK in {hit.trace_id for hit in found.hits}
     hit = next(each for each in found.hits if each.trace_id == ATTACK)
-    assert desk.event(ATTACK, hit.seq).row.title == "issue_refund"
+    assert desk.traces.event(ATTACK, hit.seq).row.title == "issue_refund"
     assert found.waiting == 0
     assert {hit.candidate_id for hit in found.hits} == {V7}
 
 
 def test_the_scope_is_kept(desk: Desk) -> None:
-    both = {hit.candidate_id for hit in desk.search("order", SUITE).hits}
+    both = {hit.candidate_id for hit in desk.traces.search("order", SUITE).hits}
     assert both == {V7, V8}
-    assert desk.search("order", "no-such-suite").traces == 0
+    assert desk.traces.search("order", "no-such-suite").traces == 0
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_the_scope_is_kept(desk: Desk) -> None:
 )  # fmt: skip
 def test_a_query_is_words_whatever_is_typed(desk: Desk, hostile: str) -> None:
     if words_of(hostile):
-        assert desk.search(hostile).words == words_of(hostile)[:16]
+        assert desk.traces.search(hostile).words == words_of(hostile)[:16]
     else:
         with pytest.raises(DeskError, match="nothing to search for"):
-            desk.search(hostile)
+            desk.traces.search(hostile)
 
 
 @given(st.text(max_size=60))
@@ -88,7 +88,7 @@ def test_letters_written_as_escapes_are_found(full: Door) -> None:
     taken(full, "sofia", [{"kind": "message", "message": "Straße nach Łódź, déjà vu"}])
     desk = full.desk()
     for text in ("straße", "łódź", "deja", "DÉJÀ vu"):
-        assert [hit.seq for hit in desk.search(text).hits] == [1], text
+        assert [hit.seq for hit in desk.traces.search(text).hits] == [1], text
     desk.close()
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_indexed_yet_is_said(full: Door) -> None:
     with closing(sqlite3.connect(full.store, isolation_level=None)) as base:
         base.execute("UPDATE meta SET value='0' WHERE key='indexed'")
     desk = full.desk()
-    assert desk.search("refund").waiting > 0
+    assert desk.traces.search("refund").waiting > 0
     desk.close()
 
 
@@ -104,7 +104,7 @@ def test_words_of_one_trace_in_several_events(full: Door) -> None:
     events = [{"kind": "message", "message": f"alpha {n}"} for n in range(9)]
     name = taken(full, "many", [*events, {"kind": "message", "message": "omega"}])
     desk = full.desk()
-    found = desk.search("alpha omega")
+    found = desk.traces.search("alpha omega")
     assert [hit.trace_id for hit in found.hits] == [name] * 4
     assert found.hits[-1].more == 6
     desk.close()
@@ -114,19 +114,19 @@ def test_the_command_says_the_same(full: Door, desk: Desk) -> None:
     told = full.ok("search", "issue_refund", "--suite", SUITE, "--candidate", V7)
     assert f"{ATTACK} event 2 tool_call: issue_refund" in told.out
     found = json.loads(full.ok("search", "issue_refund", "--json").out)
-    assert found["traces"] == desk.search("issue_refund").traces
+    assert found["traces"] == desk.traces.search("issue_refund").traces
     assert full.run("search", '"*"').code == 2
 
 
 def test_finding_in_a_trace_is_of_the_text_as_shown(full: Door, desk: Desk) -> None:
-    assert desk.find(ATTACK, "ISSUE_REFUND") == [2]
-    assert 2 in desk.find(ATTACK, '"amount_usd": 89')
-    assert desk.find(ATTACK, "") == desk.find(ATTACK, "no such text") == []
+    assert desk.traces.find(ATTACK, "ISSUE_REFUND") == [2]
+    assert 2 in desk.traces.find(ATTACK, '"amount_usd": 89')
+    assert desk.traces.find(ATTACK, "") == desk.traces.find(ATTACK, "no such text") == []
     name = taken(full, "lines", [{"kind": "message", "message": 'one\ntwo "three" é'}])
     fresh = full.desk()
     for text in ("one\ntwo", '"three"', "É", "two "):
-        assert fresh.find(name, text) == [1], text
-    assert fresh.find(name, "\\n") == []
+        assert fresh.traces.find(name, text) == [1], text
+    assert fresh.traces.find(name, "\\n") == []
     fresh.close()
 
 
@@ -134,7 +134,7 @@ def test_finding_in_a_trace_is_of_the_text_as_shown(full: Door, desk: Desk) -> N
 
 
 def test_the_state_is_as_it_then_was(desk: Desk) -> None:
-    states = [desk.state(ATTACK, seq) for seq in range(1, 6)]
+    states = [desk.traces.state(ATTACK, seq) for seq in range(1, 6)]
     assert [each.seq for each in states] == [0, 2, 2, 4, 4]
     assert [each.changed for each in states] == [False, True, False, True, False]
     assert '"refund_status": "none"' in states[0].text
@@ -142,7 +142,7 @@ def test_the_state_is_as_it_then_was(desk: Desk) -> None:
     assert [(each.before, each.after) for each in states] == [
         (None, 2), (None, 4), (2, 4), (2, None), (4, None)
     ]  # fmt: skip
-    assert desk.event(ATTACK, 2).state_changes == states[1].changes
+    assert desk.traces.event(ATTACK, 2).state_changes == states[1].changes
 
 
 def test_a_state_far_back_is_still_the_one_before(full: Door) -> None:
@@ -152,9 +152,9 @@ def test_a_state_far_back_is_still_the_one_before(full: Door) -> None:
     name = taken(full, "far", [first, *quiet, last])
     desk = full.desk()
     expected = ("- removed a.b[1]  2", "+ added a.c  true")
-    assert desk.event(name, 1202).state_changes == expected
-    assert desk.state(name, 1202).changes == expected
-    assert desk.state(name, 700).seq == 1
+    assert desk.traces.event(name, 1202).state_changes == expected
+    assert desk.traces.state(name, 1202).changes == expected
+    assert desk.traces.state(name, 700).seq == 1
     desk.close()
 
 
@@ -209,8 +209,8 @@ def test_a_window_does_not_cut_a_group(full: Door) -> None:
     ]
     name = taken(full, "fan", [*made, *answers])
     desk = full.desk()
-    assert [row.group for row in desk.events(name, 2, 3)] == [(3, 4), (4, 4), (0, 0)]
-    assert desk.event(name, 3).row.group == (3, 4)
+    assert [row.group for row in desk.traces.events(name, 2, 3)] == [(3, 4), (4, 4), (0, 0)]
+    assert desk.traces.event(name, 3).row.group == (3, 4)
     desk.close()
 
 
@@ -218,12 +218,12 @@ def test_a_window_does_not_cut_a_group(full: Door) -> None:
 
 
 def test_a_note_stands_and_reaches_the_report_and_no_gate(full: Door, desk: Desk) -> None:
-    before = json.loads(desk.decision(SUITE, V7).report_json)
-    desk.write_note(ATTACK, 2, "bookmark")
-    stands = desk.write_note(ATTACK, 2, "note", "ask ann@shop.example | <b>why</b>")
+    before = json.loads(desk.decisions.view(SUITE, V7).report_json)
+    desk.traces.write_note(ATTACK, 2, "bookmark")
+    stands = desk.traces.write_note(ATTACK, 2, "note", "ask ann@shop.example | <b>why</b>")
     assert [(note.seq, note.kind) for note in stands] == [(2, "bookmark"), (2, "note")]
     assert "ann@" not in stands[1].text
-    shown = desk.decision(SUITE, V7)
+    shown = desk.decisions.view(SUITE, V7)
     after = json.loads(shown.report_json)
     assert [(note["trace_id"], note["seq"], note["kind"]) for note in after["notes"]] == [
         (ATTACK, 2, "bookmark"), (ATTACK, 2, "note")
@@ -232,18 +232,18 @@ def test_a_note_stands_and_reaches_the_report_and_no_gate(full: Door, desk: Desk
     assert "why" in shown.markdown
     assert "<b>" not in shown.markdown
     assert {**after, "notes": []} == before
-    assert json.loads(desk.decision(SUITE, V8).report_json)["notes"] == []
+    assert json.loads(desk.decisions.view(SUITE, V8).report_json)["notes"] == []
     full.healthy()
 
 
 def test_the_last_word_of_a_person_counts(full: Door, desk: Desk) -> None:
-    desk.write_note(ATTACK, 2, "note", "first")
-    desk.write_note(ATTACK, 2, "note", "second")
+    desk.traces.write_note(ATTACK, 2, "note", "first")
+    desk.traces.write_note(ATTACK, 2, "note", "second")
     kim = Desk(desk.place, reviewer="kim")
-    kim.write_note(ATTACK, 2, "note", "kim's")
-    assert {note.text for note in desk.notes(ATTACK)} == {"second", "kim's"}
-    kim.write_note(ATTACK, 2, "note", removed=True)
-    assert [note.text for note in desk.notes(ATTACK)] == ["second"]
+    kim.traces.write_note(ATTACK, 2, "note", "kim's")
+    assert {note.text for note in desk.traces.notes(ATTACK)} == {"second", "kim's"}
+    kim.traces.write_note(ATTACK, 2, "note", removed=True)
+    assert [note.text for note in desk.traces.notes(ATTACK)] == ["second"]
     assert full.one("SELECT count(*) FROM note") == 4, "what was said is kept"
     assert full.one("SELECT text FROM notes") == "second"
     kim.close()
@@ -251,12 +251,12 @@ def test_the_last_word_of_a_person_counts(full: Door, desk: Desk) -> None:
 
 def test_a_note_needs_an_event_and_has_an_end(desk: Desk) -> None:
     with pytest.raises(DeskError, match="no event 99"):
-        desk.write_note(ATTACK, 99, "note", "x")
+        desk.traces.write_note(ATTACK, 99, "note", "x")
     with pytest.raises(DeskError, match="no trace"):
-        desk.write_note(f"{ATTACK}0", 1, "note", "x")
+        desk.traces.write_note(f"{ATTACK}0", 1, "note", "x")
     with pytest.raises(DeskError, match="at most"):
-        desk.write_note(ATTACK, 1, "note", "x" * 4001)
-    assert desk.notes(ATTACK) == []
+        desk.traces.write_note(ATTACK, 1, "note", "x" * 4001)
+    assert desk.traces.notes(ATTACK) == []
 
 
 # the source
@@ -267,15 +267,15 @@ def test_what_the_source_says_is_told(full: Door) -> None:
     full.run("import", file)
     desk = full.desk()
     name = next(row[0] for row in full.rows("SELECT trace_id FROM traces") if "tau2" in row[0])
-    said = dict(desk.trace(name).said)
+    said = dict(desk.traces.view(name).said)
     assert said["verdict"] == "passed, reward 1"
     assert said["format"] == "tau2-bench"
     desk.close()
 
 
 def test_bars_have_what_they_are_drawn_against(desk: Desk) -> None:
-    trace = desk.trace(ATTACK)
-    rows = desk.events(ATTACK, 0, 5)
+    trace = desk.traces.view(ATTACK)
+    rows = desk.traces.events(ATTACK, 0, 5)
     assert trace.slowest_ms == max(row.latency_ms or 0 for row in rows)
     assert trace.dearest_usd == max(row.cost_usd or 0 for row in rows)
 
@@ -298,7 +298,7 @@ def test_the_events_of_one_call_lead_to_one_another(full: Door) -> None:
     desk = full.desk()
 
     def others(seq: int) -> list[tuple[int, str | None]]:
-        return [(row.seq, row.status) for row in desk.event(name, seq).related]
+        return [(row.seq, row.status) for row in desk.traces.event(name, seq).related]
 
     assert others(1) == [(5, None)]
     assert others(2) == [(3, None), (4, "error")]
@@ -321,10 +321,10 @@ def test_approvals_and_errors_are_named_by_what_they_say(full: Door) -> None:
     ]
     name = taken(full, "words", said)
     desk = full.desk()
-    titles = [row.title for row in desk.events(name, 0, 4)]
+    titles = [row.title for row in desk.traces.events(name, 0, 4)]
     assert titles[:3] == ["pay: granted", "pay: not granted", "upstream is down"]
     assert "500" in titles[3]
-    assert [desk.event(name, n).granted for n in (1, 2, 3)] == [True, False, None]
+    assert [desk.traces.event(name, n).granted for n in (1, 2, 3)] == [True, False, None]
     desk.close()
 
 
@@ -338,7 +338,7 @@ def test_numbers_are_shown_as_the_record_has_them(full: Door) -> None:
     )
     full.run("import", file)
     desk = full.desk()
-    detail = desk.event(f"{SUITE}/numbers/attack-014/1", 1)
+    detail = desk.traces.event(f"{SUITE}/numbers/attack-014/1", 1)
     assert detail.text("arguments") == (
         '{\n  "a": 1.10,\n  "b": 123456789012345678901,\n  "c": "é\\u0007"\n}'
     )
@@ -373,13 +373,13 @@ def large(full: Door) -> tuple[Desk, str]:
 
 def test_a_large_trace_reads_like_a_small_one(large: tuple[Desk, str]) -> None:
     desk, name = large
-    rows = desk.events(name, 0, 100)
+    rows = desk.traces.events(name, 0, 100)
     assert [row.seq for row in rows] == list(range(1, 41))
     assert [row.title for row in rows] == ["list_items"] * 40
     for first in (0, 7, 39):
-        assert desk.events(name, first, 1) == rows[first : first + 1]
-    assert desk.events(name, 40, 5) == []
-    last = desk.event(name, 40)
+        assert desk.traces.events(name, first, 1) == rows[first : first + 1]
+    assert desk.traces.events(name, 40, 5) == []
+    last = desk.traces.event(name, 40)
     assert json.loads(last.fields[0].raw)[-1] == {"id": 2_499, "name": "item 19-2499"}
     assert [row.seq for row in last.related] == [39]
     desk.close()
@@ -389,7 +389,7 @@ def test_a_second_look_at_a_large_trace_opens_no_chunk_again(
     large: tuple[Desk, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, name = large
-    desk.event(name, 20)
+    desk.traces.event(name, 20)
     opened: list[int] = []
     whole = payload.chunk_events
 
@@ -398,9 +398,9 @@ def test_a_second_look_at_a_large_trace_opens_no_chunk_again(
         return whole(connection, trace, n)
 
     monkeypatch.setattr(payload, "chunk_events", counted)
-    desk.event(name, 20)
-    desk.event(name, 19)
+    desk.traces.event(name, 20)
+    desk.traces.event(name, 19)
     assert opened == []
-    desk.events(name, 0, 40)
+    desk.traces.events(name, 0, 40)
     assert len(opened) == len(set(opened)), "each at most once"
     desk.close()

@@ -17,7 +17,7 @@ from reviewer.desk.trends.views import TrendFigure, TrendPoint, Trends
 def trends_of(door: Door, suite: str = SUITE) -> Trends:
     desk = door.desk()
     try:
-        return desk.trends(suite)
+        return desk.trends.figures(suite)
     finally:
         desk.close()
 
@@ -70,9 +70,9 @@ def test_steps_are_the_mean_over_the_attempts_that_count(full: Door) -> None:
 def test_labels_of_the_random_part_make_the_human_figure(full: Door) -> None:
     with labeler(full) as desk:
         for candidate in (V7, V8):
-            session = desk.label_session(SUITE, candidate, kind="message")
-            while (item := desk.next_item(session)) is not None:
-                desk.record_label(session, drafted(item))
+            session = desk.labels.session(SUITE, candidate, kind="message")
+            while (item := desk.labels.next_item(session)) is not None:
+                desk.labels.record(session, drafted(item))
     found = points_of(trends_of(full), "human_pass")
     seen = 0
     for candidate, point in found.items():

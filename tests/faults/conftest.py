@@ -51,7 +51,7 @@ def used_template(tmp_path_factory: pytest.TempPathFactory, full_template: Path)
     door.take("more.jsonl", [large, {"candidate_id": V7, "episode_id": "appeal-009"}])
     labeled(door)
     with labeler(door) as desk:
-        desk.write_note(f"{SUITE}/{V7}/attack-014/1", 2, "note", "look at this refund")
+        desk.traces.write_note(f"{SUITE}/{V7}/attack-014/1", 2, "note", "look at this refund")
     key = key_file(door.root, "robin")
     door.ok("keys", "trust", "robin@example.com", key.with_suffix(".pub"))
     for candidate, code in ((V8, 0), (V7, 10)):

@@ -39,23 +39,25 @@ def command(root: Path, *argv: object, expect: int = 0) -> None:
 def labels(root: Path, count: int, tell: Callable[[str], None]) -> None:
     """A person labels everything, then thinks again and again about the first item."""
     desk = Desk(at(root), NAME)
-    session = desk.label_session(SUITE, V8)
-    first = item = desk.next_item(session)
+    session = desk.labels.session(SUITE, V8)
+    first = item = desk.labels.next_item(session)
     if first is None:  # all was labeled before: think again about what is withdrawn
-        first = desk.undo_label(session)
+        first = desk.labels.undo(session)
         tell("withdrawn")
     for number in range(count):
         answer = ("left", "right")[number % 2]
-        saved = desk.record_label(session, drafted(item or first, answer, note=f"thought {number}"))
+        saved = desk.labels.record(
+            session, drafted(item or first, answer, note=f"thought {number}")
+        )
         tell(f"label {saved.uid}")
-        item = desk.next_item(session) if item else None
+        item = desk.labels.next_item(session) if item else None
     desk.close()
 
 
 def decisions(root: Path, count: int, tell: Callable[[str], None]) -> None:
     """Every decision is another one, and each is signed with a workstation open beside."""
     desk = Desk(at(root), "dana")
-    desk.scorecard(SUITE, V8)
+    desk.scorecards.card(SUITE, V8)
     for number in range(1, count + 1):
         word = ("PROMOTE", "BLOCK")[number % 2]
         command(

@@ -87,7 +87,7 @@ def test_what_is_taken_back_is_what_was_saved_last_though_the_clock_was_put_back
     clocked.labels(0, 1)
     (second,) = clocked.labels(-400 * 24, 1)
     with labeler(clocked.door) as desk:
-        item = desk.undo_label(desk.label_session(SUITE, V8))
+        item = desk.labels.undo(desk.labels.session(SUITE, V8))
     last = kept(clocked.door)[-1]
     assert (last["withdrawn"], last["revises"], last["item"]) == (True, second, item.item)
 

@@ -161,21 +161,21 @@ def screen() -> Iterator[Terminal]:
 
 def test_a_label_in_a_folder_that_is_really_read_only_is_refused_in_words(full: Door) -> None:
     with labeler(full) as desk:
-        session = desk.label_session(SUITE, V8)
-        item = desk.next_item(session)
+        session = desk.labels.session(SUITE, V8)
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, drafted(item))
-        second = desk.next_item(session)
+        desk.labels.record(session, drafted(item))
+        second = desk.labels.next_item(session)
         assert second is not None
         with as_nobody(full):
             (full.root / "store" / "review.db.lock").unlink()
             (full.root / "store").chmod(0o500)
             try:
                 with pytest.raises(DeskError, match="read-only, nothing written"):
-                    desk.record_label(session, drafted(second))
+                    desk.labels.record(session, drafted(second))
             finally:
                 (full.root / "store").chmod(0o700)
         assert len(kept(full)) == 1
-        desk.record_label(session, drafted(second))
+        desk.labels.record(session, drafted(second))
     assert len(kept(full)) == 2
     full.healthy()

@@ -135,7 +135,7 @@ def labels_killed(door: Door, template: Path, kills: int, seed: int) -> None:
     other = copied(template, door.root / "kim")
     for part in itertools.count():
         with labeler(other, f"kim-{part}") as desk:
-            label_all(desk, desk.label_session(SUITE, V8))
+            label_all(desk, desk.labels.session(SUITE, V8))
         file.write_text(other.ok("labels", "export", "--suite", SUITE).out)
         wanted = {json.loads(line)["uid"] for line in file.read_text().splitlines()}
         whole = 0.5

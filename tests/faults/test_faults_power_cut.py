@@ -148,10 +148,10 @@ def goes_on(root: Path) -> list[str]:
     """Label once more in a store that was cut; what doctor finds wrong then."""
     desk = Desk(at(root), "kim")
     try:
-        session = desk.label_session(SUITE, V8)
-        item = desk.next_item(session)
+        session = desk.labels.session(SUITE, V8)
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, drafted(item))
+        desk.labels.record(session, drafted(item))
     finally:
         desk.close()
     return [f"afterwards, {c.name}: {c.text}" for c in examine(at(root)) if c.ok is False]

@@ -53,9 +53,9 @@ def test_what_was_lost_is_there_again(used: Door) -> None:
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     used.healthy()
     with labeler(used, "kim") as desk:
-        item = desk.next_item(session := pairs_of(desk))
+        item = desk.labels.next_item(session := pairs_of(desk))
         assert item is not None
-        desk.record_label(session, drafted(item))
+        desk.labels.record(session, drafted(item))
     used.healthy()
     assert list(used.store.parent.glob(".restore*")) == []
 
@@ -77,9 +77,9 @@ def test_a_backup_is_one_file_that_needs_no_place_to_write(used: Door) -> None:
 def test_a_store_that_is_there_is_kept_and_set_aside_only_when_asked(used: Door) -> None:
     copy, early = backed_up(used), facts(used)
     with labeler(used, "kim") as desk:
-        item = desk.next_item(session := pairs_of(desk))
+        item = desk.labels.next_item(session := pairs_of(desk))
         assert item is not None
-        desk.record_label(session, drafted(item))
+        desk.labels.record(session, drafted(item))
     late = facts(used)
     said = used.run("restore", copy)
     assert said.code == 2
@@ -99,7 +99,7 @@ def test_a_store_that_is_there_is_kept_and_set_aside_only_when_asked(used: Door)
 def test_a_store_that_is_open_is_not_replaced(used: Door) -> None:
     copy, before = backed_up(used), facts(used)
     with labeler(used) as desk:
-        desk.suites()
+        desk.workspace.suites()
         said = used.run("restore", copy, "--replace")
         assert said.code == 20
         assert "is in use" in said.err

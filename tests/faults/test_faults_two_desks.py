@@ -105,17 +105,17 @@ def test_two_who_sign_at_once_get_two_numbers_or_one_is_asked_to_look_again(
 def test_one_person_at_two_desks_labels_no_showing_twice_unknowingly(full: Door) -> None:
     """A second label of the same showing revises the first, and says so; neither is gone."""
     with labeler(full) as here, labeler(full) as there:
-        session, other = (desk.label_session(SUITE, V8) for desk in (here, there))
-        item, same = here.next_item(session), there.next_item(other)
+        session, other = (desk.labels.session(SUITE, V8) for desk in (here, there))
+        item, same = here.labels.next_item(session), there.labels.next_item(other)
         assert item is not None
         assert same is not None
         assert (item.item, item.showing) == (same.item, same.showing)
-        first = here.record_label(session, drafted(item, "left"))
-        second = there.record_label(other, drafted(same, "right"))
+        first = here.labels.record(session, drafted(item, "left"))
+        second = there.labels.record(other, drafted(same, "right"))
         assert [(one["uid"], one["revises"]) for one in kept(full)] == [
             (first.uid, None), (second.uid, first.uid),
         ]  # fmt: skip
-        again = here.next_item(session)
+        again = here.labels.next_item(session)
         assert again is not None
         assert (again.item, again.showing) != (item.item, item.showing)
     full.healthy()
@@ -127,10 +127,10 @@ def test_checks_accuse_nobody_who_labels_meanwhile(full: Door) -> None:
 
     def labeled_meanwhile(*batch: Any) -> str:
         with labeler(full, f"kim-{len(came)}") as desk:
-            session = desk.label_session(SUITE, V8)
-            item = desk.next_item(session)
+            session = desk.labels.session(SUITE, V8)
+            item = desk.labels.next_item(session)
             assert item is not None
-            came.append(desk.record_label(session, drafted(item)).uid)
+            came.append(desk.labels.record(session, drafted(item)).uid)
         return digest(*batch)
 
     digest = proof.batch_digest
@@ -141,7 +141,7 @@ def test_checks_accuse_nobody_who_labels_meanwhile(full: Door) -> None:
         full.healthy()
         desk = full.desk()
         try:
-            desk.sign(SUITE, V8, "PROMOTE", str(full.root / "robin"))
+            desk.decisions.sign(SUITE, V8, "PROMOTE", str(full.root / "robin"))
         finally:
             desk.close()
     assert [one["uid"] for one in kept(full)] == came
@@ -155,12 +155,12 @@ def test_many_threads_of_one_desk_lose_nothing(full: Door) -> None:
     def people(name: str) -> Callable[[], None]:
         def work() -> None:
             with labeler(full, name) as desk:
-                session = desk.label_session(SUITE, V8)
-                item = desk.next_item(session)
+                session = desk.labels.session(SUITE, V8)
+                item = desk.labels.next_item(session)
                 assert item is not None
                 for _ in range(6):
                     note = f"thought {next(numbers)}"
-                    found.append(desk.record_label(session, drafted(item, note=note)).uid)
+                    found.append(desk.labels.record(session, drafted(item, note=note)).uid)
 
         return work
 

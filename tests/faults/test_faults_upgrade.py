@@ -101,11 +101,11 @@ def works_today(door: Door) -> None:
     door.healthy()
     with labeler(door, "nora") as desk:
         session = pairs_of(desk)
-        item = desk.next_item(session)
+        item = desk.labels.next_item(session)
         assert item is not None
-        desk.record_label(session, drafted(item))
-        desk.write_note(ATTACK, 1, "note", "from today")
-        assert "from today" in [note.text for note in desk.notes(ATTACK)]
+        desk.labels.record(session, drafted(item))
+        desk.traces.write_note(ATTACK, 1, "note", "from today")
+        assert "from today" in [note.text for note in desk.traces.notes(ATTACK)]
     assert door.take("new.json", passing(candidate_id="cand-new")).code == 0
     key = key_file(door.root, "nora")
     door.ok("keys", "trust", "nora@example.com", key.with_suffix(".pub"))

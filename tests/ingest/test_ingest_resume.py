@@ -215,21 +215,21 @@ def test_readers_see_growing_counts_and_never_an_error(full: Door) -> None:
     try:
         while process.poll() is None:
             versions.add(desk.version())
-            if "cand-a" in [one.candidate_id for one in desk.candidates(SUITE)]:
-                card = desk.scorecard(SUITE, "cand-a")
+            if "cand-a" in [one.candidate_id for one in desk.workspace.candidates(SUITE)]:
+                card = desk.scorecards.card(SUITE, "cand-a")
                 made = card.slots.valid + card.slots.extra
                 seen.append(max(made, card.hard_pass.n))
-                keys = desk.order(SUITE, "cand-a")
-                rows = desk.rows(SUITE, "cand-a", keys[:1])
+                keys = desk.scorecards.order(SUITE, "cand-a")
+                rows = desk.scorecards.rows(SUITE, "cand-a", keys[:1])
                 assert rows[0].passes <= len(rows[0].attempts)
-                desk.decision(SUITE, "cand-a")
-            assert desk.scorecard(SUITE, "refund-agent-v8").recommendation == "promote"
+                desk.decisions.view(SUITE, "cand-a")
+            assert desk.scorecards.card(SUITE, "refund-agent-v8").recommendation == "promote"
         process.communicate(timeout=60)
         assert process.returncode == 0
         assert seen == sorted(seen)
         assert len(set(seen)) > 1
         assert len(versions) > 2
-        card = desk.scorecard(SUITE, "cand-a")
+        card = desk.scorecards.card(SUITE, "cand-a")
         assert (card.hard_pass.n, card.slots.valid + card.slots.extra) == (3, count)
     finally:
         desk.close()

@@ -78,7 +78,7 @@ def test_results_stand_right_behind_their_calls(probe: Door) -> None:
     for record in records():
         trace_id = f"{SUITE}/{CANDIDATE}/{record['task_id']}/{record['trial'] + 1}"
         desk = probe.desk()
-        rows = desk.events(trace_id, 0, 1000)
+        rows = desk.traces.events(trace_id, 0, 1000)
         desk.close()
         kinds = [(row.kind, row.title) for row in rows if row.kind != "message"]
         calls = [title for kind, title in kinds if kind == "tool_call"]

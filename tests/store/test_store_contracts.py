@@ -82,7 +82,7 @@ def test_an_older_store_is_taken_apart_and_is_the_same(full: Door) -> None:
     before = rows(full)
     body = make_old(full)
     desk = full.desk()  # the first question brings it up to date
-    report = desk.build(SUITE, "refund-agent-v7").raw
+    report = desk.reports.build(SUITE, "refund-agent-v7").raw
     desk.close()
     assert rows(full) == before
     head = full.one("SELECT body FROM suite")

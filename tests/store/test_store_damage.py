@@ -18,7 +18,7 @@ def reports(door: Door) -> list[bytes] | str:
     """What is said of both candidates, or the typed error."""
     desk = door.desk()
     try:
-        return [desk.decision(SUITE, candidate).report_json for candidate in (V7, V8)]
+        return [desk.decisions.view(SUITE, candidate).report_json for candidate in (V7, V8)]
     except (DeskError, StoreError) as error:
         return f"typed: {error}"
     finally:
@@ -30,16 +30,16 @@ def looked_at(door: Door) -> None:
     desk = door.desk()
     try:
         for ask in (
-            lambda: desk.suites(),
-            lambda: desk.opening(),
-            lambda: desk.scorecard(SUITE, V7),
-            lambda: desk.rows(SUITE, V7, desk.order(SUITE, V7)),
-            lambda: desk.cell(SUITE, V7, "attack-014", "authority"),
-            lambda: desk.trace(TRACE),
-            lambda: desk.events(TRACE, 0, 50),
-            lambda: desk.event(TRACE, 2),
-            lambda: desk.sources(),
-            lambda: desk.refusals(),
+            lambda: desk.workspace.suites(),
+            lambda: desk.workspace.opening(),
+            lambda: desk.scorecards.card(SUITE, V7),
+            lambda: desk.scorecards.rows(SUITE, V7, desk.scorecards.order(SUITE, V7)),
+            lambda: desk.scorecards.cell(SUITE, V7, "attack-014", "authority"),
+            lambda: desk.traces.view(TRACE),
+            lambda: desk.traces.events(TRACE, 0, 50),
+            lambda: desk.traces.event(TRACE, 2),
+            lambda: desk.imports.sources(),
+            lambda: desk.imports.refusals(),
         ):
             with contextlib.suppress(DeskError, StoreError):
                 ask()

@@ -71,7 +71,7 @@ def test_only_the_set_is_measured(door: Door) -> None:
     door.take("t.jsonl", [record(n, latency_ms=1000 * n) for n in (1, 2, 3)] + later)
     desk = door.desk()
     try:
-        report = json.loads(desk.build(SUITE, CAND).raw)
+        report = json.loads(desk.reports.build(SUITE, CAND).raw)
     finally:
         desk.close()
     assert report["latency_ms"]["max"] == 3000
@@ -106,7 +106,7 @@ def test_an_older_store_is_brought_up_to_date_when_it_is_read(old: Door) -> None
     assert "version 1" in old.run("doctor").out
     desk = old.desk()
     try:
-        report = json.loads(desk.build(SUITE, CAND).raw)
+        report = json.loads(desk.reports.build(SUITE, CAND).raw)
     finally:
         desk.close()
     assert report["hard_pass_rate"]["n"] == 3

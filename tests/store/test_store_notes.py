@@ -34,8 +34,8 @@ for number in range(10_000):
 def noted(full: Door) -> Door:
     desk = Desk(full.desk().place, reviewer="dana")
     for seq in (1, 2, 3):
-        desk.write_note(ATTACK, seq, "note", f"on {seq}")
-    desk.write_note(ATTACK, 2, "bookmark")
+        desk.traces.write_note(ATTACK, seq, "note", f"on {seq}")
+    desk.traces.write_note(ATTACK, 2, "bookmark")
     desk.close()
     return full
 
@@ -111,7 +111,7 @@ def test_of_one_persons_acts_the_latest_counts_whatever_came_last(noted: Door) -
     noted.ok("notes", "import", noted.file("older.jsonl", [older]))
     assert noted.one("SELECT count(*) FROM note") == 5
     assert noted.rows("SELECT text FROM notes WHERE seq=2 AND kind='note'") == [("on 2",)]
-    assert [n.text for n in noted.desk().notes(ATTACK) if n.seq == 2] == ["", "on 2"]
+    assert [n.text for n in noted.desk().traces.notes(ATTACK) if n.seq == 2] == ["", "on 2"]
 
 
 def test_a_clock_that_was_put_back_takes_no_note_back(noted: Door) -> None:
@@ -119,10 +119,10 @@ def test_a_clock_that_was_put_back_takes_no_note_back(noted: Door) -> None:
     later = {**newest, "text": "by a clock ahead", "at": in_an_hour()}
     noted.ok("notes", "import", noted.file("later.jsonl", [later]))
     desk = Desk(noted.desk().place, reviewer="dana")
-    desk.write_note(ATTACK, 2, "note", "the last word")
-    assert [n.text for n in desk.notes(ATTACK) if n.seq == 2] == ["", "the last word"]
-    desk.write_note(ATTACK, 2, "note", removed=True)
-    assert [n.kind for n in desk.notes(ATTACK) if n.seq == 2] == ["bookmark"]
+    desk.traces.write_note(ATTACK, 2, "note", "the last word")
+    assert [n.text for n in desk.traces.notes(ATTACK) if n.seq == 2] == ["", "the last word"]
+    desk.traces.write_note(ATTACK, 2, "note", removed=True)
+    assert [n.kind for n in desk.traces.notes(ATTACK) if n.seq == 2] == ["bookmark"]
     desk.close()
 
 
@@ -142,7 +142,7 @@ def test_a_store_without_notes_gets_them(noted: Door, tmp_path: Path) -> None:
             base.execute("DELETE FROM _sqlite_migrations WHERE name=?", (name,))
         base.execute(f"PRAGMA user_version={at}")
     desk = noted.desk()
-    assert desk.notes(ATTACK) == []
-    assert desk.write_note(ATTACK, 1, "bookmark")
+    assert desk.traces.notes(ATTACK) == []
+    assert desk.traces.write_note(ATTACK, 1, "bookmark")
     assert noted.one("SELECT count(*) FROM trace") == before
     desk.close()

@@ -15,7 +15,7 @@ from reviewer.desk.views import Exported, Refusal, SourceInfo
 class FakeDesk(FakeCards, FakeTraces):
     """All of it, and what decides."""
 
-    def trends(self, suite_id: str) -> Trends:
+    def trend_figures(self, suite_id: str) -> Trends:
         from fake_trends import trends
 
         return trends(self.suite(), (V7, V8))

@@ -97,7 +97,7 @@ class ImportingDesk(RunningDesk):
         self.imports_made.append(FakeImport(len(self.imports_made) + 1, order, on_change))
         return self.importing
 
-    def imports(self) -> list[ImportView]:
+    def import_views(self) -> list[ImportView]:
         return [one.view() for one in reversed(self.imports_made)]
 
     def import_handle(self, number: int) -> FakeImport:

@@ -345,7 +345,9 @@ class ReviewDesk(RunningDesk):
 
     # the judge
 
-    def judge(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> JudgeView:
+    def read_judge(
+        self, suite_id: str, candidate_id: str, baseline_id: str | None = None
+    ) -> JudgeView:
         if self.refuse_judge is not None:
             raise self.refuse_judge
         return self.judge_view or CALIBRATED

@@ -282,7 +282,7 @@ class RunningDesk(FakeDesk):
         self.runs_made.append(FakeRun(self, len(self.runs_made) + 1, order, slots, on_change))
         return self.run
 
-    def runs(self) -> list[RunView]:
+    def run_views(self) -> list[RunView]:
         self.looks += 1
         return [run.view() for run in reversed(self.runs_made)]
 

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
+from typing import Any
 
 from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.errors import DeskError
@@ -70,11 +71,42 @@ FILE_KEY = KeyInfo(
 )
 
 
+ROOMS = (
+    "scorecards", "traces", "compare", "trends", "labels", "judge", "runs", "imports", "reports",
+    "decisions", "workspace",
+)  # fmt: skip
+FLAT = {
+    "scorecards.card": "scorecard", "traces.view": "trace", "trends.figures": "trend_figures",
+    "compare.candidates": "compare_candidates", "compare.episode": "compare_episode",
+    "compare.attempts": "compare_attempts", "labels.session": "label_session",
+    "labels.record": "record_label", "labels.undo": "undo_label", "labels.export": "export_labels",
+    "labels.take": "import_labels", "judge.view": "read_judge", "judge.pair": "judge_pair",
+    "judge.plan": "judge_plan", "judge.start": "start_judge", "judge.export": "export_judgments",
+    "runs.start": "start_run", "runs.views": "run_views", "runs.handle": "run_handle",
+    "imports.start": "start_import", "imports.views": "import_views",
+    "imports.handle": "import_handle", "decisions.view": "decision",
+}  # fmt: skip
+"""Methods of rooms that the fakes keep under another name."""
+
+
+class Room:
+    """A room of the fake desk: its methods are those of the fake."""
+
+    def __init__(self, desk: object, room: str) -> None:
+        self.__dict__.update(_desk=desk, _room=room)
+
+    def __setattr__(self, method: str, value: object) -> None:
+        setattr(self._desk, FLAT.get(f"{self._room}.{method}", method), value)
+
+    def __getattr__(self, method: str) -> Any:
+        return getattr(self._desk, FLAT.get(f"{self._room}.{method}", method))
+
+
 @dataclass
 class Shop:
     """What a test turns: `many` episodes instead of three, `rev`, `empty`, `broken`, `hostile`."""
 
-    workspace: str = "shopflow"
+    path: str = "shopflow"
     many: int = 0
     rev: int = 1
     empty: bool = False
@@ -95,6 +127,11 @@ class Shop:
     waiting: int = 0
     failing: dict[int, str] = field(default_factory=dict)
     related: dict[int, tuple[EventRow, ...]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> "Room":
+        if name not in ROOMS:
+            raise AttributeError(name)
+        return Room(self, name)
 
     def suite(self) -> SuiteInfo:
         problem = "episodes/attack-014.json differs from suite.lock" if self.broken else ""

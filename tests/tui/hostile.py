@@ -169,7 +169,7 @@ def fill(door: Door) -> None:
         door.ok(kind, "import", path)
     desk = door.desk()
     for turn, name in enumerate(("[/foo] x", "[@click=app.quit]y[/]")):
-        desk.save_view(SavedView(name=f"{WORD} {name}", filter=f"tool:{turn}"))
+        desk.scorecards.save_view(SavedView(name=f"{WORD} {name}", filter=f"tool:{turn}"))
     desk.close()
     for number, candidate in enumerate(names()):
         trace = f"{SUITE}/{candidate}/attack-014/1"

@@ -72,18 +72,18 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     text = hostile(0)[:400]
 
     def judged() -> Screen[Any]:
-        found = desk.judge(SUITE, V8, V7)
+        found = desk.judge.view(SUITE, V8, V7)
         row = found.rows[0]
-        detail = desk.judge_pair(SUITE, V8, row.item, V7)
+        detail = desk.judge.pair(SUITE, V8, row.item, V7)
         return judge_pair.JudgePairScreen(row, detail, found)
 
     def aligned() -> Screen[Any]:
-        found = desk.compare_attempts(TRACE, f"{SUITE}/{B}/attack-014/1")
+        found = desk.compare.attempts(TRACE, f"{SUITE}/{B}/attack-014/1")
         return compare_episode.CompareEpisodeScreen(None, (), 0, found)
 
     def signing() -> Screen[Any]:
         key = KeyInfo(fingerprint=text, comment=text, where=text, principal=text, roles=(text,))
-        return sign.SignScreen(desk.decision(SUITE, A), "BLOCK", [key])
+        return sign.SignScreen(desk.decisions.view(SUITE, A), "BLOCK", [key])
 
     return {
         "AgreementScreen": lambda: agreement.AgreementScreen(SUITE, V8),
@@ -95,10 +95,12 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "DecisionScreen": lambda: decision.DecisionScreen(SUITE, A),
         "ErrorScreen": lambda: error.ErrorScreen.of(DeskError(text, text, text)),
         "FilterPrompt": lambda: scorecard_filter.FilterPrompt(
-            f"{WORD} {text}", desk.filter_values(SUITE, A)
+            f"{WORD} {text}", desk.scorecards.filter_values(SUITE, A)
         ),
         "HelpScreen": lambda: help.HelpScreen(app.screen),
-        "ImportReadScreen": lambda: import_read.ImportReadScreen.of_source(desk.sources()[-1]),
+        "ImportReadScreen": lambda: import_read.ImportReadScreen.of_source(
+            desk.imports.sources()[-1]
+        ),
         "ImportScreen": lambda: import_traces.ImportScreen(str(_hostile_file(desk)), SUITE),
         "JudgeOrderScreen": lambda: judge_order.JudgeOrderScreen(SUITE, A, text),
         "JudgePairScreen": judged,

@@ -189,7 +189,7 @@ def test_the_tests_of_the_ledger_exist() -> None:
 @pytest.mark.parametrize("name", WAYS)
 async def test_whatever_can_be_clicked_does_something(name: str, full: Door) -> None:
     desk = full.desk()
-    desk.reviewer = "robin"
+    desk.opened.reviewer = "robin"
     app = shell(desk)  # type: ignore[arg-type]
     async with running(app) as pilot:
         await settle(pilot)
@@ -210,7 +210,7 @@ async def test_whatever_can_be_clicked_does_something(name: str, full: Door) -> 
 @pytest.mark.parametrize("name", [*WAYS, "tour"])
 async def test_no_screen_breaks_however_small_the_terminal_is(name: str, full: Door) -> None:
     desk = full.desk()
-    desk.reviewer = "robin"
+    desk.opened.reviewer = "robin"
     app = shell(desk)  # type: ignore[arg-type]
     async with running(app) as pilot:
         await settle(pilot)
@@ -227,7 +227,7 @@ async def test_no_screen_breaks_however_small_the_terminal_is(name: str, full: D
 
 async def test_every_hint_of_the_last_line_is_pressed_by_a_click(full: Door) -> None:
     desk = full.desk()
-    desk.reviewer = "robin"
+    desk.opened.reviewer = "robin"
     app = shell(desk)  # type: ignore[arg-type]
     async with running(app, (200, 40)) as pilot:
         await settle(pilot)

@@ -42,7 +42,7 @@ async def test_both_screens_to_the_character(
 
 
 async def test_the_screen_says_the_reports_figures(desk: Desk) -> None:
-    against = json.loads(desk.decision(SUITE, V8, V7).report_json)["regression"]
+    against = json.loads(desk.decisions.view(SUITE, V8, V7).report_json)["regression"]
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)

@@ -113,7 +113,7 @@ def test_forty_pairs_by_keys_alone_through_two_crashes(forty: Door, screen: Term
         (None, False, None)
     }
     with labeler(forty, "kim") as desk:
-        undisturbed = label_all(desk, desk.label_session(SUITE, NAMES[1]))
+        undisturbed = label_all(desk, desk.labels.session(SUITE, NAMES[1]))
     assert [(one["item"], one["showing"]) for one in labels] == [
         (one.item, one.showing) for one in undisturbed
     ]

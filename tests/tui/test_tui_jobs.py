@@ -180,7 +180,7 @@ async def test_a_source_that_was_not_read_to_its_end_is_read_on() -> None:
         path="/traces/long.jsonl", sha256="sha256:ab", reader="native/1", state="reading",
         records=4000, added=4000, known=0, refused=0, at="2026-11-18T09:00:00Z", suite_id=SUITE,
     )  # fmt: skip
-    desk.sources = lambda: [partial]  # type: ignore[method-assign]
+    desk.imports.sources = lambda: [partial]  # type: ignore[method-assign]
     async with at_jobs(desk, begun=False) as (app, pilot):
         text = screen_text(app)
         assert "○ part" in text

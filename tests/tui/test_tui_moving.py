@@ -113,7 +113,7 @@ DIALOGS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 async def test_a_dialog_is_left_as_all_are(name: str, full: Door) -> None:
     ways, leaving = DIALOGS[name]
     desk = full.desk()
-    desk.reviewer = "dana"
+    desk.opened.reviewer = "dana"
     app = shell(desk)  # type: ignore[arg-type]
     async with running(app) as pilot:
         await settle(pilot)

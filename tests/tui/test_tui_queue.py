@@ -187,7 +187,7 @@ async def test_s_sorts_the_lines_and_new_counts_do_not_move_them() -> None:
         assert "most left first" in screen_text(app)
         assert first_reasons(app)[:2] == ["uncertain, near a", "safety: a critica"]
         assert "› safety" in screen_text(app)  # the cursor stays on its line
-        found = desk.queue(SUITE, V7)
+        found = desk.labels.queue(SUITE, V7)
         lines = [msgspec.structs.replace(line, left=9 - n) for n, line in enumerate(found.reasons)]
         desk.changes = {"reasons": tuple(lines)}
         app.post_message(ReviewerApp.StoreChanged(7))

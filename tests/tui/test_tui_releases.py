@@ -55,7 +55,7 @@ async def test_views_lead_there_and_enter_to_a_scorecard(desk: Desk) -> None:
 
 
 async def test_the_figures_are_those_of_the_scorecard(desk: Desk) -> None:
-    card = desk.scorecard(SUITE, V7)
+    card = desk.scorecards.card(SUITE, V7)
     app = shell(desk)
     async with running(app, (140, 30)) as pilot:
         await settle(pilot)

@@ -24,7 +24,7 @@ Opened = Callable[..., "AsyncIterator[tuple[ReviewerApp, Pilot[None]]]"]
 def desk(full: Door):
     """The example with both candidates."""
     found = full.desk()
-    found.reviewer = "robin"
+    found.opened.reviewer = "robin"
     yield found
     found.close()
 

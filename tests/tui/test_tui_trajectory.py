@@ -126,7 +126,7 @@ async def test_a_note_that_could_not_be_written_is_not_shown_as_kept() -> None:
     def refuse(*_: object, **__: object) -> None:
         raise DeskError("the disk is full")
 
-    desk.write_note = refuse  # type: ignore[method-assign,assignment]
+    desk.traces.write_note = refuse  # type: ignore[method-assign,assignment]
     async with at(TrajectoryScreen(ATTACK), desk) as (app, pilot):
         await press(pilot, "m")
         assert "the disk is full" in screen_text(app)
@@ -315,14 +315,14 @@ async def test_an_attempt_is_one_click_away() -> None:
 async def test_pages_that_take_long_block_no_key() -> None:
     desk = FakeDesk(events_made=4_000)
     gate = threading.Event()
-    quick = desk.events
+    quick = desk.traces.events
 
     def slow(trace_id: str, first: int, count: int) -> list[EventRow]:
         if first > 100:
             gate.wait(10)
         return quick(trace_id, first, count)
 
-    desk.events = slow  # type: ignore[method-assign]
+    desk.traces.events = slow  # type: ignore[method-assign]
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
@@ -346,7 +346,7 @@ async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
     late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, asked = FakeDesk(events_made=4_000), list[int]()
-    gate, quick = threading.Event(), desk.events
+    gate, quick = threading.Event(), desk.traces.events
 
     def counted(trace_id: str, first: int, count: int) -> list[EventRow]:
         asked.append(first)
@@ -367,7 +367,7 @@ async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
         await settle(pilot)
         app.visit(TrajectoryScreen(ATTACK, 1))
         await settle(pilot)
-        desk.events = counted  # type: ignore[method-assign]
+        desk.traces.events = counted  # type: ignore[method-assign]
         monkeypatch.setattr(threading, "Event", Counted)
         await pilot.press("G")
         await pilot.pause(0.2)
@@ -380,14 +380,14 @@ async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
 
 async def test_lines_that_cannot_be_read_are_said_to_be_and_the_rest_stands() -> None:
     desk = FakeDesk(events_made=4_000)
-    quick = desk.events
+    quick = desk.traces.events
 
     def broken(trace_id: str, first: int, count: int) -> list[EventRow]:
         if first > 100:
             raise DeskError("the store is damaged", "restore a backup")
         return quick(trace_id, first, count)
 
-    desk.events = broken  # type: ignore[method-assign]
+    desk.traces.events = broken  # type: ignore[method-assign]
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)

@@ -29,7 +29,7 @@ class Many(FakeDesk):
     refuse_trends: DeskError | None = None
     changes: dict[str, Any] = {}  # noqa: RUF012
 
-    def trends(self, suite_id: str) -> Trends:
+    def trend_figures(self, suite_id: str) -> Trends:
         if self.refuse_trends is not None:
             raise self.refuse_trends
         found = trends(self.suite(), self.names, self.earlier)

@@ -1,4 +1,4 @@
-"""What the desk says of two candidates, or two attempts, side by side."""
+"""Two candidates of a suite, or two attempts of an episode, side by side."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.db import registry
 from reviewer.desk.errors import DeskError
-from reviewer.desk.workspace.api import Showing
+from reviewer.desk.opened import Room
 
 if TYPE_CHECKING:
     import sqlite3
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from reviewer.desk.compare.views import AttemptComparison, Comparison
 
 
-class Comparing(Showing):
-    """Reading, from any thread."""
+class CompareRoom(Room):
+    """The API of `desk.compare`."""
 
-    def compare(
+    def candidates(
         self, suite_id: str, candidate_id: str, baseline_id: str | None = None
     ) -> Comparison:
         """A candidate against a baseline, episode by episode, by the report's own regression.
@@ -27,13 +27,13 @@ class Comparing(Showing):
         """
         from reviewer.desk.compare import candidates as compare
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             row = self._compared_suite(connection, suite_id)
             who = compare.sides(connection, row.id, candidate_id, baseline_id)
-            info = self._info(connection, suite_id)
-            return compare.compared(connection, self._reports, info, row.id, who)
+            info = self._opened.info(connection, suite_id)
+            return compare.compared(connection, self._opened.reports, info, row.id, who)
 
-    def compare_episode(
+    def episode(
         self, suite_id: str, candidate_id: str, baseline_id: str | None, episode_id: str
     ) -> AttemptComparison:
         """One episode of two candidates, in the attempts that show best what changed.
@@ -43,14 +43,16 @@ class Comparing(Showing):
         from reviewer.desk.compare import attempts as compare_attempts
         from reviewer.desk.compare import candidates as compare
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             row = self._compared_suite(connection, suite_id)
             who = compare.sides(connection, row.id, candidate_id, baseline_id)
             places = compare_attempts.places_of(connection, row, who, episode_id)
-            suite = self._suite(connection, suite_id, places[0].episode)
-            return compare_attempts.compared_attempts(connection, self._records, places, suite)
+            suite = self._opened.suite(connection, suite_id, places[0].episode)
+            return compare_attempts.compared_attempts(
+                connection, self._opened.records, places, suite
+            )
 
-    def compare_attempts(self, trace_a: str, trace_b: str) -> AttemptComparison:
+    def attempts(self, trace_a: str, trace_b: str) -> AttemptComparison:
         """Two attempts of one episode, `trace_a` as the baseline; of one candidate or of two.
 
         Raises DeskError for an unknown trace, and for traces of two episodes.
@@ -58,10 +60,12 @@ class Comparing(Showing):
         from reviewer.desk.compare import attempts as compare_attempts
         from reviewer.desk.traces import records as traces
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             places = traces.locate(connection, trace_a), traces.locate(connection, trace_b)
-            suite = self._suite(connection, places[0].suite.suite_id, places[0].episode)
-            return compare_attempts.compared_attempts(connection, self._records, places, suite)
+            suite = self._opened.suite(connection, places[0].suite.suite_id, places[0].episode)
+            return compare_attempts.compared_attempts(
+                connection, self._opened.records, places, suite
+            )
 
     @staticmethod
     def _compared_suite(connection: sqlite3.Connection, suite_id: str) -> registry.SuiteRow:

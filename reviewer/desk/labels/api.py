@@ -1,14 +1,12 @@
-"""What people say: labeling, the queue, and bringing together what several said."""
+"""Labels that people give: labeling, the queue, and labels as files."""
 
 from __future__ import annotations  # what only types name is not loaded
 
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
-from reviewer.desk.opened import Opened
+from reviewer.desk.opened import Room, late
 
 if TYPE_CHECKING:
     from reviewer.desk.labels.labeling import Labeling
@@ -24,16 +22,21 @@ if TYPE_CHECKING:
     )
 
 
-class People(Opened):
-    """Labels, and other people's stores."""
+class LabelsRoom(Room):
+    """The API of `desk.labels`."""
 
-    @cached_property
+    @late
     def _labeling(self) -> Labeling:
         from reviewer.desk.labels.labeling import Labeling
 
-        return Labeling(self.place, self._finals, self._book)
+        return Labeling(self._opened.place, self._opened.finals, self._opened.book)
 
-    def label_session(
+    def reviewer_name(self) -> str:
+        """The name under which labels are kept here. Raises DeskError for a name that was asked
+        for and identifies a person."""
+        return self._opened.reviewer_name()
+
+    def session(
         self,
         suite_id: str,
         candidate_id: str,
@@ -44,8 +47,8 @@ class People(Opened):
         """Sit down to label. Pairs are of the candidate and a baseline: the one named, else the
         only other candidate there is, else its own attempts. Raises DeskError when there is nothing
         to label, with the ways out."""
-        me = self.reviewer_name()
-        with self._reading() as connection:
+        me = self._opened.reviewer_name()
+        with self._opened.reading() as connection:
             return self._labeling.session(
                 connection, me, suite_id, candidate_id, baseline_id, kind, role
             )
@@ -60,22 +63,22 @@ class People(Opened):
         """What to label next; None when nothing is left, or nothing for that reason (a stratum, or
         OPEN_FLAG), or the item named is not to be labeled by this person. `handed_back` are (item,
         showing) that left the screen unsaved: they come again later."""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return self._labeling.next_item(connection, session, handed_back, reason, item)
 
-    def record_label(self, session: Session, drafted: Drafted) -> SavedLabel:
+    def record(self, session: Session, drafted: Drafted) -> SavedLabel:
         """Keep a label: durable when this returns. A second one of a showing revises the first."""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return self._labeling.record(connection, session, drafted)
 
-    def undo_label(self, session: Session) -> LabelItem:
+    def undo(self, session: Session) -> LabelItem:
         """Take back the label saved last (both are kept), and show its item again."""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return self._labeling.undo(connection, session)
 
     def own_end(self, session: Session) -> tuple[EstimateView, ...]:
         """The person's agreement with himself and share of left slots; nothing before the end."""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return self._labeling.own_end(connection, session)
 
     def queue(
@@ -86,45 +89,25 @@ class People(Opened):
         kind: LabelKind = "pair",
     ) -> QueueView:
         """What is to be labeled, as counts, with agreement and what is to be adjudicated."""
-        me = self.reviewer_name()
-        with self._reading() as connection:
+        me = self._opened.reviewer_name()
+        with self._opened.reading() as connection:
             return self._labeling.queue(connection, me, suite_id, candidate_id, baseline_id, kind)
 
-    def export_labels(self, suite_id: str = "") -> bytes:
+    def export(self, suite_id: str = "") -> bytes:
         """Every label of a suite, of all suites for "", as a file of JSON lines."""
         from reviewer.desk.labels.files import export_labels
 
-        if not self._has_store():
+        if not self._opened.has_store():
             return b""
-        with self._reading() as connection:
-            return export_labels(connection, self._book, suite_id)
+        with self._opened.reading() as connection:
+            return export_labels(connection, self._opened.book, suite_id)
 
-    def import_labels(self, data: bytes, file: str) -> dict[str, int]:
+    def take(self, data: bytes, file: str) -> dict[str, int]:
         """Take in a file of labels; counts of `added`, `known` and `refused` ones."""
         from reviewer.desk.labels.files import import_labels
 
         try:
-            taken = import_labels(self.place, data, file)
+            taken = import_labels(self._opened.place, data, file)
         except StoreError as error:
             raise DeskError(str(error)) from error
         return {"added": taken.added, "known": taken.known, "refused": taken.refused}
-
-    def merge_store(self, path: str) -> dict[str, int]:
-        """Join another store's traces, labels, judgments and notes; counts by what they count."""
-        from reviewer.desk.workspace.merge import merge_store
-
-        try:
-            merged = merge_store(self.place, Path(path).expanduser())
-        except StoreError as error:
-            raise DeskError(str(error)) from error
-        return {
-            f"{what}_{word}": getattr(taken, word)
-            for what, taken in (
-                ("traces", merged),
-                ("labels", merged.labels),
-                ("judgments", merged.judgments),
-                ("notes", merged.notes),
-                ("costs", merged.costs),
-            )
-            for word in ("added", "known", "refused")
-        }

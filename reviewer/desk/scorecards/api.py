@@ -1,23 +1,26 @@
-"""What the desk answers about the rows of the scorecard, of any number."""
+"""The scorecard of a candidate and its rows, of any number."""
 
 from __future__ import annotations  # what only types name is not loaded
 
 import sqlite3
-from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from reviewer.db import episode_order, facts, registry
 from reviewer.db.filter_text import FilterError, parse
 from reviewer.desk.errors import DeskError
-from reviewer.desk.opened import Opened
+from reviewer.desk.opened import Room
 from reviewer.desk.scorecards.clock import Clock
 from reviewer.desk.scorecards.facts import GridFacts
+from reviewer.desk.scorecards.large import is_large
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from reviewer.desk.opened import Opened
+    from reviewer.desk.scorecards.aside import Aside
     from reviewer.desk.scorecards.views import (
         FilterValues,
         Group,
@@ -26,19 +29,62 @@ if TYPE_CHECKING:
         SideCell,
         SidesRow,
     )
-    from reviewer.desk.views import EpisodeRow
+    from reviewer.desk.views import CellLine, EpisodeRow, Scorecard
 
 
-class GridDesk(Opened):
-    """Orders, filters, pages, groups, candidates side by side."""
+class ScorecardsRoom(Room):
+    """The API of `desk.scorecards`: card, orders, filters, pages, groups, candidates compared."""
 
-    @cached_property
-    def _grid(self) -> GridFacts:
-        return GridFacts()
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        self._grid, self._clock = GridFacts(), Clock()
+        self._begun: Aside | None = None
+        self._beginning = Lock()
 
-    @cached_property
-    def _clock(self) -> Clock:
-        return Clock()
+    def card(self, suite_id: str, candidate_id: str) -> Scorecard:
+        """Everything above the rows of the grid. What takes seconds is worked out aside."""
+        with self._opened.reading() as connection:
+            large = is_large(
+                connection, *self._opened.candidate(connection, suite_id, candidate_id)
+            )
+        if large:
+            return self.aside.scorecard(suite_id, candidate_id)
+        return self.card_here(suite_id, candidate_id)
+
+    def card_here(self, suite_id: str, candidate_id: str) -> Scorecard:
+        """The same in this process, however long it takes."""
+        from reviewer.desk.scorecards import scorecard as scorecards
+        from reviewer.desk.workspace import overview
+        from reviewer.report.render.banner import banner
+
+        with self._opened.reading() as connection:
+            found = self._opened.reports.assessed(connection, suite_id, candidate_id)
+            key = self._opened.candidate(connection, suite_id, candidate_id)[1]
+            rev = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
+            return scorecards.scorecard_of(
+                found.assessment,
+                found.gathered,
+                overview.held_info(connection, suite_id),
+                overview.decided(connection, key),
+                rev,
+                banner(found.assessment),
+            )
+
+    def cell(self, suite_id: str, candidate_id: str, episode_id: str, gate: str) -> list[CellLine]:
+        """What each attempt of an episode says on one gate, worst first."""
+        from reviewer.desk.scorecards import scorecard as scorecards
+
+        with self._opened.reading() as connection:
+            suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
+            key = registry.episode_key(connection, suite, episode_id)
+            if key is None:
+                raise DeskError(f"no episode {episode_id} in {suite_id}")
+            return scorecards.cell_lines(
+                connection,
+                f"{suite_id}/{candidate_id}/{episode_id}",
+                gate,
+                facts.traces_of(connection, candidate, [key]),
+            )
 
     def order(
         self,
@@ -53,7 +99,7 @@ class GridDesk(Opened):
         """Row keys in the asked order, at most so many of them (-1: all). Raises DeskError for an
         unknown order, and for a filter that cannot be understood: it names the place and what may
         stand there."""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
@@ -69,13 +115,13 @@ class GridDesk(Opened):
     def clock(self, suite_id: str, candidate_id: str) -> int:
         """A number that rises when something may have changed of what is shown of a candidate. The
         same in every process that first asks of the same store."""
-        with self._reading() as connection:
-            _, candidate = self._candidate(connection, suite_id, candidate_id)
+        with self._opened.reading() as connection:
+            _, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             return self._clock.read(connection, candidate)
 
     def episode_key(self, suite_id: str, episode_id: str) -> int | None:
         """The row key of an episode, None when the suite has none of this name."""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             row = registry.suite_row(connection, suite_id)
             return None if row is None else registry.episode_key(connection, row.id, episode_id)
 
@@ -83,9 +129,9 @@ class GridDesk(Opened):
         """Row keys of the episodes in which a cell of one of these candidates may be red: no other
         is."""
         found: frozenset[int] = frozenset()
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             for each in candidate_ids:
-                _, candidate = self._candidate(connection, suite_id, each)
+                _, candidate = self._opened.candidate(connection, suite_id, each)
                 clock = self._clock.read(connection, candidate)  # before what it stands for
                 found |= self._grid.red(connection, candidate, clock)
         return found
@@ -104,7 +150,7 @@ class GridDesk(Opened):
         `order`."""
         from reviewer.desk.scorecards.scorecard import group_of
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
@@ -125,8 +171,8 @@ class GridDesk(Opened):
 
         if not keys:
             return []
-        with self._reading() as connection:
-            suite, candidate = self._candidate(connection, suite_id, candidate_id)
+        with self._opened.reading() as connection:
+            suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             known = self._grid.suite(connection, suite_id)
             by_key = {row.key: row for row in facts.rolls(connection, suite, candidate, keys)}
             made: dict[int, list[facts.TraceRow]] = {}
@@ -159,8 +205,8 @@ class GridDesk(Opened):
 
         if not keys or not candidate_ids:
             return []
-        with self._reading() as connection:
-            places = [self._candidate(connection, suite_id, each) for each in candidate_ids]
+        with self._opened.reading() as connection:
+            places = [self._opened.candidate(connection, suite_id, each) for each in candidate_ids]
             rolls = facts.rolls(connection, *places[0], keys)
             sides = [
                 {row.episode: row for row in episode_order.side_rows(connection, each, keys)}
@@ -183,11 +229,11 @@ class GridDesk(Opened):
         """The same over all episodes of the suite."""
         from reviewer.desk.scorecards.scorecard import side_cell
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return [
                 side_cell(
                     episode_order.side_total(
-                        connection, self._candidate(connection, suite_id, each)[1]
+                        connection, self._opened.candidate(connection, suite_id, each)[1]
                     )
                 )
                 for each in candidate_ids
@@ -197,8 +243,43 @@ class GridDesk(Opened):
         """What a filter's fields may be given here, for completing what is typed."""
         from reviewer.desk.scorecards.scorecard import filter_values
 
-        with self._reading() as connection:
-            return filter_values(connection, *self._candidate(connection, suite_id, candidate_id))
+        with self._opened.reading() as connection:
+            return filter_values(
+                connection, *self._opened.candidate(connection, suite_id, candidate_id)
+            )
+
+    @property
+    def aside(self) -> Aside:
+        """The processes that work out the figures of large suites."""
+        from reviewer.desk.scorecards.aside import Aside  # few suites are large
+
+        with self._beginning:
+            if self._begun is None:
+                self._begun = Aside(self._opened.place.root)
+            return self._begun
+
+    def close(self) -> None:
+        """End what is being worked out."""
+        if self._begun is not None:
+            self._begun.close()
+
+    def saved_views(self) -> list[SavedView]:
+        """The saved views of this workspace."""
+        from reviewer.desk.scorecards.saved import read_views
+
+        return read_views(self._views)
+
+    def save_view(self, view: SavedView) -> list[SavedView]:
+        """Keep a view under its name; returns all."""
+        from reviewer.desk.scorecards.saved import save_view
+
+        return save_view(self._views, view)
+
+    def drop_view(self, name: str) -> list[SavedView]:
+        """Remove a saved view; returns those left."""
+        from reviewer.desk.scorecards.saved import drop_view
+
+        return drop_view(self._views, name)
 
     def _asked(
         self,
@@ -210,7 +291,7 @@ class GridDesk(Opened):
         only_failing: bool,
         text: str,
     ) -> tuple[episode_order.Asked, episode_order.Provide]:
-        suite, candidate = self._candidate(connection, suite_id, candidate_id)
+        suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
         known_suite = self._grid.suite(connection, suite_id)
         orders = episode_order.orders(known_suite.in_force)
         if by not in orders:
@@ -232,26 +313,6 @@ class GridDesk(Opened):
         )
         return asked, self._grid.medians(candidate)
 
-    # saved views -------------------------------------------------------------------------------
-
     @property
     def _views(self) -> Path:
-        return self.place.root / "store" / "views.json"
-
-    def saved_views(self) -> list[SavedView]:
-        """The saved views of this workspace."""
-        from reviewer.desk.scorecards.saved import read_views
-
-        return read_views(self._views)
-
-    def save_view(self, view: SavedView) -> list[SavedView]:
-        """Keep a view under its name; returns all."""
-        from reviewer.desk.scorecards.saved import save_view
-
-        return save_view(self._views, view)
-
-    def drop_view(self, name: str) -> list[SavedView]:
-        """Remove a saved view; returns those left."""
-        from reviewer.desk.scorecards.saved import drop_view
-
-        return drop_view(self._views, name)
+        return self._opened.place.root / "store" / "views.json"

@@ -1,4 +1,4 @@
-"""What the desk knows of a trace beyond its events: words in it, its states, notes on it."""
+"""One trace at a time, words in all of them, and notes on their events."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -6,34 +6,64 @@ from typing import TYPE_CHECKING
 
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
-from reviewer.desk.workspace.api import Showing
+from reviewer.desk.opened import Room
 from reviewer.suite.errors import ContractError
 
 if TYPE_CHECKING:
-    from reviewer.desk.traces.views import NoteKind, NoteView, SearchView, StateView
+    from reviewer.desk.traces.views import EventDetail, NoteKind, NoteView, SearchView, StateView
+    from reviewer.desk.views import EventRow, TraceView
 
 
-class Tracing(Showing):
-    """Searching, replaying and marking traces."""
+class TracesRoom(Room):
+    """The API of `desk.traces`."""
+
+    def view(self, trace_id: str) -> TraceView:
+        """The header, verdict and contract of one trace."""
+        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces.verdict import trace_view
+
+        with self._opened.reading() as connection:
+            place = traces.locate(connection, trace_id)
+            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
+            return trace_view(connection, self._opened.records, place, suite)
+
+    def events(self, trace_id: str, first: int, count: int) -> list[EventRow]:
+        """Lines of the event list at positions first..first+count-1, from 0."""
+        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces.events import event_window
+
+        with self._opened.reading() as connection:
+            row = traces.locate(connection, trace_id).row
+            return event_window(connection, self._opened.records, row, first, count)
+
+    def event(self, trace_id: str, seq: int) -> EventDetail:
+        """One event whole."""
+        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces.events import event_detail
+
+        with self._opened.reading() as connection:
+            place = traces.locate(connection, trace_id)
+            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
+            return event_detail(connection, self._opened.records, place, suite, seq)
 
     def search(self, text: str, suite_id: str = "", candidate_id: str = "") -> SearchView:
         """Events across the traces of the store, or of a suite or candidate, that hold every word.
         Raises DeskError for a text without words."""
         from reviewer.desk.traces.search import search
 
-        with self._reading() as connection:
-            return search(connection, self._records, text, suite_id, candidate_id)
+        with self._opened.reading() as connection:
+            return search(connection, self._opened.records, text, suite_id, candidate_id)
 
     def find(self, trace_id: str, text: str) -> list[int]:
         """The numbers of the events of one trace that hold `text` as it is shown, in any case."""
         from reviewer.desk.traces import records as traces
         from reviewer.desk.traces.text import holding
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             row = traces.locate(connection, trace_id).row
             return [
                 events[at].seq or first + at + 1
-                for first, events in self._records.each(connection, row)
+                for first, events in self._opened.records.each(connection, row)
                 for at in holding(events, text)
             ]
 
@@ -42,17 +72,17 @@ class Tracing(Showing):
         from reviewer.desk.traces import records as traces
         from reviewer.desk.traces.states import state_view
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             place = traces.locate(connection, trace_id)
-            suite = self._suite(connection, place.suite.suite_id, place.episode)
-            position = traces.position_of(connection, self._records, place.row, seq)
-            return state_view(connection, self._records, place, suite, position)
+            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
+            position = traces.position_of(connection, self._opened.records, place.row, seq)
+            return state_view(connection, self._opened.records, place, suite, position)
 
     def notes(self, trace_id: str) -> list[NoteView]:
         """Bookmarks and notes on the events of a trace, by event."""
         from reviewer.desk.traces.notes import notes_of
 
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return notes_of(connection, trace_id)
 
     def all_notes(self, suite_id: str = "", candidate_id: str = "") -> list[NoteView]:
@@ -61,9 +91,9 @@ class Tracing(Showing):
         from reviewer.db import registry
         from reviewer.desk.traces.notes import all_notes
 
-        if not self._has_store():
+        if not self._opened.has_store():
             return []
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             known = [row.suite_id for row in registry.suites(connection)]
             if suite_id and suite_id not in known:
                 raise DeskError(f"no suite {suite_id} in this store")
@@ -73,9 +103,9 @@ class Tracing(Showing):
         """Every act on a note of a suite, of all suites for "", as a file of JSON lines."""
         from reviewer.desk.traces.note_files import export_notes
 
-        if not self._has_store():
+        if not self._opened.has_store():
             return b""
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return export_notes(connection, suite_id)
 
     def write_note(
@@ -88,14 +118,14 @@ class Tracing(Showing):
         from reviewer.desk.traces import records as traces
         from reviewer.desk.traces.notes import notes_of, write_note
 
-        me = self.reviewer_name()
-        with self._reading() as connection:
+        me = self._opened.reviewer_name()
+        with self._opened.reading() as connection:
             place = traces.locate(connection, trace_id)
-            suite = self._suite(connection, place.suite.suite_id, place.episode)
-            traces.position_of(connection, self._records, place.row, seq)
+            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
+            traces.position_of(connection, self._opened.records, place.row, seq)
         try:
-            write_note(self.place, suite, place, trace_id, seq, kind, text, me, removed)
+            write_note(self._opened.place, suite, place, trace_id, seq, kind, text, me, removed)
         except (StoreError, ContractError) as error:
             raise DeskError(str(error)) from error
-        with self._reading() as connection:
+        with self._opened.reading() as connection:
             return notes_of(connection, trace_id)

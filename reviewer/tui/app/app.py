@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from textual.actions import ActionParseResult
     from textual.dom import DOMNode
 
-    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.desk import Desk
     from reviewer.desk.runs.views import RunOrder
     from reviewer.tui.screens.base import DeskScreen
     from reviewer.tui.shell.host import Here
@@ -110,7 +110,7 @@ class ReviewerApp(App[None]):
 
     def __init__(
         self,
-        desk: "DeskProtocol",
+        desk: "Desk",
         *,
         settings: Settings | None = None,
         watch: bool = True,
@@ -417,7 +417,7 @@ class ReviewerApp(App[None]):
 
 
 def run(
-    desk: "DeskProtocol",
+    desk: "Desk",
     *,
     settings: Settings | None = None,
     runs: "Sequence[RunOrder]" = (),

@@ -168,7 +168,7 @@ class DeskScreen(Asking[None]):
     def refusal(self, error: DeskError) -> str:
         """A refusal as line 23 has room for it: files of the workspace by their place in it."""
         ways = f" {error.ways_out[0]}" if error.ways_out else ""
-        return f"✗ {error.text}{ways}".replace(f"{self.shell.desk.workspace}/", "")
+        return f"✗ {error.text}{ways}".replace(f"{self.shell.desk.path}/", "")
 
     def store_changed(self) -> None:
         """Somebody wrote to the store. Screens that show live things read again."""

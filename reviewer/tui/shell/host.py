@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from textual.message import Message
 
+    from reviewer.desk.desk import Desk
     from reviewer.desk.errors import DeskError
-    from reviewer.desk.protocol import DeskProtocol
     from reviewer.desk.runs.views import RunView
     from reviewer.tui.shell.background import Delivery
 
@@ -43,7 +43,7 @@ class Here(Protocol):
 class Host(Protocol):
     """What jobs that outlive a screen need of the application."""
 
-    desk: "DeskProtocol"
+    desk: "Desk"
 
     @property
     def here(self) -> Here | None:

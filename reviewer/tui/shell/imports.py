@@ -55,7 +55,7 @@ class LiveImports:
         desk = self._app.desk
 
         def work() -> Callable[[], None]:
-            view = desk.start_import(order, self.tell).view()
+            view = desk.imports.start(order, self.tell).view()
             return lambda: done(view)
 
         def done(view: ImportView) -> None:
@@ -67,17 +67,17 @@ class LiveImports:
     def pause(self, view: ImportView) -> None:
         """Read no further than the batch under way."""
         with suppress(DeskError):
-            self._app.desk.import_handle(view.number).pause()
+            self._app.desk.imports.handle(view.number).pause()
 
     def go_on(self, view: ImportView) -> None:
         """Let a paused one go on."""
         with suppress(DeskError):
-            self._app.desk.import_handle(view.number).go_on()
+            self._app.desk.imports.handle(view.number).go_on()
 
     def stop(self, view: ImportView) -> None:
         """End one; what was written stands."""
         with suppress(DeskError):
-            self._app.desk.import_handle(view.number).stop()
+            self._app.desk.imports.handle(view.number).stop()
 
     def tell(self, _handle: object = None) -> None:
         """Something happened. Called from any thread; never waits, never raises."""
@@ -98,7 +98,7 @@ class LiveImports:
         """Read the imports and tell the screens."""
         self._told = False
         self._looked = monotonic()
-        self.views = self._app.desk.imports()
+        self.views = self._app.desk.imports.views()
         here, top = self._app.here, self._app.screen
         for screen in (here, top if top is not here else None):
             if screen is not None and hasattr(screen, "imports_changed"):

@@ -12,8 +12,8 @@ from textual.message import Message
 from reviewer.desk.errors import DeskError
 
 if TYPE_CHECKING:
+    from reviewer.desk.judge.jobs import JudgeHandle
     from reviewer.desk.judge.views import JudgeOrder, JudgeRunView
-    from reviewer.desk.protocol import JudgeHandleProtocol
     from reviewer.tui.shell.host import Host
 
 AT_WORK = frozenset({"running", "stopping"})
@@ -28,7 +28,7 @@ class LiveJudge:
 
     def __init__(self, app: "Host") -> None:
         self._app = app
-        self._handle: JudgeHandleProtocol | None = None
+        self._handle: JudgeHandle | None = None
         self._told = self._open = self._leaving = False
         self.view: JudgeRunView | None = None
         self.order: JudgeOrder | None = None
@@ -45,11 +45,11 @@ class LiveJudge:
         desk = self._app.desk
 
         def work() -> Callable[[], None]:
-            handle = desk.start_judge(order, self.tell)
+            handle = desk.judge.start(order, self.tell)
             view = handle.view()
             return lambda: done(handle, view)
 
-        def done(handle: "JudgeHandleProtocol", view: "JudgeRunView") -> None:
+        def done(handle: "JudgeHandle", view: "JudgeRunView") -> None:
             self._handle, self.view, self.order = handle, view, order
             self._open = True
             begun()

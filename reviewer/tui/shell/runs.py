@@ -17,7 +17,7 @@ from reviewer.tui.views.run import ended_words
 from reviewer.tui.views.run_marks import AT_WORK, Overlay
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import RunHandleProtocol
+    from reviewer.desk.runs.jobs import RunHandle
     from reviewer.tui.shell.host import Host
 
 
@@ -69,9 +69,9 @@ class LiveRuns:
             if (view.number, each.number) not in self._answered
         ]
 
-    def handle(self, view: RunView) -> "RunHandleProtocol":
+    def handle(self, view: RunView) -> "RunHandle":
         """What steers a run."""
-        return self._app.desk.run_handle(view.number)
+        return self._app.desk.runs.handle(view.number)
 
     def answer(self, view: RunView, approval: ApprovalView, granted: bool) -> None:
         """Grant or refuse a call that waits."""
@@ -109,7 +109,7 @@ class LiveRuns:
         self._starting += 1
 
         def work() -> Callable[[], None]:
-            view = desk.start_run(order, self.tell).view()
+            view = desk.runs.start(order, self.tell).view()
             return lambda: done(view)
 
         def done(view: RunView) -> None:
@@ -156,7 +156,7 @@ class LiveRuns:
         desk = self._app.desk
 
         def work() -> Callable[[], None]:
-            views = desk.runs()
+            views = desk.runs.views()
             return lambda: self._take(views)
 
         self._app.ask("runs", work)

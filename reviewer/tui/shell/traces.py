@@ -6,7 +6,7 @@ from reviewer.desk.traces.views import NoteView
 from reviewer.desk.views import EventRow, TraceView
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.desk import Desk
 
 
 BLOCK = 32
@@ -25,12 +25,12 @@ class Ready(NamedTuple):
     blocks: tuple[list[EventRow], ...] = ()
 
 
-def read_whole(desk: "DeskProtocol", trace_id: str) -> Ready:
+def read_whole(desk: "Desk", trace_id: str) -> Ready:
     """What the first frame of a trace shows. Raises DeskError."""
-    trace, notes = desk.trace(trace_id), desk.notes(trace_id)
+    trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)
     if trace.events > SHORT_LIST:
         return Ready(trace, notes)
     firsts = range(0, trace.events, BLOCK)
     counts = [min(BLOCK, trace.events - first) for first in firsts]
-    blocks = map(desk.events, [trace_id] * len(counts), firsts, counts)
+    blocks = map(desk.traces.events, [trace_id] * len(counts), firsts, counts)
     return Ready(trace, notes, tuple(map(list, blocks)))

@@ -7,7 +7,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.desk import Desk
 
 
 def file_name(what: str, suite_id: str) -> str:
@@ -16,14 +16,14 @@ def file_name(what: str, suite_id: str) -> str:
     return f"{what}-{safe}.jsonl"
 
 
-def export_labels(desk: "DeskProtocol", suite_id: str, name: str) -> str:
+def export_labels(desk: "Desk", suite_id: str, name: str) -> str:
     """Write all labels of a suite to a new file."""
-    return _written(desk.export_labels(suite_id), "label", name)
+    return _written(desk.labels.export(suite_id), "label", name)
 
 
-def export_judgments(desk: "DeskProtocol", suite_id: str, name: str) -> str:
+def export_judgments(desk: "Desk", suite_id: str, name: str) -> str:
     """Write all answers of a suite's judges to a new file."""
-    return _written(desk.export_judgments(suite_id), "judgment", name)
+    return _written(desk.judge.export(suite_id), "judgment", name)
 
 
 def _written(data: bytes, noun: str, name: str) -> str:
@@ -41,7 +41,7 @@ def _written(data: bytes, noun: str, name: str) -> str:
     return f"exported {plural(data.count(bytes([10])), noun)} to {name}"
 
 
-def import_labels(desk: "DeskProtocol", name: str) -> str:
+def import_labels(desk: "Desk", name: str) -> str:
     """Take in the labels of a file; what is known stays as it is."""
     path = Path(name).expanduser()
     try:
@@ -50,6 +50,6 @@ def import_labels(desk: "DeskProtocol", name: str) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise DeskError(f"cannot be read ({error.strerror}): {name}") from error
-    counts = desk.import_labels(data, name)
+    counts = desk.labels.take(data, name)
     told = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     return f"imported {name}: {told}"

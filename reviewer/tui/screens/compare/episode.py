@@ -107,7 +107,7 @@ class CompareEpisodeScreen(CompareReader):
 
     def _load(self, trace_a: str, trace_b: str) -> None:
         desk = self.shell.desk
-        self.ask("pair", lambda: desk.compare_attempts(trace_a, trace_b), self.take)
+        self.ask("pair", lambda: desk.compare.attempts(trace_a, trace_b), self.take)
 
     def action_episode(self, step: int) -> None:
         """The episode before or after, in the order of the list."""
@@ -125,7 +125,7 @@ class CompareEpisodeScreen(CompareReader):
             self.at = at
             self.take(found)
 
-        self.ask("pair", lambda: desk.compare_episode(*asked), land)
+        self.ask("pair", lambda: desk.compare.episode(*asked), land)
 
     def action_other(self) -> None:
         """Choose the attempt that stands as the baseline."""

@@ -98,7 +98,7 @@ class CompareScreen(DeskScreen):
     def read(self) -> None:
         """Ask the desk."""
         desk, asked = self.shell.desk, (self.suite_id, self.candidate_id, self.baseline_id)
-        self.ask("compare", lambda: desk.compare(*asked), self._take, self._unreadable)
+        self.ask("compare", lambda: desk.compare.candidates(*asked), self._take, self._unreadable)
 
     def store_changed(self) -> None:
         super().store_changed()
@@ -150,7 +150,7 @@ class CompareScreen(DeskScreen):
         wanted = [each.key for each in changes]
         try:
             sides = [
-                {row.key: row for row in desk.rows(self.suite_id, name, wanted)}
+                {row.key: row for row in desk.scorecards.rows(self.suite_id, name, wanted)}
                 for name in (found.baseline_id, found.candidate_id)
             ]
         except DeskError as error:
@@ -166,7 +166,7 @@ class CompareScreen(DeskScreen):
             self.drawer.show([Block(words)])
             return
         asked = found.suite.suite_id, found.candidate_id, found.baseline_id, here.episode_id
-        self.ask("evidence", lambda: desk.compare_episode(*asked), self._tell, self._untold)
+        self.ask("evidence", lambda: desk.compare.episode(*asked), self._tell, self._untold)
 
     def _tell(self, pair: AttemptComparison) -> None:
         self.pair = pair

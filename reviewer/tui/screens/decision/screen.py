@@ -84,11 +84,11 @@ class DecisionScreen(DeskScreen):
         self.foot()
         self.choices.focus()
         self._read()
-        self.ask("keys", self.shell.desk.keys, self._take_keys)
+        self.ask("keys", self.shell.desk.decisions.keys, self._take_keys)
 
     def _read(self) -> None:
         desk, place = self.shell.desk, (self.suite_id, self.candidate_id)
-        self.ask("decision", lambda: desk.decision(*place), self._take)
+        self.ask("decision", lambda: desk.decisions.view(*place), self._take)
 
     def _take_keys(self, keys: list[KeyInfo]) -> None:
         self._keys = sorted(keys, key=lambda key: key.principal is None)

@@ -226,8 +226,8 @@ class SignScreen(Dialog[Signed | None]):
 
         def sign() -> Signed:
             if self._pending is not None:
-                return desk.add_signature(self._pending.path, held, passphrase)
-            return desk.sign(
+                return desk.decisions.cosign(self._pending.path, held, passphrase)
+            return desk.decisions.sign(
                 found.suite_id, found.candidate_id, self._decision, held, comment,
                 found.report_digest, passphrase,
             )  # fmt: skip

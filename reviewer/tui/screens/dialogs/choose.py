@@ -49,7 +49,10 @@ class ChooseScreen(Dialog[tuple[str, str] | None]):
         desk = self.shell.desk
         self.ask(
             "choose",
-            lambda: [(suite, desk.candidates(suite.suite_id)) for suite in desk.suites()],
+            lambda: [
+                (suite, desk.workspace.candidates(suite.suite_id))
+                for suite in desk.workspace.suites()
+            ],
             self._offer,
         )
 

@@ -80,7 +80,7 @@ def export_to(screen: DeskScreen, suite_id: str, candidate_id: str) -> None:
             desk = screen.shell.desk
             screen.ask(
                 "export",
-                lambda: desk.export(suite_id, candidate_id, folder, FORMATS),
+                lambda: desk.reports.export(suite_id, candidate_id, folder, FORMATS),
                 written,
             )
 

@@ -96,12 +96,12 @@ class OrderScreen(Dialog[RunView | None]):
         desk, wanted = self.shell.desk, self._suite_id
 
         def look() -> list[tuple[SuiteInfo, Runnable]]:
-            suites = [each for each in desk.suites() if wanted in ("", each.suite_id)]
+            suites = [each for each in desk.workspace.suites() if wanted in ("", each.suite_id)]
             return [
                 (suite, each)
                 for suite in suites
                 if not suite.probe
-                for each in desk.runnable(suite.suite_id)
+                for each in desk.runs.runnable(suite.suite_id)
             ]
 
         self.ask("runnable", look, self._offer)

@@ -142,7 +142,7 @@ class JudgeOrderScreen(Dialog[bool | None]):
             self._tell(plan_lines(plan))
             self._offer()
 
-        self.ask("plan", lambda: desk.judge_plan(order), take, self._refused)
+        self.ask("plan", lambda: desk.judge.plan(order), take, self._refused)
 
     def _tell(self, lines: list[Line]) -> None:
         self.query_one("#plan", LineBox).show([[], *lines])

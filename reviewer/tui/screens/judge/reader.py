@@ -70,7 +70,7 @@ class JudgeReader(DeskScreen):
 
     def _read(self) -> None:
         desk, place = self.shell.desk, (self.suite_id, self.candidate_id)
-        self.ask("judge", lambda: desk.judge(*place), self._take, self._unreadable)
+        self.ask("judge", lambda: desk.judge.view(*place), self._take, self._unreadable)
 
     def store_changed(self) -> None:
         super().store_changed()
@@ -169,4 +169,4 @@ class JudgeReader(DeskScreen):
             self.detail = item, detail
             self.draw_said()
 
-        self.ask("pair", lambda: desk.judge_pair(*place, item), take)
+        self.ask("pair", lambda: desk.judge.pair(*place, item), take)

@@ -119,13 +119,13 @@ class LabelSession(DeskScreen):
         labeling = self.shell.labeling
 
         def look() -> Turn:
-            session = known or desk.label_session(*where, kind=kind, role=role)
+            session = known or desk.labels.session(*where, kind=kind, role=role)
             back = labeling.handed_back(session)
-            item = desk.next_item(session, back, reason, wanted or None)
+            item = desk.labels.next_item(session, back, reason, wanted or None)
             missed = item is None and bool(wanted)
             if item is None and (wanted or reason):
-                item = desk.next_item(session, back)
-            return Turn(session, item, desk.own_end(session) if item is None else (), missed)
+                item = desk.labels.next_item(session, back)
+            return Turn(session, item, desk.labels.own_end(session) if item is None else (), missed)
 
         self.ask("item", look, self._take, self._nothing)
 
@@ -201,7 +201,7 @@ class LabelSession(DeskScreen):
         self.set_timer(PATIENCE, self._still_saving)
         self.ask(
             "item",
-            lambda: desk.record_label(session, drafted),
+            lambda: desk.labels.record(session, drafted),
             lambda saved: self._saved(session, item, saved),
             self._unsaved,
         )
@@ -243,4 +243,4 @@ class LabelSession(DeskScreen):
                 self._put(session, item)
                 self.say("taken back: change your answer, then Enter saves it again")
 
-        self.ask("item", lambda: desk.undo_label(session), back, self._unsaved)
+        self.ask("item", lambda: desk.labels.undo(session), back, self._unsaved)

@@ -95,7 +95,9 @@ class QueueReader(DeskScreen):
     def read(self) -> None:
         """Ask the desk."""
         desk, place, kind = self.shell.desk, (self.suite_id, self.candidate_id), self.kind
-        self.ask("queue", lambda: desk.queue(*place, kind=kind), self._take, self._unreadable)
+        self.ask(
+            "queue", lambda: desk.labels.queue(*place, kind=kind), self._take, self._unreadable
+        )
 
     def store_changed(self) -> None:
         super().store_changed()

@@ -97,7 +97,7 @@ class ReleasesScreen(DeskScreen):
             self._waiting = [suite for suite in suites if suite.suite_id in self._of]
             self._next()
 
-        self.ask("releases", lambda: (desk.suites(), desk.releases()), land)
+        self.ask("releases", lambda: (desk.workspace.suites(), desk.workspace.releases()), land)
 
     def _next(self) -> None:
         """Read the next suite."""
@@ -112,7 +112,7 @@ class ReleasesScreen(DeskScreen):
             read = []
             for name in names:
                 try:
-                    read.append(Release(suite, name, desk.scorecard(suite.suite_id, name)))
+                    read.append(Release(suite, name, desk.scorecards.card(suite.suite_id, name)))
                 except DeskError as error:
                     read.append(Release(suite, name, None, error.text))
             return read

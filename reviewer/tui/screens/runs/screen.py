@@ -99,7 +99,7 @@ class RunsScreen(JobActs):
 
     def _read(self) -> None:
         desk = self.shell.desk
-        self.ask("runs", lambda: (desk.sources(), desk.refusals()), self._take)
+        self.ask("runs", lambda: (desk.imports.sources(), desk.imports.refusals()), self._take)
 
     def store_changed(self) -> None:
         super().store_changed()

@@ -243,9 +243,9 @@ class ScorecardAsking(RunActs):
         found: Sequence[Episode]
         try:
             if self.mode == "candidates":
-                found = desk.sides(self.suite_id, self.sides, wanted)
+                found = desk.scorecards.sides(self.suite_id, self.sides, wanted)
             else:
-                found = desk.rows(self.suite_id, self.candidate_id, wanted)
+                found = desk.scorecards.rows(self.suite_id, self.candidate_id, wanted)
         except DeskError as error:
             self.call_later(self.refused, error)
             found = []
@@ -316,7 +316,7 @@ class ScorecardAsking(RunActs):
         if not found:
             self.mount(start, after="#top")
             start.focus()
-        self.head(start.take(suites, self.shell.desk.workspace, self.columns))
+        self.head(start.take(suites, self.shell.desk.path, self.columns))
         self.say(WAITING)
 
     def _start_over(self) -> None:

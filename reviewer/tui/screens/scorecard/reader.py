@@ -158,7 +158,7 @@ class ScorecardReader(ScorecardAsking):
         suite, (candidate, gate), desk = self.suite_id, self.cell, self.shell.desk
         self.ask(
             "cell",
-            lambda: (row, gate, desk.cell(suite, candidate, row.episode_id, gate)),
+            lambda: (row, gate, desk.scorecards.cell(suite, candidate, row.episode_id, gate)),
             self._drawer,
         )
 

@@ -7,7 +7,7 @@ from reviewer.desk.scorecards.views import Group, GroupBy, SideCell
 from reviewer.desk.views import Scorecard, SuiteInfo
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.desk import Desk
 
 
 class Looking(NamedTuple):
@@ -66,21 +66,21 @@ FIRST = 256
 """Rows that are asked for before all: as many as any screen shows, and a page to go on."""
 
 
-def read(desk: "DeskProtocol", question: Question, known: int | None = None) -> Reading:
+def read(desk: "Desk", question: Question, known: int | None = None) -> Reading:
     """Ask. Where the clock still shows `known`, rows are not asked for again. Raises DeskError."""
     opened = _opened(desk, question)
     if opened is None:
-        return Reading(None, Rows([]), (), desk.suites())
+        return Reading(None, Rows([]), (), desk.workspace.suites())
     question = question._replace(suite_id=opened[0], candidate_id=opened[1])
     clock = read_clock(desk, question)
     rows = None if known is not None and clock == known else read_rows(desk, question)
-    card = desk.scorecard(*opened)
+    card = desk.scorecards.card(*opened)
     # Their names alone: what is recommended of each is another reading of all its traces.
-    candidates = tuple(name for suite, name in desk.releases() if suite == opened[0])
+    candidates = tuple(name for suite, name in desk.workspace.releases() if suite == opened[0])
     return Reading(card, rows, candidates, [], clock)
 
 
-def read_early(desk: "DeskProtocol", question: Question) -> Early | None:
+def read_early(desk: "Desk", question: Question) -> Early | None:
     """The first rows. None when there is nothing to show yet; raises DeskError."""
     opened = _opened(desk, question)
     if opened is None:
@@ -90,48 +90,50 @@ def read_early(desk: "DeskProtocol", question: Question) -> Early | None:
     return Early(*opened, read_first_rows(desk, question), clock)
 
 
-def _opened(desk: "DeskProtocol", question: Question) -> tuple[str, str] | None:
+def _opened(desk: "Desk", question: Question) -> tuple[str, str] | None:
     place = (question.suite_id, question.candidate_id)
-    return place if question.candidate_id else desk.opening()
+    return place if question.candidate_id else desk.workspace.opening()
 
 
-def read_clock(desk: "DeskProtocol", question: Question) -> int:
+def read_clock(desk: "Desk", question: Question) -> int:
     """A number that rises when something may have changed of what is shown. Raises DeskError."""
     shown = dict.fromkeys((question.candidate_id, question.looking.of, *question.sides))
-    return max(desk.clock(question.suite_id, each) for each in shown if each)
+    return max(desk.scorecards.clock(question.suite_id, each) for each in shown if each)
 
 
-def read_first_rows(desk: "DeskProtocol", question: Question) -> Rows:
+def read_first_rows(desk: "Desk", question: Question) -> Rows:
     """As `read_rows`, the first of them where they stand in no groups. Raises DeskError."""
     how = question.looking
     if how.group != "none" or question.sides:
         return read_rows(desk, question)
     place = (question.suite_id, how.of or question.candidate_id)
-    keys = desk.order(*place, how.by, how.descending, how.only_failing, how.text, FIRST)
+    keys = desk.scorecards.order(*place, how.by, how.descending, how.only_failing, how.text, FIRST)
     return Rows(keys, partial=len(keys) == FIRST)
 
 
-def read_rows(desk: "DeskProtocol", question: Question) -> Rows:
+def read_rows(desk: "Desk", question: Question) -> Rows:
     """The rows alone: an order or a filter need not wait for the figures above them. Raises
     DeskError."""
     how = question.looking
     place = (question.suite_id, how.of or question.candidate_id)
     totals: Sequence[SideCell] = ()
     if question.sides:
-        totals = desk.side_totals(question.suite_id, question.sides)
+        totals = desk.scorecards.side_totals(question.suite_id, question.sides)
     if how.group == "none":
-        keys = desk.order(*place, how.by, how.descending, how.only_failing, how.text)
+        keys = desk.scorecards.order(*place, how.by, how.descending, how.only_failing, how.text)
         return Rows(keys, (), tuple(totals))
-    groups = desk.groups(*place, how.group, how.by, how.descending, how.only_failing, how.text)
+    groups = desk.scorecards.groups(
+        *place, how.group, how.by, how.descending, how.only_failing, how.text
+    )
     return Rows(laid_out(groups, frozenset()), tuple(groups), tuple(totals))
 
 
-def warm(desk: "DeskProtocol", question: Question, gates: Sequence[str]) -> None:
+def warm(desk: "Desk", question: Question, gates: Sequence[str]) -> None:
     """Have the desk work out the first rows of every order that one key gives, so that they are at
     hand when that key comes. Raises DeskError."""
     from reviewer.tui.screens.scorecard.sheet import SORTS  # whoever only asks draws nothing
 
-    desk.maybe_red(question.suite_id, (question.candidate_id,))
+    desk.scorecards.maybe_red(question.suite_id, (question.candidate_id,))
     for by in (*SORTS.values(), *gates):
         for descending in (False, True):
             how = question.looking._replace(by=by, descending=descending)

@@ -22,7 +22,7 @@ from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
-    from reviewer.desk.protocol import DeskProtocol
+    from reviewer.desk.desk import Desk
     from reviewer.tui.shell.traces import Ready
 
 NEAR = PAGE
@@ -107,7 +107,9 @@ class ScorecardScreen(ScorecardWays):
         if row is None:
             return
         suite, (candidate, gate), desk = self.suite_id, self.cell, self.shell.desk
-        self._go_in(gate, lambda: reds_first(desk.cell(suite, candidate, row.episode_id, gate)))
+        self._go_in(
+            gate, lambda: reds_first(desk.scorecards.cell(suite, candidate, row.episode_id, gate))
+        )
 
     def _go_in(self, gate: str, attempts: Callable[[], Iterable[CellLine]]) -> None:
         """Go to the first of some attempts that has a trace. It is read while the reader still
@@ -187,14 +189,14 @@ class ScorecardScreen(ScorecardWays):
         )
 
     @staticmethod
-    def _key_of(desk: "DeskProtocol", suite_id: str, episode_id: str) -> list[int]:
-        key = desk.episode_key(suite_id, episode_id)
+    def _key_of(desk: "Desk", suite_id: str, episode_id: str) -> list[int]:
+        key = desk.scorecards.episode_key(suite_id, episode_id)
         return [] if key is None else [key]
 
     def _red_keys(self) -> Callable[[], Container[int]]:
         """Asks which rows may hold a red cell."""
         shown = self.sides if self.mode == "candidates" else (self.candidate_id,)
-        return partial(self.shell.desk.maybe_red, self.suite_id, shown)
+        return partial(self.shell.desk.scorecards.maybe_red, self.suite_id, shown)
 
     def _look(
         self,

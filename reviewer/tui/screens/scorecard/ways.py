@@ -37,7 +37,7 @@ class ScorecardWays(ScorecardLive):
     def on_mount(self) -> None:
         desk = self.shell.desk
         # What cannot be read is said when views are asked for.
-        self.ask("saved views", desk.saved_views, self._have, lambda error: None)
+        self.ask("saved views", desk.scorecards.saved_views, self._have, lambda error: None)
 
     def _have(self, saved: list[SavedView]) -> None:
         self._saved = saved
@@ -76,7 +76,7 @@ class ScorecardWays(ScorecardLive):
             if prompt.is_attached:
                 prompt.knows(values)
 
-        self.ask("filter values", lambda: desk.filter_values(suite, candidate), known)
+        self.ask("filter values", lambda: desk.scorecards.filter_values(suite, candidate), known)
 
     def _filtered(self, text: str | None) -> None:
         if text is not None and text != self.looking.text:
@@ -142,7 +142,7 @@ class ScorecardWays(ScorecardLive):
             self._saved = saved
             self.app.push_screen(ViewsScreen(saved), self._view_chosen)
 
-        self.ask("saved views", self.shell.desk.saved_views, offer)
+        self.ask("saved views", self.shell.desk.scorecards.saved_views, offer)
 
     def _view_chosen(self, chosen: tuple[str, SavedView] | None) -> None:
         if chosen is None:
@@ -154,7 +154,7 @@ class ScorecardWays(ScorecardLive):
             self.action_releases(view.name.removeprefix("by "))
         elif act == "drop":
             words = f"removed the view {visible_line(view.name)}"
-            self._keep(partial(self.shell.desk.drop_view, view.name), words)
+            self._keep(partial(self.shell.desk.scorecards.drop_view, view.name), words)
         else:
             from reviewer.tui.screens.dialogs.prompt import PromptScreen
 
@@ -186,7 +186,7 @@ class ScorecardWays(ScorecardLive):
             mode=self.mode,
         )
         said = f"saved the view {visible_line(name)}: {key_of('view')} and the palette offer it"
-        self._keep(partial(self.shell.desk.save_view, view), said)
+        self._keep(partial(self.shell.desk.scorecards.save_view, view), said)
 
     def _keep(self, work: Any, words: str) -> None:
         def kept(saved: list[SavedView]) -> None:

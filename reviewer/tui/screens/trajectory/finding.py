@@ -43,7 +43,7 @@ class TraceFinding(TracePane):
             at = bisect_left(found, self.seq)
             self.to_match(at if at < len(found) else 0)
 
-        self.ask("find", lambda: desk.find(trace_id, wanted), land)
+        self.ask("find", lambda: desk.traces.find(trace_id, wanted), land)
 
     def mark_matches(self) -> None:
         """Show in the list and in the pane what is searched for."""

@@ -83,7 +83,7 @@ class TraceJumps(TraceMarks):
             at = here + step
             while 0 <= at < total:
                 first = at if step > 0 else max(0, at - PAGE + 1)
-                rows = desk.events(trace_id, first, PAGE if step > 0 else at - first + 1)
+                rows = desk.traces.events(trace_id, first, PAGE if step > 0 else at - first + 1)
                 found = [row for row in rows if jump.match(row)]
                 if found:
                     return found[0] if step > 0 else found[-1]
@@ -126,7 +126,7 @@ class TraceJumps(TraceMarks):
                 self.go_to(to)
 
         if self.trace is not None and self.trace.events:
-            self.ask("scan", lambda: desk.state(trace_id, seq), land)
+            self.ask("scan", lambda: desk.traces.state(trace_id, seq), land)
 
     # to other traces ---------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class TraceJumps(TraceMarks):
             else:
                 self.load(made[to] or "", None)
 
-        self.ask("step", lambda: desk.cell(suite, candidate, episode, gate), land)
+        self.ask("step", lambda: desk.scorecards.cell(suite, candidate, episode, gate), land)
 
     def action_episode(self, step: int) -> None:
         """The episode before or after, in the order of the scorecard you came from."""
@@ -178,8 +178,8 @@ class TraceJumps(TraceMarks):
         gate = self.gate or ALWAYS[0]
 
         def look() -> list[CellLine]:
-            rows = desk.rows(suite, candidate, [around.keys[index]])
-            return desk.cell(suite, candidate, rows[0].episode_id, gate) if rows else []
+            rows = desk.scorecards.rows(suite, candidate, [around.keys[index]])
+            return desk.scorecards.cell(suite, candidate, rows[0].episode_id, gate) if rows else []
 
         def land(lines: list[CellLine]) -> None:
             made = [line for line in lines if line.trace_id]
@@ -205,10 +205,14 @@ class TraceJumps(TraceMarks):
         gate = self.gate or ALWAYS[0]
 
         def look() -> list[tuple[str, tuple[str, str]]]:
-            others = [name for of, name in desk.releases() if of == suite and name != candidate]
+            others = [
+                name for of, name in desk.workspace.releases() if of == suite and name != candidate
+            ]
             offers = []
             for name in (candidate, *others):
-                lines = sorted(desk.cell(suite, name, episode, gate), key=lambda e: e.attempt)
+                lines = sorted(
+                    desk.scorecards.cell(suite, name, episode, gate), key=lambda e: e.attempt
+                )
                 offers += [
                     (f"{name} attempt {line.attempt}", (line.trace_id, trace.trace_id))
                     for line in lines
@@ -238,4 +242,4 @@ class TraceJumps(TraceMarks):
         def land(found: AttemptComparison) -> None:
             self.shell.visit(ToAttempts(None, (), 0, found))
 
-        self.ask("step", lambda: desk.compare_attempts(*chosen), land)
+        self.ask("step", lambda: desk.compare.attempts(*chosen), land)

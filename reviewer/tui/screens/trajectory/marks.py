@@ -11,7 +11,7 @@ class TraceMarks(TraceFinding):
 
     def _mine(self, kind: NoteKind) -> NoteView | None:
         """The reviewer's own mark on the event under the cursor."""
-        me, seq = self.shell.desk.reviewer_name(), self.seq
+        me, seq = self.shell.desk.labels.reviewer_name(), self.seq
         found = (n for n in self.notes if (n.seq, n.kind, n.reviewer) == (seq, kind, me))
         return next(found, None)
 
@@ -50,7 +50,9 @@ class TraceMarks(TraceFinding):
                 self.take_notes(notes)
                 self.say(f"event {seq}: {told}", "pass")
 
-        self.ask("note", lambda: desk.write_note(trace_id, seq, kind, text, removed=removed), land)
+        self.ask(
+            "note", lambda: desk.traces.write_note(trace_id, seq, kind, text, removed=removed), land
+        )
 
     def action_marks(self) -> None:
         """Go to the next event with a bookmark or a note, from the last one to the first."""

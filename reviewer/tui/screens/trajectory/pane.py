@@ -65,8 +65,8 @@ class TracePane(TraceReader):
         turned, budget = self._turned.setdefault(seq, {}), max(8, self.pane.body - 4)
 
         def look() -> Looked:
-            detail = desk.event(trace_id, seq)
-            state = desk.state(trace_id, seq) if mode == "state" else None
+            detail = desk.traces.event(trace_id, seq)
+            state = desk.traces.state(trace_id, seq) if mode == "state" else None
             trees = _trees(detail, state, mode, turned, budget)
             for tree in trees:
                 tree.entries(80)  # what the first lines need is read here

@@ -194,7 +194,7 @@ class TraceReader(DeskScreen):
         def work() -> None:
             try:
                 for first, count in _runs(keys):
-                    made.extend(desk.events(place[0], first, count))
+                    made.extend(desk.traces.events(place[0], first, count))
             finally:
                 done.set()
 
@@ -267,7 +267,11 @@ class TraceReader(DeskScreen):
         super().store_changed()
         trace_id, desk = self.trace_id, self.shell.desk
         if self.trace is not None:
-            self.ask("live", lambda: (desk.trace(trace_id), desk.notes(trace_id)), self._live)
+            self.ask(
+                "live",
+                lambda: (desk.traces.view(trace_id), desk.traces.notes(trace_id)),
+                self._live,
+            )
 
     def _live(self, found: tuple[TraceView, list[NoteView]]) -> None:
         """Somebody wrote: new events are appended, nothing moves."""

@@ -1,0 +1,88 @@
+"""Imports in the background, what was imported, and what was refused."""
+
+from __future__ import annotations  # what only types name is not loaded
+
+import json
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from reviewer.db import registry
+from reviewer.desk.opened import Room
+
+if TYPE_CHECKING:
+    from reviewer.desk.imports.jobs import ImportHandle, ImportJobs
+    from reviewer.desk.imports.views import ImportOrder, ImportView
+    from reviewer.desk.opened import Opened
+    from reviewer.desk.views import Refusal, SourceInfo
+
+
+class ImportsRoom(Room):
+    """The API of `desk.imports`."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        self._begun: ImportJobs | None = None
+        self._beginning = Lock()
+
+    def _jobs(self) -> ImportJobs:
+        from reviewer.desk.imports.jobs import ImportJobs
+
+        with self._beginning:
+            if self._begun is None:
+                self._begun = ImportJobs(self._opened.place)
+            return self._begun
+
+    def close(self) -> None:
+        """Abandon the imports at work."""
+        if self._begun is not None:
+            self._begun.close()
+
+    def start(
+        self, order: ImportOrder, on_change: Callable[[ImportHandle], None] | None = None
+    ) -> ImportHandle:
+        """Begin an import (or a dry one) in a process of its own; `on_change` is called from
+        another thread when something happened. Raises DeskError when it cannot begin."""
+        return self._jobs().start(order, on_change)
+
+    def views(self) -> list[ImportView]:
+        """The imports begun here, newest first."""
+        return [] if self._begun is None else self._begun.views()
+
+    def handle(self, number: int) -> ImportHandle:
+        """What steers an import. Raises DeskError for a number that none has."""
+        return self._jobs().handle(number)
+
+    def sources(self) -> list[SourceInfo]:
+        """Imported files, newest first."""
+        if not self._opened.has_store():
+            return []
+        with self._opened.reading() as connection:
+            from reviewer.desk.views import SourceInfo
+
+            return [
+                SourceInfo(
+                    path=row.path,
+                    sha256=row.sha256,
+                    reader=row.reader,
+                    state=row.state,
+                    records=row.records,
+                    added=row.added,
+                    known=row.known,
+                    refused=row.refused,
+                    at=row.at,
+                    notes=tuple(json.loads(row.notes)),
+                    suite_id=row.suite,
+                    candidate_id=row.candidate,
+                )
+                for row in reversed(registry.sources(connection))
+            ]
+
+    def refusals(self) -> list[Refusal]:
+        """Quarantined records, newest first."""
+        from reviewer.desk.imports.quarantine import refusals
+
+        if not self._opened.has_store():
+            return []
+        with self._opened.reading() as connection:
+            return refusals(connection)
