@@ -10,11 +10,9 @@ people write, and refuses all of this with the place.
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
-
-import msgspec
 
 from reviewer.trace.patterns import late
 
@@ -31,9 +29,14 @@ _LONE_SURROGATE = late(
 )
 _FINITE_DIGITS = 300
 """An integer this short is below the largest float, whatever its digits."""
-_decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 _STRIDE = 50
+
+
+@lru_cache(1)
+def _codec() -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
+    import msgspec  # which asking for the state of a suite's folder need not load
+
+    return msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
 
 
 @lru_cache(1)
@@ -156,7 +159,7 @@ def names_unique(raw: bytes) -> bool:
     """Return whether no object of this JSON has a name twice. Quick for the usual texts
     (`keeps_all`). Raises NotJson."""
     try:
-        if keeps_all(raw, _decode(raw)):
+        if keeps_all(raw, _codec()[0](raw)):
             return True
     except (ValueError, OverflowError, RecursionError):
         pass
@@ -169,7 +172,7 @@ def keeps_all(raw: bytes, value: Any) -> bool:
     a quote that is spelled as a number adds one when the value is written again."""
     if raw.count(b":") < 2:
         return True  # one member at most
-    return raw.count(b'"') == _encode(value).count(b'"') and b"\\u0022" not in raw
+    return raw.count(b'"') == _codec()[1](value).count(b'"') and b"\\u0022" not in raw
 
 
 def has_many_digits(raw: bytes) -> bool:
