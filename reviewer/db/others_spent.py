@@ -1,25 +1,13 @@
 """What graders and simulated users used beside a candidate's attempts, summed."""
 
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from reviewer.stats.figures import OtherSpent
+
 WHO = ("grader", "simulated_user")
-
-
-class OtherSpent(NamedTuple):
-    """What one kind of them used in all attempts of a candidate. `tokens` of `counted` attempts,
-    and a least where `partial`; `known_usd` of `priced` attempts."""
-
-    who: str
-    attempts: int
-    model_calls: int
-    tokens: int
-    counted: int
-    partial: bool
-    known_usd: float
-    priced: int
 
 
 class _Line(msgspec.Struct):

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from reviewer.gates.model import Result
 from reviewer.report.opinions import JudgeEvidence, ReviewEvidence, TextEvidence
+from reviewer.stats.figures import OtherSpent
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
@@ -221,20 +222,6 @@ class ImportMap(Struct, frozen=True, kw_only=True):
     tools: tuple[tuple[str, str], ...] = ()
 
 
-class OtherCost(Struct, frozen=True, kw_only=True):
-    """What graders, or simulated users, used in `attempts`: `tokens` of `counted` of these, a least
-    where `partial`; `known_usd` of `priced` of them."""
-
-    who: str
-    attempts: int
-    model_calls: int
-    tokens: int
-    counted: int
-    partial: bool
-    known_usd: float
-    priced: int
-
-
 UNSEEN = "no training or feedback data was looked into (reviewer suite leaks)"
 
 
@@ -347,7 +334,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     review: ReviewEvidence | None = None
     text: TextEvidence | None = None
     said: tuple[SaidElsewhere, ...] = ()
-    others: tuple[OtherCost, ...] = ()
+    others: tuple[OtherSpent, ...] = ()
     lineage: tuple[MetSuite, ...] = ()
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""

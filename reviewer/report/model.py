@@ -27,15 +27,14 @@ from reviewer.report.opinions import (
     JudgeShare,
     OpenFlag,
     PhraseCount,
-    RandomFigures,
     SelfFigures,
-    WinFigures,
     WordingFigures,
 )
 from reviewer.report.rates import Known
 from reviewer.report.references import EvidenceRef
 from reviewer.report.regression import Slice
 from reviewer.report.spend import OtherCostSection
+from reviewer.stats.figures import RandomRate, Wins
 from reviewer.suite.model import Mode, Policy
 
 SCHEMA = "reviewer/report@1"
@@ -436,7 +435,7 @@ class RandomPart(Section, frozen=True, kw_only=True):
     of: int
     drawn_traces: int | None
     waiting_traces: int | None
-    rates: tuple[RandomFigures, ...]
+    rates: tuple[RandomRate, ...]
 
 
 class HighFlags(Section, frozen=True, kw_only=True):
@@ -465,7 +464,7 @@ class ReviewSection(Section, frozen=True, kw_only=True):
     labels: int
     reviewers: tuple[str, ...]
     random_part: RandomPart
-    wins: tuple[WinFigures, ...]
+    wins: tuple[Wins, ...]
     agreement: tuple[AgreementFigures, ...] | None
     self_consistency: tuple[SelfFigures, ...] | None
     disagreements_open: int

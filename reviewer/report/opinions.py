@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from reviewer.stats.figures import Estimate, RandomRate, Share, Wins
+
 ADVISORY = "advisory only"
 NO_JUDGE = "no judge and no labels yet"
 NO_ANSWER = "no judge has answered yet"
@@ -117,26 +119,6 @@ NO_LABELS = "no labels yet"
 SHOWN_FLAGS = 20
 
 
-class Share(Struct, frozen=True, kw_only=True):
-    """hits of n with its exact 95 % limits, None when n is 0. `hits` may be fractional: two of
-    three pairs of reviewers agreeing on an item are 2/3."""
-
-    hits: float = 0.0
-    n: int = 0
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-class Coefficient(Struct, frozen=True, kw_only=True):
-    """A coefficient with its 95 % limits; `why` says in words what is None."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    why: str | None = None
-
-
 class AgreementFigures(Struct, frozen=True, kw_only=True):
     """Agreement between reviewers on one question: the `winner` of pairs, or a criterion. `lead` is
     the coefficient to read first: AC1 where one answer prevails."""
@@ -145,9 +127,9 @@ class AgreementFigures(Struct, frozen=True, kw_only=True):
     criterion_id: str | None
     items: int
     raw: Share
-    alpha: Coefficient
-    ac1: Coefficient
-    kappa: Coefficient
+    alpha: Estimate
+    ac1: Estimate
+    kappa: Estimate
     prevalence: float | None
     lead: str
     why: str | None
@@ -170,45 +152,6 @@ class WordingFigures(Struct, frozen=True, kw_only=True):
     breaks: int
     unknown: int
     first: tuple[str, ...] = ()
-
-
-class RandomFigures(Struct, frozen=True, kw_only=True):
-    """A weighted share over the random part of the queue, with its 95 % limits: of messages that
-    `passes`, of a criterion's `mark` above the middle of its scale, of pairs in which this
-    candidate's message is `preferred`. `n` items are settled, worth `n_eff` drawn alike, and
-    `flagged` of them carry a flag; `open` ones are not settled."""
-
-    question: str
-    criterion_id: str | None = None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    n_eff: float | None = None
-    episodes: int = 0
-    open: int = 0
-    flagged: int = 0
-    why: str | None = None
-
-
-class SignFigures(Struct, frozen=True, kw_only=True):
-    """Wins of those that have a winner, ties apart, and the exact two-sided p against even."""
-
-    wins: Share = Share()
-    ties: int = 0
-    p: float | None = None
-    why: str | None = None
-
-
-class WinFigures(Struct, frozen=True, kw_only=True):
-    """This candidate's messages beside those of `against`, for people: settled pairs, and each
-    episode once, for whoever won more of its pairs. `both_bad` is among the ties."""
-
-    against: tuple[str, ...]
-    pairs: SignFigures
-    both_bad: int
-    open: int
-    by_episode: SignFigures
 
 
 class OpenFlag(Struct, frozen=True, kw_only=True):
@@ -240,8 +183,8 @@ class ReviewEvidence(Struct, frozen=True, kw_only=True):
     random: int = 0
     drawn: int | None = None
     waiting: int | None = None
-    rates: tuple[RandomFigures, ...] = ()
-    wins: tuple[WinFigures, ...] = ()
+    rates: tuple[RandomRate, ...] = ()
+    wins: tuple[Wins, ...] = ()
     agreement: tuple[AgreementFigures, ...] = ()
     consistency: tuple[SelfFigures, ...] = ()
     disagreements: int = 0

@@ -11,9 +11,10 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence, OtherCost
+from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence
 from reviewer.report.words import NANO, exact, plural, stable_bits, usd
 from reviewer.stats.cost import cost_limits, cost_ratio
+from reviewer.stats.figures import OtherSpent
 from reviewer.stats.latency import clustered_upper_limit, latency_summary
 
 KINDS = ("human", "incident")
@@ -206,7 +207,7 @@ class OtherCostSection(Struct, frozen=True, kw_only=True):
     unpriced_attempts: int
 
 
-def other_cost(one: OtherCost) -> OtherCostSection:
+def other_cost(one: OtherSpent) -> OtherCostSection:
     """One member of the report's `cost`."""
     return OtherCostSection(
         attempts=one.attempts,

@@ -16,6 +16,7 @@ from reviewer.stats.agreement import (
     krippendorff_interval,
 )
 from reviewer.stats.checks import clip
+from reviewer.stats.figures import Estimate, Share
 from reviewer.stats.rates import clopper_pearson
 from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
@@ -24,29 +25,6 @@ HIGH_PREVALENCE = 0.8
 """Above this share of one answer, chance-corrected agreement collapses and AC1 leads."""
 
 ONE_ANSWER = "only one answer occurs"
-
-
-class Share(Value, frozen=True):
-    """hits of n with its exact (Clopper-Pearson) 95 % interval; None when n is 0.
-
-    `hits` may be fractional: an item on which two of three pairs of reviewers agree is 2/3.
-    """
-
-    hits: float
-    n: int
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-class Estimate(Value, frozen=True):
-    """A coefficient with its 95 % limits. `why` says in words what is None; `low` and `high` may be
-    None beside a value."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    why: str | None = None
 
 
 class Agreement(Value, frozen=True):

@@ -9,7 +9,7 @@ any other the calibration has expired.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from reviewer.review.agreement import Share, share
+from reviewer.review.agreement import share
 from reviewer.review.calibration_role import Earned, JudgeRole, Scores, earned
 from reviewer.review.calibration_rows import (
     JudgeKey,
@@ -23,6 +23,7 @@ from reviewer.review.calibration_rows import (
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import Judgment
 from reviewer.review.model import TIE, Label
+from reviewer.stats.figures import Share
 from reviewer.stats.judge import calibrate_judge
 from reviewer.stats.paired import mcnemar_exact
 from reviewer.stats.rates import rate_lower_bound

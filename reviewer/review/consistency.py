@@ -5,9 +5,10 @@ It is a ceiling: a judge cannot be asked to agree with a person more often than 
 
 from collections.abc import Iterable
 
-from reviewer.review.agreement import Share, share
+from reviewer.review.agreement import share
 from reviewer.review.labels import counting
 from reviewer.review.model import Label
+from reviewer.stats.figures import Share
 from reviewer.suite.model import Value
 
 ENOUGH = 20

@@ -5,9 +5,10 @@ Diagnostics. They are a model's opinion, measured against nobody, and decide not
 
 from collections.abc import Iterable, Sequence
 
-from reviewer.review.agreement import Share, share
+from reviewer.review.agreement import share
 from reviewer.review.judging.judgments import counting
 from reviewer.review.judging.model import COMPLETE, KIND_OF, SCORES, Judgment
+from reviewer.stats.figures import Share
 from reviewer.suite.model import Value
 from reviewer.suite.rubric import Preset
 

@@ -2,41 +2,16 @@
 weighted by one over its chance of coming into it. Shown beside the gates; it decides nothing."""
 
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from reviewer.review.adjudication import Settled, settled
 from reviewer.review.label_rules import levels_of
 from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
 from reviewer.review.wins import Shown, own_side
+from reviewer.stats.figures import Question, RandomRate
 from reviewer.stats.rates import weighted_rate
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Criterion, Rubric
-
-Question = Literal["passes", "mark", "preferred"]
-
-
-class RandomRate(Value, frozen=True):
-    """A weighted share with its 95 % limits; None with `why` when nothing is settled.
-
-    `question` is `passes` (different messages with every mark above the middle of its scale),
-    `mark` (one criterion's above it) or `preferred` (different pairs in which the candidate's
-    message is the better one; no winner is half a win). `n` items of `episodes` episodes are
-    settled, worth `n_eff` drawn alike; `open` are not. `flagged` of the `n` carry a flag: those are
-    labeled first, so until all of the random part is done they weigh too much.
-    """
-
-    question: Question
-    criterion_id: str | None = None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    n_eff: float | None = None
-    episodes: int = 0
-    open: int = 0
-    flagged: int = 0
-    why: str | None = None
 
 
 class _Drawn(NamedTuple):

@@ -4,36 +4,14 @@ be chance. Shown beside the gates; it decides nothing."""
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reviewer.review.adjudication import Settled, settled
-from reviewer.review.agreement import Share, share
+from reviewer.review.agreement import share
 from reviewer.review.labels import counting
 from reviewer.review.model import BOTH_BAD, TIE, Label
+from reviewer.stats.figures import SignTest, Wins
 from reviewer.stats.paired import MIN_CHANGED_EPISODES, mcnemar_exact
-from reviewer.suite.model import Value
 
 Shown = tuple[str, str]
 """(episode, digest) of a message."""
-
-
-class SignTest(Value, frozen=True):
-    """`wins` of those that have a winner, with exact limits, and the exact two-sided p against
-    even; `ties` stand apart. `why` says why p is not given."""
-
-    wins: Share
-    ties: int
-    p: float | None = None
-    why: str | None = None
-
-
-class Wins(Value, frozen=True):
-    """The candidate's messages beside those of `against`. Of the settled `pairs` both messages were
-    bad in `both_bad`, which counts as a tie; `open` pairs are not settled. `by_episode` counts each
-    episode once, for whoever won more of its pairs."""
-
-    against: tuple[str, ...]
-    pairs: SignTest
-    both_bad: int
-    open: int
-    by_episode: SignTest
 
 
 def wins(

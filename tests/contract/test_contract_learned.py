@@ -36,14 +36,6 @@ import msgspec
 from reviewer.desk.scorecards.saved import SavedView
 use = [lambda: msgspec.convert({}, SavedView)]
 """,
-    "figures": """
-import msgspec
-from reviewer.desk.reports.labels import RandomFigures, WinFigures
-use = [
-    lambda: msgspec.convert(object(), RandomFigures, from_attributes=True),
-    lambda: msgspec.convert(object(), WinFigures, from_attributes=True),
-]
-""",
 }
 WATCHED = """
 import contextlib, sys, msgspec

@@ -23,8 +23,9 @@ from reviewer.report.assess import assess, assessed_in
 from reviewer.report.build import report
 from reviewer.report.decision_set import GateResult, decision_section, decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
-from reviewer.report.opinions import JudgeEvidence, JudgeShare, RandomFigures, ReviewEvidence
+from reviewer.report.opinions import JudgeEvidence, JudgeShare, ReviewEvidence
 from reviewer.report.page import page
+from reviewer.stats.figures import RandomRate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, JudgePolicy, LabelPolicy, PassHat, RegressionPolicy
 
@@ -247,7 +248,7 @@ def test_the_judges_role_is_shown_and_decides_nothing(
 
 
 def test_human_review_shows_the_random_part() -> None:
-    drawn = RandomFigures(question="passes", value=0.9, low=0.7, high=0.97, n=20)
+    drawn = RandomRate(question="passes", value=0.9, low=0.7, high=0.97, n=20)
     found = rows(replace(v8(), review=ReviewEvidence(rates=(drawn,))))["D8"]
     assert found.bounds == "random part 0.900 of messages pass 0.700 and 0.970"
     assert (found.low, found.high) == (0.7, 0.97)

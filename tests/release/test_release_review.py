@@ -15,19 +15,15 @@ from reviewer.report.build import report
 from reviewer.report.model import report_bytes
 from reviewer.report.opinions import (
     AgreementFigures,
-    Coefficient,
     OpenFlag,
-    RandomFigures,
     ReviewEvidence,
     SelfFigures,
-    Share,
-    SignFigures,
-    WinFigures,
     WordingFigures,
 )
 from reviewer.report.render.html import render_html
 from reviewer.report.render.markdown import render_markdown
 from reviewer.report.render.text import summary_lines
+from reviewer.stats.figures import Estimate, RandomRate, Share, SignTest, Wins
 from reviewer.suite.model import LabelPolicy
 
 TRACE = "refund-eval-v5/refund-agent-v8/appeal-009/2"
@@ -39,9 +35,9 @@ def agreement(question: str = "winner", **more: Any) -> AgreementFigures:
         "criterion_id": None,
         "items": 4,
         "raw": Share(hits=3, n=4, value=0.75, low=0.194, high=0.994),
-        "alpha": Coefficient(value=0.533, low=-0.4, high=1.0),
-        "ac1": Coefficient(value=0.529),
-        "kappa": Coefficient(value=0.5, low=-0.3, high=1.0),
+        "alpha": Estimate(value=0.533, low=-0.4, high=1.0),
+        "ac1": Estimate(value=0.529),
+        "kappa": Estimate(value=0.5, low=-0.3, high=1.0),
         "prevalence": 0.6,
         "lead": "alpha",
         "why": None,
@@ -148,17 +144,17 @@ REVIEWS = st.builds(
     ).map(tuple),
     disagreements=COUNTS,
     rates=st.lists(
-        st.builds(RandomFigures, question=st.just("passes"), value=st.none() | st.floats(0, 1)),
+        st.builds(RandomRate, question=st.just("passes"), value=st.none() | st.floats(0, 1)),
         max_size=2,
     ).map(tuple),
     wins=st.lists(
         st.builds(
-            WinFigures,
+            Wins,
             against=st.just(("v7",)),
-            pairs=st.builds(SignFigures, wins=SHARES, p=st.none() | st.floats(0, 1)),
+            pairs=st.builds(SignTest, wins=SHARES, p=st.none() | st.floats(0, 1)),
             both_bad=COUNTS,
             open=COUNTS,
-            by_episode=st.builds(SignFigures, wins=SHARES),
+            by_episode=st.builds(SignTest, wins=SHARES),
         ),
         max_size=2,
     ).map(tuple),
@@ -256,16 +252,14 @@ def test_wording_is_shown_and_never_gates() -> None:
 
 def test_what_labels_say_of_the_candidate_stands_with_its_weights_and_its_test() -> None:
     rates = (
-        RandomFigures(question="passes", value=0.83, low=0.61, high=0.94, n=12, n_eff=9.5,
+        RandomRate(question="passes", value=0.83, low=0.61, high=0.94, n=12, n_eff=9.5,
                       episodes=5, flagged=4),
-        RandomFigures(question="mark", criterion_id="access", open=2, why="nothing is settled"),
-        RandomFigures(question="preferred", value=0.5, low=0.2, high=0.8, n=6, episodes=3),
+        RandomRate(question="mark", criterion_id="access", open=2, why="nothing is settled"),
+        RandomRate(question="preferred", value=0.5, low=0.2, high=0.8, n=6, episodes=3),
     )  # fmt: skip
-    pairs = SignFigures(
-        wins=Share(hits=8, n=9, value=8 / 9, low=0.518, high=0.997), ties=3, p=0.039
-    )
-    episodes = SignFigures(wins=Share(hits=1, n=1, value=1.0, low=0.025, high=1.0), why="1 decided")
-    won = WinFigures(against=("v7",), pairs=pairs, both_bad=1, open=2, by_episode=episodes)
+    pairs = SignTest(wins=Share(hits=8, n=9, value=8 / 9, low=0.518, high=0.997), ties=3, p=0.039)
+    episodes = SignTest(wins=Share(hits=1, n=1, value=1.0, low=0.025, high=1.0), why="1 decided")
+    won = Wins(against=("v7",), pairs=pairs, both_bad=1, open=2, by_episode=episodes)
     document = report(v8(review=review(rates=rates, wins=(won,), drawn=20, waiting=5)))
     section = plain(document)["review"]
     assert [one["value"] for one in section["random_part"]["rates"]] == [0.83, None, 0.5]

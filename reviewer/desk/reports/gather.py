@@ -27,7 +27,6 @@ from reviewer.report.evidence import (
     EpisodeCounts,
     Evidence,
     ImportMap,
-    OtherCost,
     Peeking,
     Record,
     SaidElsewhere,
@@ -119,7 +118,7 @@ def evidence(
             )
             for one in said_elsewhere(connection, stored.id, BY_EPISODE)
         ),
-        others=tuple(OtherCost(**one._asdict()) for one in others_spent(connection, stored.id)),
+        others=tuple(others_spent(connection, stored.id)),
     )
 
 

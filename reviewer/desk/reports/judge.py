@@ -11,11 +11,11 @@ from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals
 from reviewer.report.opinions import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
-from reviewer.review.agreement import Share
 from reviewer.review.calibration import Calibration, Confusion
 from reviewer.review.correction import WinRate
 from reviewer.review.judged_messages import MessageFigures
 from reviewer.review.labels import counting
+from reviewer.stats.figures import Share
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 
 NO_PAIRS = "the suite's judge is asked about single messages, not about pairs"

@@ -7,7 +7,6 @@ narrow columns, and payloads are opened for the episodes that have labels alone.
 import sqlite3
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import structs
 
 from reviewer.desk.labels.book import Book, candidates_of
@@ -18,16 +17,11 @@ from reviewer.desk.traces.finals import Finals, count_traces, ended, first_trace
 from reviewer.report.opinions import (
     SHOWN_FLAGS,
     AgreementFigures,
-    Coefficient,
     OpenFlag,
-    RandomFigures,
     ReviewEvidence,
     SelfFigures,
-    Share,
-    WinFigures,
     WordingFigures,
 )
-from reviewer.review import agreement as measured
 from reviewer.review.adjudication import to_adjudicate
 from reviewer.review.agreement import Agreement, agreement
 from reviewer.review.consistency import self_consistency
@@ -37,10 +31,7 @@ from reviewer.review.model import Label
 from reviewer.review.queue import sampled
 from reviewer.review.random_part import random_rates
 from reviewer.review.wins import wins
-from reviewer.suite.model import learned
 from reviewer.suite.rubric import Rubric
-
-learned(RandomFigures, WinFigures)
 
 MOST_CHECKED = 5_000
 """Messages whose wording a report checks; of more, the first so many."""
@@ -138,19 +129,13 @@ def _with_labels(
         seen=len(mine & shown_texts(said)),
         labeled=len({x.item for x in said}),
         random=len({x.item for x in said if x.pi is not None}),
-        rates=tuple(
-            msgspec.convert(one, RandomFigures, from_attributes=True)
-            for one in random_rates(labels, rubric, mine)
-        ),
-        wins=tuple(
-            msgspec.convert(one, WinFigures, from_attributes=True)
-            for one in wins(labels, mine, _others(said, candidate_id))
-        ),
+        rates=tuple(random_rates(labels, rubric, mine)),
+        wins=wins(labels, mine, _others(said, candidate_id)),
         agreement=tuple(
             _figures(one) for one in agreement(labels, rubric, _first(said, mine), seed=seed)
         ),
         consistency=tuple(
-            SelfFigures(reviewer=own.reviewer, same=_share(own.same), left=_share(own.left))
+            SelfFigures(reviewer=own.reviewer, same=own.same, left=own.left)
             for own in self_consistency(labels)
         ),
         disagreements=len(to_adjudicate(labels)),
@@ -207,19 +192,11 @@ def _figures(found: Agreement) -> AgreementFigures:
         question=found.subject.question,
         criterion_id=found.subject.criterion_id,
         items=found.items,
-        raw=_share(found.raw),
-        alpha=_coefficient(found.alpha),
-        ac1=_coefficient(found.ac1),
-        kappa=_coefficient(found.kappa),
+        raw=found.raw,
+        alpha=found.alpha,
+        ac1=found.ac1,
+        kappa=found.kappa,
         prevalence=found.prevalence,
         lead=found.lead,
         why=found.why,
     )
-
-
-def _share(share: measured.Share) -> Share:
-    return Share(hits=share.hits, n=share.n, value=share.value, low=share.low, high=share.high)
-
-
-def _coefficient(found: measured.Estimate) -> Coefficient:
-    return Coefficient(value=found.value, low=found.low, high=found.high, why=found.why)

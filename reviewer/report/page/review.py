@@ -13,9 +13,10 @@ from reviewer.report.model import (
     ReviewSection,
     TextDiagnostic,
 )
-from reviewer.report.opinions import NOTHING, SHOWN_PHRASES, Coefficient, RandomFigures, Share
+from reviewer.report.opinions import NOTHING, SHOWN_PHRASES
 from reviewer.report.page.section import Section, Terms
 from reviewer.report.words import limits, number, plural
+from reviewer.stats.figures import Estimate, RandomRate, Share
 
 MOST_NAMED = 5
 """Episodes and criteria named in a sentence, those with the most mistakes first."""
@@ -132,7 +133,7 @@ def review_rows(section: ReviewSection) -> list[list[str]]:
     return rows
 
 
-def _asked(rate: RandomFigures) -> str:
+def _asked(rate: RandomRate) -> str:
     said = {
         "passes": "messages with every mark above the middle",
         "preferred": "preferred in pairs",
@@ -146,7 +147,7 @@ def _share(share: Share, why: str | None) -> list[str]:
     return [f"{share.hits:g} of {share.n}", limits(share.low, share.high)]
 
 
-def _coefficient(found: Coefficient | RandomFigures) -> list[str]:
+def _coefficient(found: Estimate | RandomRate) -> list[str]:
     if found.value is None:
         return [f"{number(None)}{': ' + found.why if found.why else ''}", "-"]
     return [number(found.value), limits(found.low, found.high)]

@@ -1,0 +1,93 @@
+"""Plain figures that reviews and reports share: shares and estimates with their 95 % limits.
+
+What cannot be measured is None, with the reason in words.
+"""
+
+from typing import Literal
+
+from reviewer.suite.model import Value
+
+Question = Literal["passes", "mark", "preferred"]
+
+
+class Share(Value, frozen=True):
+    """hits of n with its exact (Clopper-Pearson) 95 % interval; None when n is 0.
+
+    `hits` may be fractional: an item on which two of three pairs of reviewers agree is 2/3.
+    """
+
+    hits: float = 0.0
+    n: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Estimate(Value, frozen=True):
+    """A coefficient with its 95 % limits. `why` says in words what is None; `low` and `high` may be
+    None beside a value."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    why: str | None = None
+
+
+class RandomRate(Value, frozen=True):
+    """A weighted share over the random part of the queue, with its 95 % limits; None with `why`
+    when nothing is settled.
+
+    `question` is `passes` (different messages with every mark above the middle of its scale),
+    `mark` (one criterion's above it) or `preferred` (different pairs in which the candidate's
+    message is the better one; no winner is half a win). `n` items of `episodes` episodes are
+    settled, worth `n_eff` drawn alike; `open` are not. `flagged` of the `n` carry a flag: those are
+    labeled first, so until all of the random part is done they weigh too much.
+    """
+
+    question: Question
+    criterion_id: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    n_eff: float | None = None
+    episodes: int = 0
+    open: int = 0
+    flagged: int = 0
+    why: str | None = None
+
+
+class SignTest(Value, frozen=True):
+    """`wins` of those that have a winner, with exact limits, and the exact two-sided p against
+    even; `ties` are not part of them. `why` says why p is not given."""
+
+    wins: Share = Share()
+    ties: int = 0
+    p: float | None = None
+    why: str | None = None
+
+
+class Wins(Value, frozen=True):
+    """A candidate's messages beside those of `against`. Of the settled `pairs` both messages were
+    bad in `both_bad`, which counts as a tie; `open` pairs are not settled. `by_episode` counts each
+    episode once, for the side that won more of its pairs."""
+
+    against: tuple[str, ...]
+    pairs: SignTest
+    both_bad: int
+    open: int
+    by_episode: SignTest
+
+
+class OtherSpent(Value, frozen=True):
+    """What graders, or simulated users, used in `attempts`: `tokens` of `counted` of these, a least
+    where `partial`; `known_usd` of `priced` of them."""
+
+    who: str
+    attempts: int
+    model_calls: int
+    tokens: int
+    counted: int
+    partial: bool
+    known_usd: float
+    priced: int
