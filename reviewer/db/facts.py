@@ -470,9 +470,3 @@ def sources_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str
         " ORDER BY id",
         (candidate,),
     ).fetchall()
-
-
-def first_trace_entry(connection: sqlite3.Connection, candidate: int) -> int | None:
-    """The journal entry under which this candidate's first traces were registered."""
-    row = connection.execute("SELECT seq FROM candidate WHERE id=?", (candidate,)).fetchone()
-    return int(row[0]) if row else None

@@ -29,7 +29,6 @@ _COLUMNS = (
     "at",
 )  # fmt: skip
 _INSERT = f"INSERT INTO revision ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_SHA256 = "SELECT sha256 FROM trace WHERE id=?"
 _WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
 
 

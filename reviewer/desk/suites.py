@@ -6,7 +6,7 @@ checked in full first. A broken suite is never read: the error names the file an
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,8 +178,3 @@ def manifest(held: Held, candidate_id: str, trusted: bool = False) -> Manifested
         if candidate.candidate_id == candidate_id:
             return Manifested(candidate, json.loads(data), raw)
     return None
-
-
-def reader_of(held: Held) -> Callable[[str], Manifested | None]:
-    """Manifests of one suite by candidate id."""
-    return lambda candidate_id: manifest(held, candidate_id)

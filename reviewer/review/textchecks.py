@@ -4,11 +4,9 @@ A phrase is looked for as words, not as meaning. Care is taken of plain English 
 "no bleeding risk" does not contain "bleeding risk"; irony and other languages are beyond it.
 """
 
-from collections.abc import Iterable
-
 from reviewer.stats.text import exact_match, indel_ratio, squad_f1
 from reviewer.suite.model import Value
-from reviewer.suite.phrases import LONGEST, PhraseUse, phrase_use
+from reviewer.suite.phrases import LONGEST
 
 
 class TextChecks(Value, frozen=True):
@@ -19,13 +17,6 @@ class TextChecks(Value, frozen=True):
     token_f1: float
 
 
-class PhraseCheck(Value, frozen=True):
-    """`use` is None for a message too long to look into."""
-
-    phrase: str
-    use: PhraseUse | None
-
-
 def compare_texts(message: str, reference: str) -> TextChecks:
     """Exact match (case and outer white space apart), Indel ratio and SQuAD token F1, 0 to 1."""
     short = max(len(message), len(reference)) <= LONGEST
@@ -34,8 +25,3 @@ def compare_texts(message: str, reference: str) -> TextChecks:
         indel=indel_ratio(message, reference) if short else None,
         token_f1=squad_f1(message, reference),
     )
-
-
-def phrase_checks(message: str, phrases: Iterable[str]) -> tuple[PhraseCheck, ...]:
-    """How the message uses each phrase."""
-    return tuple(PhraseCheck(phrase=p, use=phrase_use(message, p)) for p in phrases)

@@ -22,10 +22,6 @@ def normal_quantile(probability: float) -> float:
     return _NORMAL.inv_cdf(probability)
 
 
-def normal_cdf(value: float) -> float:
-    return _NORMAL.cdf(value)
-
-
 def _continued_fraction(x: float, a: float, b: float) -> float:
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)

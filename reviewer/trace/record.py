@@ -140,17 +140,6 @@ def by_agent(event: Event) -> bool:
     return not is_user(event.actor)
 
 
-class SourceRef(Struct, frozen=True, kw_only=True):
-    """Where a stored trace came from."""
-
-    path: str
-    sha256: str
-    record: int
-    reader: str
-    reader_version: str = "1"
-    notes: tuple[str, ...] = ()
-
-
 class SourceVerdict(Struct, frozen=True, kw_only=True):
     """What a foreign harness said of this attempt: evidence, never our own gate."""
 

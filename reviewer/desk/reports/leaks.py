@@ -33,7 +33,6 @@ from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.redaction import Redactor
 
-THRESHOLD = 0.7
 MOST_POINTER = 200
 _RANK = {"exact": 0, "inside": 1, "near": 2}
 

@@ -10,8 +10,8 @@ from textual.message import Message
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings import keys
 from reviewer.tui.settings.settings import THEMES, Settings
-from reviewer.tui.settings.theme import OURS, theme_for
 from reviewer.tui.settings.theme import THEMES as MADE
+from reviewer.tui.settings.theme import theme_for
 
 PATIENCE = 20.0
 """Seconds that words about settings stay on the screen."""
@@ -70,11 +70,6 @@ class Preferences:
         )
 
     # theme -------------------------------------------------------------------------------------
-
-    @property
-    def worn(self) -> str:
-        """The theme on screen, by its name in the settings."""
-        return self._app.theme.removeprefix(OURS)
 
     def wear(self, theme: str) -> None:
         """Draw in a theme of the settings, and write nothing."""
