@@ -8,7 +8,6 @@ statistics. docs/api.md has an example.
 
 from __future__ import annotations  # types are named without loading their modules
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,20 +20,27 @@ if TYPE_CHECKING:
     from reviewer.desk.runs.views import RunView
     from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
     from reviewer.importing.files import FileResult
+    from reviewer.report.model import Report as Document
     from reviewer.signing.verify import VerifyResult
 
 __all__ = ["DeskError", "Report", "Workspace", "make_workspace", "open_workspace", "verify"]
 
 
 class Report(NamedTuple):
-    """One release report. `document` is report.json as values, `data` its bytes."""
+    """One release report. `document` holds report.json as typed sections, `data` its bytes."""
 
-    recommendation: Literal["promote", "block", "repair", "hold"]
-    reasons: tuple[str, ...]
-    exit_code: int
-    document: dict[str, Any]
+    document: Document
     data: bytes
     sha256: str
+    exit_code: int
+
+    @property
+    def recommendation(self) -> Literal["promote", "block", "repair", "hold"]:
+        return self.document.recommendation
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return self.document.reasons
 
 
 def open_workspace(folder: str | Path | None = None, *, reviewer: str = "") -> Workspace:
@@ -155,12 +161,10 @@ class Workspace:
         """Build the release report. The same store gives the same bytes."""
         built = self._desk.reports.build(suite, candidate, baseline)
         return Report(
-            recommendation=built.assessment.recommendation,
-            reasons=tuple(reason.text for reason in built.assessment.reasons),
-            exit_code=built.exit_code,
-            document=json.loads(built.raw),
+            document=built.report,
             data=built.raw,
             sha256=built.digest,
+            exit_code=built.exit_code,
         )
 
     def trace_ids(self, suite: str, candidate: str) -> list[str]:

@@ -1,8 +1,4 @@
-"""Comparing a message with a reference or with phrases. Diagnostics: nothing here gates a release.
-
-A phrase is looked for as words, not as meaning. Care is taken of plain English negation, so that
-"no bleeding risk" does not contain "bleeding risk"; irony and other languages are beyond it.
-"""
+"""Comparing a message with a reference. Diagnostics: nothing here gates a release."""
 
 from reviewer.stats.text import exact_match, indel_ratio, squad_f1
 from reviewer.suite.model import Value

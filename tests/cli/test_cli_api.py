@@ -39,16 +39,18 @@ def test_the_report_is_that_of_the_command(desk: api.Workspace, tmp_path: Path) 
     report = desk.report(SUITE, CANDIDATE)
     assert report.data == (tmp_path / "report.json").read_bytes()
     assert report.exit_code == done.returncode == 10
+    assert (report.recommendation, len(report.reasons)) == ("block", 3)
+    assert report.document.suite.suite_id == SUITE
 
 
 def test_traces_are_read_with_their_verdicts(desk: api.Workspace) -> None:
     names = desk.trace_ids(SUITE, CANDIDATE)
     assert len(names) == 9
-    traces = [desk.traces.view(name) for name in names]
+    traces = [desk.trace(name) for name in names]
     assert [trace.trace_id for trace in traces] == names
     assert sum(trace.mark == "pass" for trace in traces) == 6
     for trace in traces:
-        assert len(desk.traces.events(trace.trace_id)) == trace.events
+        assert len(desk.events(trace.trace_id)) == trace.events
 
 
 def test_an_import_says_what_came_of_each_file(desk: api.Workspace, tmp_path: Path) -> None:
