@@ -199,7 +199,7 @@ def verify(
     """Verify one signed decision offline, as `reviewer verify FILE` does.
 
     `at` is the moment to verify for, by default now. `pins` are those of
-    `reviewer.signing.pins.Pins`, for example `threshold`, `environment` or `suite_digest`. Raises
+    `reviewer.signing.verify.Pins`, for example `threshold`, `environment` or `suite_digest`. Raises
     OSError for a file that cannot be read; a decision that does not verify is a result.
     """
     from datetime import UTC, datetime

@@ -82,7 +82,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _moment(text: str | None) -> datetime:
-    from reviewer.signing.parts import parse_time
+    from reviewer.signing.predicate import parse_time
 
     if text is None:
         return datetime.now(UTC)

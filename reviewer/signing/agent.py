@@ -19,8 +19,14 @@ from reviewer.signing.errors import (
     PublicKeyError,
     plain,
 )
-from reviewer.signing.public import KEY_TYPE, PublicKey, public_from_blob
-from reviewer.signing.wire import WireError, WireReader, wire_string
+from reviewer.signing.ssh import (
+    KEY_TYPE,
+    PublicKey,
+    WireError,
+    WireReader,
+    public_from_blob,
+    wire_string,
+)
 
 LIST_SECONDS = 5.0
 SIGN_SECONDS = 60.0

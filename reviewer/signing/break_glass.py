@@ -13,11 +13,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from reviewer.signing.body import verifier_of
-from reviewer.signing.candidate import candidate_view, manifest_digest, subject_name
 from reviewer.signing.canonical import canonical
 from reviewer.signing.errors import StatementError
-from reviewer.signing.parts import (
+from reviewer.signing.facts import candidate_view, manifest_digest, subject_name
+from reviewer.signing.predicate import (
     STATEMENT_TYPE,
     Audit,
     Block,
@@ -34,7 +33,7 @@ from reviewer.signing.parts import (
     parse_time,
 )
 from reviewer.signing.signers import TrustedKey
-from reviewer.signing.statement import shaped
+from reviewer.signing.statement import shaped, verifier_of
 
 BREAK_GLASS_TYPE = "https://reviewer.dev/attestation/agent-break-glass/v0.1"
 ROLE = "breakglass"

@@ -7,11 +7,9 @@ from typing import Any
 
 from reviewer.signing.canonical import canonical, sha256_hex
 from reviewer.signing.dsse import PAYLOAD_TYPE, Envelope, Signature
-from reviewer.signing.parts import STATEMENT_TYPE
-from reviewer.signing.predicate import Statement
-from reviewer.signing.public import KEY_TYPE
+from reviewer.signing.predicate import STATEMENT_TYPE, Statement
 from reviewer.signing.signers import Signers, TrustedKey
-from reviewer.signing.sshsig import NAMESPACE, armored, holds, is_blob
+from reviewer.signing.ssh import KEY_TYPE, NAMESPACE, armored, holds, is_blob
 
 BUNDLE_TYPE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 VSA_TYPE = "https://slsa.dev/verification_summary/v1"

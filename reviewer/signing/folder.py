@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any
 
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.approvals import approved
 from reviewer.signing.break_glass import (
     BREAK_GLASS_TYPE,
     BreakGlassStatement,
@@ -22,26 +21,35 @@ from reviewer.signing.break_glass import (
     break_glass_of,
     break_glass_words,
 )
-from reviewer.signing.candidate import agent_of
 from reviewer.signing.errors import AttestError, plain
-from reviewer.signing.history import history_faults, journal_of
-from reviewer.signing.journal_loss import (
+from reviewer.signing.facts import agent_of
+from reviewer.signing.journal import (
     LOSS_TYPE,
     JournalLoss,
+    history_faults,
     journal_loss_faults,
     journal_loss_of,
     journal_loss_words,
+    journal_of,
+    read_witness,
+    witness_faults,
 )
-from reviewer.signing.pins import Pins
 from reviewer.signing.predicate import Statement
 from reviewer.signing.signers import Signers, TrustedKey, parse_signers
-from reviewer.signing.trusted import Manifest, Vouched, check_subject, read_manifest, vouched
+from reviewer.signing.trusted import (
+    Manifest,
+    Vouched,
+    approved,
+    check_subject,
+    read_manifest,
+    vouched,
+)
 from reviewer.signing.verify import (
+    Pins,
     VerifyResult,
     decision_in,
     judged,
 )
-from reviewer.signing.witness import read_witness, witness_faults
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """A key argument becomes something that signs: through ssh-agent, or from a private key file.
 
 `SHA256:…` (a fingerprint) or a `.pub` file means the agent; any other path is a private key, in
-OpenSSH or PEM form, encrypted or not. Only Ed25519 keys sign decisions; a hardware key does it
-through ssh-keygen.
+OpenSSH or PEM form, encrypted or not. Only Ed25519 keys sign decisions. A hardware (FIDO) key, or a
+key kept behind `ssh-keygen -Y sign`, signs through ssh-keygen.
 """
 
+import base64
 import os
 import re
+import shutil
 import stat
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +21,88 @@ from reviewer.signing.errors import (
     KeyFileError,
     PassphraseNeeded,
     PublicKeyError,
+    SignerRefused,
     WrongPassphrase,
     plain,
 )
-from reviewer.signing.hardware import KeygenSigner, hardware_key
-from reviewer.signing.public import PublicKey, parse_public_line, public_from_raw
+from reviewer.signing.ssh import (
+    HARDWARE_TYPE,
+    NAMESPACE,
+    PublicKey,
+    WireError,
+    WireReader,
+    dearmored,
+    parse_public_line,
+    public_from_blob,
+    public_from_raw,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+TOUCH_SECONDS = 120.0
+"""A person has to find the key, and touch it."""
+_OPENSSH = re.compile(
+    rb"-----BEGIN OPENSSH PRIVATE KEY-----\s+([A-Za-z0-9+/=\s]+?)-----END", re.DOTALL
+)
+_MAGIC = b"openssh-key-v1\0"
+
+
+@dataclass(frozen=True)
+class KeygenSigner:
+    """A key that signs through `ssh-keygen -Y sign`; its signatures are SSHSIG blobs.
+
+    `path` is a private key file (of a hardware key: its handle), or a `.pub` file whose key
+    ssh-agent holds.
+    """
+
+    public: PublicKey
+    path: Path
+
+    def sign(self, message: bytes) -> bytes:
+        """The blob over `message`. SignerRefused with ssh-keygen's own words when it gives none."""
+        program = shutil.which("ssh-keygen")
+        if program is None:
+            raise SignerRefused("ssh-keygen is not installed: it signs with this kind of key")
+        command = [program, "-Y", "sign", "-n", NAMESPACE, "-f", str(self.path)]
+        try:
+            done = subprocess.run(
+                command, input=message, capture_output=True, timeout=TOUCH_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise SignerRefused(f"ssh-keygen: no signature in {TOUCH_SECONDS:g} seconds") from None
+        except OSError as error:
+            raise SignerRefused(f"ssh-keygen: {plain(error.strerror or error)}") from None
+        if done.returncode != 0:
+            words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise SignerRefused(f"ssh-keygen: {plain(words[-1] if words else 'it gave no reason')}")
+        return dearmored(done.stdout)
+
+
+def hardware_key(data: bytes) -> PublicKey | None:
+    """The public half that an OpenSSH private key file carries in the clear, when the file is the
+    handle of a hardware key; None for any other file."""
+    match = _OPENSSH.search(data)
+    if match is None:
+        return None
+    try:
+        reader = WireReader(base64.b64decode(b"".join(match[1].split())))
+        if reader.take(len(_MAGIC)) != _MAGIC:
+            return None
+        for _ in ("cipher", "kdf", "kdf options"):
+            reader.string()
+        if reader.u32() != 1:
+            return None
+        blob = reader.string()
+        if WireReader(blob).string() != HARDWARE_TYPE.encode():
+            return None
+    except (WireError, ValueError):
+        return None
+    try:
+        return public_from_blob(blob)
+    except PublicKeyError as error:
+        raise KeyFileError(f"damaged hardware key: {error}") from None
+
 
 MAX_KEY_FILE_BYTES = 64 * 1024
 AskPassphrase = Callable[[str], str | None]

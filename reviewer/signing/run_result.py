@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from reviewer.signing.candidate import manifest_digest, subject_name
 from reviewer.signing.canonical import canonical
 from reviewer.signing.errors import AttestError
-from reviewer.signing.parts import STATEMENT_TYPE, Described, Part, Text
-from reviewer.signing.predicate import Predicate
+from reviewer.signing.facts import manifest_digest, subject_name
+from reviewer.signing.predicate import STATEMENT_TYPE, Described, Part, Predicate, Text
 from reviewer.signing.signers import Signers
 from reviewer.signing.statement import shaped
 from reviewer.signing.trusted import Manifest, vouched

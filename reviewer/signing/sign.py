@@ -11,8 +11,7 @@ from reviewer.signing.dsse import (
 )
 from reviewer.signing.errors import PayloadMismatch, SignerRefused
 from reviewer.signing.keys import Signer
-from reviewer.signing.public import PublicKey
-from reviewer.signing.sshsig import holds, key_of
+from reviewer.signing.ssh import PublicKey, holds, key_of
 from reviewer.signing.statement import differences, read_statement
 
 MOST_NAMED = 8

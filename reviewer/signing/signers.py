@@ -8,12 +8,35 @@ the same roles on each line. Principals are ASCII, so that none can look like an
 import os
 import re
 import stat
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from reviewer.signing.canonical import sha256_hex
 from reviewer.signing.errors import PublicKeyError, SignersError, plain
-from reviewer.signing.public import PublicKey, public_from_fields
+from reviewer.signing.ssh import PublicKey, public_from_fields
+
+
+def is_one_of(principal: str, names: Iterable[str]) -> bool:
+    """Whether `principal` is one of `names`.
+
+    In any case, also as the address of `Name <address>`, and also by the part before the @ where
+    the name is no address (labels carry no addresses). Deliberately generous: a person must not
+    approve their own work by spelling it differently.
+    """
+    whole = _folded(principal)
+    short = whole.partition("@")[0]
+    for name in names:
+        address = name.rpartition("<")[2].partition(">")[0] if "<" in name else name
+        if whole in (_folded(name), _folded(address)) or short == _folded(name):
+            return True
+    return False
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
 
 ROLES = frozenset({"runner", "labeler", "approver", "breakglass"})
 MAX_SIGNERS_BYTES = 1024 * 1024

@@ -1,19 +1,337 @@
-"""Facts to payload bytes and back, and in which fields two payloads differ."""
+"""Facts to payload bytes and back, what a decision may not say of itself, and in which fields two
+payloads differ.
+"""
 
 import hashlib
 import uuid
+from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from reviewer.signing.body import body_of
-from reviewer.signing.candidate import manifest_digest
 from reviewer.signing.canonical import JsonError, canonical, load_object
-from reviewer.signing.contradictions import check_relations, gate_faults, promotion_faults
 from reviewer.signing.errors import StatementError, plain
-from reviewer.signing.facts import DecisionFacts
-from reviewer.signing.parts import Part
-from reviewer.signing.predicate import Statement
+from reviewer.signing.facts import (
+    DecisionFacts,
+    FailureFact,
+    candidate_view,
+    manifest_digest,
+    subject_name,
+)
+from reviewer.signing.predicate import (
+    PREDICATE_TYPE,
+    STATEMENT_TYPE,
+    VERIFIER_ID,
+    Gate,
+    Part,
+    Predicate,
+    Statement,
+    SuiteRef,
+    parse_time,
+)
+from reviewer.suite.gates import ALWAYS, OPTIONAL
+
+MAX_FAILURE_BYTES = 128 * 1024
+"""Failing traces are listed up to this many canonical bytes; the report, bound by its digest,
+lists all. It keeps a decision below the 256 KiB that ssh-agent takes in one message."""
+
+
+def _digest(value: str) -> dict[str, str]:
+    return {"sha256": value}
+
+
+def _digest_or_none(value: str | None) -> dict[str, str] | None:
+    return None if value is None else _digest(value)
+
+
+def body_of(facts: DecisionFacts) -> dict[str, Any]:
+    """The statement without its `decisionId`. ManifestError when the manifest says too little."""
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [
+            {
+                "name": subject_name(facts.candidate_manifest),
+                "digest": _digest(facts.candidate_sha256),
+            }
+        ],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": _predicate(facts),
+    }
+
+
+def verifier_of(tool: str, python: str) -> dict[str, Any]:
+    """Which tool speaks, in which versions."""
+    return {"id": VERIFIER_ID, "version": {"reviewer": tool, "python": python}}
+
+
+def _predicate(facts: DecisionFacts) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "decision": facts.decision,
+        "decisionSeq": facts.decision_seq,
+        "previousDecision": None
+        if facts.previous_payload_sha256 is None
+        else {"digest": _digest(facts.previous_payload_sha256)},
+        "timeCreated": facts.created,
+        "expires": facts.expires,
+        "environment": facts.environment,
+        "verifier": verifier_of(facts.tool_version, facts.python_version),
+        "policy": {"uri": facts.policy_uri, "digest": _digest(facts.policy_sha256)},
+        "candidate": candidate_view(facts.candidate_manifest),
+        "suite": _suite(facts),
+        "gates": [
+            {
+                "id": gate.id,
+                "hard": gate.hard,
+                "result": gate.result,
+                "threshold": gate.threshold,
+                "observed": gate.observed,
+                "evidence": _digest_or_none(gate.evidence_sha256),
+            }
+            for gate in facts.gates
+        ],
+        "repeatability": [
+            {"episode": row.episode, "k": row.k, "attempts": row.attempts, "passes": row.passes}
+            for row in facts.repeatability
+        ],
+        "cost": {
+            "currency": facts.currency,
+            "totalMicros": facts.total_micros,
+            "baselineMicros": facts.baseline_micros,
+            "tokens": facts.tokens,
+        },
+        "judges": _judges(facts),
+        "labels": {
+            "count": facts.labels.count,
+            "labelers": list(facts.labels.labelers),
+            "merkleRoot": facts.labels.merkle_root,
+            "treeSize": facts.labels.tree_size,
+            "disagreements": facts.labels.disagreements,
+        },
+        "failureCount": len(facts.failures),
+        "failures": _failures(facts.failures),
+        "inputAttestations": [{"digest": _digest(one)} for one in facts.input_attestations],
+        "evidence": None
+        if facts.evidence_uri is None and facts.evidence_sha256 is None
+        else {"uri": facts.evidence_uri, "digest": _digest_or_none(facts.evidence_sha256)},
+        "audit": {
+            "algorithm": facts.journal_algorithm,
+            "seq": facts.journal_seq,
+            "head": facts.journal_head,
+        },
+        "report": {
+            "digest": _digest(facts.report_sha256),
+            "recommendation": facts.recommendation,
+            "reasons": list(facts.reasons),
+            **({} if facts.baseline_id is None else {"baseline": facts.baseline_id}),
+        },
+        "approvals": {
+            "role": "approver",
+            "threshold": facts.threshold,
+            "reviewers": [
+                {"principal": one.principal, "keyid": one.keyid} for one in facts.reviewers
+            ],
+            **({} if facts.max_days is None else {"maxDays": facts.max_days}),
+        },
+    }
+    if facts.break_glass:
+        body["breakGlass"] = [
+            {
+                "digest": _digest(one.payload_sha256),
+                "principal": one.principal,
+                "candidate": one.candidate,
+                "environment": one.environment,
+                "timeCreated": one.created,
+                "expires": one.expires,
+                "reason": one.reason,
+            }
+            for one in facts.break_glass
+        ]
+    if facts.comment:
+        body["comment"] = facts.comment
+    return body
+
+
+def _suite(facts: DecisionFacts) -> dict[str, Any]:
+    others = sorted(facts.lineage, key=lambda one: one.suite_sha256)
+    body: dict[str, Any] = {
+        "name": facts.suite_id,
+        "digest": _digest(facts.suite_sha256),
+        "episodes": facts.suite_episodes,
+        "frozenAtSeq": facts.frozen_at_seq,
+        "firstRunSeq": facts.first_run_seq,
+        "lineage": sorted({facts.suite_sha256, *(one.suite_sha256 for one in others)}),
+    }
+    if any(one.reason for one in others):
+        body["lineageReasons"] = [
+            {
+                "digest": _digest(one.suite_sha256),
+                "name": one.suite_id,
+                "reason": one.reason,
+                "reviewer": one.reviewer,
+            }
+            for one in others
+            if one.reason
+        ]
+    return body
+
+
+def _judges(facts: DecisionFacts) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": judge.id,
+            "version": judge.version,
+            "promptSha256": judge.prompt_sha256,
+            "calibration": {
+                "tp": judge.tp,
+                "fp": judge.fp,
+                "tn": judge.tn,
+                "fn": judge.fn,
+                "n": judge.n,
+                "labelSetSha256": judge.label_set_sha256,
+            },
+        }
+        for judge in facts.judges
+    ]
+
+
+def _failures(failures: tuple[FailureFact, ...]) -> list[dict[str, Any]]:
+    """As many failing traces, in the order given, as MAX_FAILURE_BYTES holds."""
+    listed, size = [], 0
+    for failure in failures:
+        entry = {
+            "traceId": failure.trace_id,
+            "episode": failure.episode,
+            "traceSha256": failure.trace_sha256,
+            "codes": list(failure.codes),
+            "disposition": failure.disposition,
+        }
+        size += len(canonical(entry, f"failure {plain(failure.trace_id)}"))
+        if size > MAX_FAILURE_BYTES:
+            break
+        listed.append(entry)
+    return listed
+
+
+def check_relations(predicate: Predicate) -> None:
+    """Rules between fields that belong to the form itself, whatever is decided. StatementError."""
+    if parse_time(predicate.expires) <= parse_time(predicate.time_created):
+        raise StatementError("statement: predicate.expires: must be after timeCreated")
+    _check_lineage(predicate.suite)
+    for row in predicate.repeatability:
+        if row.passes > row.attempts:
+            raise StatementError(
+                f"statement: predicate.repeatability: {plain(row.episode)}: more passes than"
+                " attempts"
+            )
+    if predicate.failure_count < len(predicate.failures):
+        raise StatementError("statement: predicate.failureCount: fewer than are listed")
+    keyids = [reviewer.keyid for reviewer in predicate.approvals.reviewers]
+    if len(set(keyids)) != len(keyids):
+        raise StatementError("statement: predicate.approvals.reviewers: a key is named twice")
+
+
+def _check_lineage(suite: SuiteRef) -> None:
+    if suite.digest.sha256 not in suite.lineage:
+        raise StatementError("statement: predicate.suite.lineage: must hold the suite's own digest")
+    given = [one.digest.sha256 for one in suite.lineage_reasons or []]
+    others = set(suite.lineage) - {suite.digest.sha256}
+    if len(set(suite.lineage)) != len(suite.lineage) or len(set(given)) != len(given):
+        raise StatementError("statement: predicate.suite.lineage: a digest is listed twice")
+    if stray := sorted(set(given) - others):
+        raise StatementError(
+            f"statement: predicate.suite.lineageReasons: {stray[0]} is not another suite of the"
+            " lineage"
+        )
+
+
+def gate_faults(predicate: Predicate) -> list[str]:
+    """Return whether every hard gate is stated, once, as hard, with the result that its figures
+    give. A hard gate is never waived."""
+    faults = []
+    listed = [gate.id for gate in predicate.gates]
+    for name in (*ALWAYS, *(each for each in OPTIONAL if each in listed)):
+        stated = [gate for gate in predicate.gates if gate.id == name]
+        if not stated:
+            faults.append(f"gates: the hard gate {name} is missing")
+        elif len(stated) > 1:
+            faults.append(f"gates: {name} is stated {len(stated)} times")
+        elif not stated[0].hard:
+            faults.append(f"gates: {name} is not marked hard")
+    return faults + [fault for gate in predicate.gates for fault in _result_faults(gate)]
+
+
+def _result_faults(gate: Gate) -> list[str]:
+    """Return whether a gate's result is the one that its own figures give. What was not observed
+    says nothing; where no threshold is given, none may be against it."""
+    observed, threshold = _number(gate.observed), _number(gate.threshold)
+    name = f"gates: {plain(gate.id)}"
+    if observed is None:
+        if gate.observed is None:
+            return []
+        return [f"{name}: observed {plain(gate.observed)} is no number"]
+    if threshold is None and gate.threshold is not None:
+        return [f"{name}: threshold {plain(gate.threshold)} is no number"]
+    against = observed > (threshold or 0)
+    if (gate.result == "FAILED") == against:
+        return []
+    word = "more than" if against else "no more than"
+    return [
+        f"{name} is {gate.result}, and observed is {gate.observed}, {word} {gate.threshold or 0}"
+    ]
+
+
+def _number(value: int | str | None) -> Decimal | None:
+    """None for what is no finite decimal number."""
+    if value is None:
+        return None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def promotion_faults(predicate: Predicate) -> list[str]:
+    """Why this predicate may not say PROMOTE; empty for BLOCK and REPAIR, which always can."""
+    if predicate.decision != "PROMOTE":
+        return []
+    report = predicate.report
+    faults = []
+    if report.recommendation != "promote":
+        faults.append(f"the report recommends {report.recommendation}, not promote")
+    faults += [f"the report gives a reason against it: {reason}" for reason in report.reasons]
+    faults += [
+        f"hard gate {gate.id} is {gate.result}"
+        for gate in predicate.gates
+        if gate.hard and gate.result != "PASSED"
+    ]
+    if predicate.failure_count or predicate.failures:
+        count = max(predicate.failure_count, len(predicate.failures))
+        faults.append(f"{count} failing trace{'s' if count > 1 else ''}")
+    return faults + _suite_faults(predicate.suite)
+
+
+def _suite_faults(suite: SuiteRef) -> list[str]:
+    """Frozen before the first run, by the journal; and a reason for each other suite met."""
+    faults = []
+    frozen, first_run = suite.frozen_at_seq, suite.first_run_seq
+    if frozen is None:
+        faults.append("the journal entry that froze the suite is not named (frozenAtSeq)")
+    elif first_run is None:
+        faults.append("the journal entry of the first run is not named (firstRunSeq)")
+    elif frozen >= first_run:
+        faults.append(
+            f"the suite was not frozen before the candidate's first run: frozen at journal entry"
+            f" {frozen}, first run at {first_run}"
+        )
+    given = {one.digest.sha256 for one in suite.lineage_reasons or []}
+    faults += [
+        f"the candidate also met the suite {digest}, and no reason is given"
+        for digest in suite.lineage
+        if digest != suite.digest.sha256 and digest not in given
+    ]
+    return faults
+
 
 P = TypeVar("P", bound=Part)
 

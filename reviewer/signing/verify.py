@@ -1,16 +1,17 @@
 """The strict, offline verifier of a release decision: bytes in, exit code and lines out.
 
 Order: form of the envelope, signatures by trusted keys over the very bytes, then the payload's
-form, then its subject, and only then the policy of signatures. Never re-canonicalises; needs no
-network and no store.
+form, then its subject, and only then the policy of signatures, what a pipeline pins, and the report
+it was given. Never re-canonicalizes; needs no network and no store.
 """
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.approvals import approved
 from reviewer.signing.break_glass import (
     BREAK_GLASS_TYPE,
     WORD,
@@ -19,22 +20,157 @@ from reviewer.signing.break_glass import (
     break_glass_of,
     break_glass_words,
 )
-from reviewer.signing.contradictions import gate_faults, promotion_faults
+from reviewer.signing.canonical import load_object
 from reviewer.signing.errors import AttestError, StatementError
-from reviewer.signing.matching import report_faults
-from reviewer.signing.people import is_one_of
-from reviewer.signing.pins import (
-    Pins,
-    environment_faults,
-    pin_faults,
-    term_faults,
-    time_faults,
-)
-from reviewer.signing.predicate import PREDICATE_TYPE, Predicate, Statement
+from reviewer.signing.predicate import PREDICATE_TYPE, Gate, Predicate, Statement, parse_time
 from reviewer.signing.run_result import run_result_faults
-from reviewer.signing.signers import Signers, parse_signers
-from reviewer.signing.statement import decision_of
-from reviewer.signing.trusted import Manifest, Vouched, check_subject, read_manifest, vouched
+from reviewer.signing.signers import Signers, is_one_of, parse_signers
+from reviewer.signing.statement import decision_of, gate_faults, promotion_faults
+from reviewer.signing.trusted import (
+    Manifest,
+    Vouched,
+    approved,
+    check_subject,
+    read_manifest,
+    vouched,
+)
+
+CLOCK_SKEW = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pins:
+    """Digests are sha256 in hex, with or without `sha256:`; None pins nothing.
+
+    `threshold` is the least number of approvers of a PROMOTE, `min_seq` the highest decisionSeq
+    already seen for this agent and environment, `max_days` the longest that a decision may last.
+    `report` is the report.json the decision must be about and agree with. `attestations` are signed
+    test results by file name: each that the decision refers to must be among them.
+    `witness` is a file of heads that the decision must be in, and must not contradict.
+    """
+
+    threshold: int | None = None
+    environment: str | None = None
+    suite_digest: str | None = None
+    policy_digest: str | None = None
+    report_digest: str | None = None
+    signers_digest: str | None = None
+    min_seq: int | None = None
+    max_days: int | None = None
+    report: bytes | None = None
+    attestations: Mapping[str, bytes] | None = None
+    witness: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and self.threshold < 1:
+            raise ValueError("threshold must be at least 1")
+
+
+def environment_faults(environment: str, pins: Pins) -> list[str]:
+    if pins.environment is None or environment == pins.environment:
+        return []
+    return [f"it is for {environment}, not for the environment asked for"]
+
+
+def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
+    """Every pin that the decision does not meet."""
+    faults = environment_faults(predicate.environment, pins)
+    digests = (
+        ("suite", predicate.suite.digest.sha256, pins.suite_digest),
+        ("policy", predicate.policy.digest.sha256, pins.policy_digest),
+        ("report", predicate.report.digest.sha256, pins.report_digest),
+        ("trust file", trusted.sha256, pins.signers_digest),
+    )
+    faults += [
+        f"the {what}'s digest is {found}, not the pinned one"
+        for what, found, pinned in digests
+        if pinned is not None and found != pinned.removeprefix("sha256:").lower()
+    ]
+    if pins.min_seq is not None and predicate.decision_seq < pins.min_seq:
+        faults.append(f"decision {predicate.decision_seq} is older than {pins.min_seq}")
+    return faults
+
+
+def term_faults(predicate: Predicate, pins: Pins) -> list[str]:
+    """Return whether a decision lasts longer than its policy lets it: as it says itself, and as the
+    policy that the pipeline holds says."""
+    lasts = parse_time(predicate.expires) - parse_time(predicate.time_created)
+    limits = [days for days in (predicate.approvals.max_days, pins.max_days) if days is not None]
+    if not limits or lasts / timedelta(days=1) <= min(limits):
+        return []
+    return [
+        f"it lasts until {predicate.expires}, longer than the {min(limits)} days after"
+        f" {predicate.time_created} that its policy allows"
+    ]
+
+
+def time_faults(created: str, expires: str, now: datetime) -> list[str]:
+    if parse_time(expires) <= now:
+        return [f"expired at {expires}"]
+    if parse_time(created) > now + CLOCK_SKEW:
+        return [f"made in the future, at {created}"]
+    return []
+
+
+def report_faults(statement: Statement, report: bytes | None) -> list[str]:
+    """Every field in which the decision and report.json part; JsonError when it is no JSON."""
+    if report is None:
+        return []
+    predicate = statement.predicate
+    digest = hashlib.sha256(report).hexdigest()
+    if digest != predicate.report.digest.sha256:
+        return [f"the report's digest is {digest}, not the one decided on"]
+    body = load_object(report, "report")
+    said = (
+        ("recommendation", predicate.report.recommendation, body.get("recommendation")),
+        ("reasons", predicate.report.reasons, body.get("reasons")),
+        ("suite digest", predicate.suite.digest.sha256, _of(body, "suite", "digest")),
+        ("candidate digest", statement.subject[0].digest.sha256, _of(body, "candidate", "digest")),
+        ("baseline", predicate.report.baseline, _of(body, "regression", "baseline")),
+        ("lineage", _lineage(predicate), _digests(_of(body, "suite", "lineage"), "digest")),
+        ("break-glass", _broken(predicate), _digests(body.get("break_glass"), "payload_sha256")),
+    )
+    faults = [f"the report says another {what}" for what, ours, theirs in said if ours != theirs]
+    stated = {gate.id for gate in predicate.gates}
+    reported = body.get("gates")
+    left_out = [name for name in reported if name not in stated] if reported else []
+    return [
+        *faults,
+        *(f"the report has a gate {name}, which the decision leaves out" for name in left_out),
+        *(
+            f"the report says another result of gate {gate.id}"
+            for gate in predicate.gates
+            if not _agrees(gate, _of(body, "gates", gate.id))
+        ),
+    ]
+
+
+def _of(body: dict[str, Any], section: str, key: str) -> Any:
+    found = body.get(section)
+    return found.get(key) if isinstance(found, dict) else None
+
+
+def _digests(rows: Any, key: str) -> set[Any]:
+    return {row.get(key) for row in rows or () if isinstance(row, dict)}
+
+
+def _lineage(predicate: Predicate) -> set[str]:
+    return set(predicate.suite.lineage) - {predicate.suite.digest.sha256}
+
+
+def _broken(predicate: Predicate) -> set[str]:
+    return {one.digest.sha256 for one in predicate.break_glass or []}
+
+
+def _agrees(gate: Gate, counts: Any) -> bool:
+    if not isinstance(counts, dict):
+        return False
+    failed, unknown = counts.get("fail_counted"), counts.get("not_measured_counted")
+    if failed:
+        return gate.result == "FAILED"
+    if unknown or not counts.get("pass"):
+        return gate.result == "NOT_RUN"
+    return gate.result == "PASSED"
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ import hashlib
 import struct
 from typing import Any
 
-from reviewer.signing.public import PublicKey, public_from_raw
-from reviewer.signing.sshsig import NAMESPACE
+from reviewer.signing.ssh import NAMESPACE, PublicKey, public_from_raw
 
 
 def string(data: bytes) -> bytes:

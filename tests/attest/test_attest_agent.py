@@ -32,8 +32,8 @@ from reviewer.signing.errors import (
 )
 from reviewer.signing.keys import load_signer
 from reviewer.signing.sign import sign_statement
+from reviewer.signing.ssh import wire_string
 from reviewer.signing.statement import build_statement
-from reviewer.signing.wire import wire_string
 
 ALICE = "alice@example.com"
 needs_agent = pytest.mark.skipif(shutil.which("ssh-agent") is None, reason="no ssh-agent here")

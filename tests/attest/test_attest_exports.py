@@ -13,7 +13,7 @@ from reviewer.signing.canonical import canonical
 from reviewer.signing.dsse import Envelope, Signature, parse_envelope
 from reviewer.signing.exports import export_files, file_name
 from reviewer.signing.signers import parse_signers
-from reviewer.signing.sshsig import dearmored
+from reviewer.signing.ssh import dearmored
 from reviewer.signing.statement import build_statement, read_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"

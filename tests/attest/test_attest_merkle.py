@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.signing.merkle import merkle_root
+from reviewer.signing.facts import merkle_root
 
 LEAVES = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657"]
 LEAVES += ["606162636465666768696a6b6c6d6e6f"]

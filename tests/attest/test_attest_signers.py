@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.signing.errors import AttestError, PublicKeyError, SignersError
-from reviewer.signing.public import (
+from reviewer.signing.signers import parse_signers, read_signers
+from reviewer.signing.ssh import (
     PublicKey,
     parse_public_line,
     public_from_blob,
     public_from_raw,
     wire_string,
 )
-from reviewer.signing.signers import parse_signers, read_signers
 
 
 def test_lines_are_read_with_roles_and_comments(desk: Any) -> None:

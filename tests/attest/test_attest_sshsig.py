@@ -15,13 +15,20 @@ from hypothesis import strategies as st
 from ssh_blobs import HardwareKey, plain_blob
 
 from reviewer.signing.dsse import parse_envelope
-from reviewer.signing.errors import AttestError, SignerRefused
+from reviewer.signing.errors import AttestError, PublicKeyError, SignerRefused, SignersError
 from reviewer.signing.facts import ReviewerFact
-from reviewer.signing.hardware import KeygenSigner
-from reviewer.signing.public import PublicKey, PublicKeyError, parse_public_line
+from reviewer.signing.keys import KeygenSigner
 from reviewer.signing.sign import MadeElsewhere, add_signature, sign_statement
-from reviewer.signing.signers import SignersError, parse_signers
-from reviewer.signing.sshsig import NAMESPACE, armored, dearmored, holds, key_of
+from reviewer.signing.signers import parse_signers
+from reviewer.signing.ssh import (
+    NAMESPACE,
+    PublicKey,
+    armored,
+    dearmored,
+    holds,
+    key_of,
+    parse_public_line,
+)
 from reviewer.signing.statement import build_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"

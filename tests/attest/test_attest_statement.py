@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from reviewer.signing.errors import AttestError, StatementError
 from reviewer.signing.facts import FailureFact, GateFact, JudgeFact, RepeatabilityFact
-from reviewer.signing.parts import MAX_SAFE_INT
-from reviewer.signing.people import is_one_of
-from reviewer.signing.predicate import PREDICATE_TYPE
+from reviewer.signing.predicate import MAX_SAFE_INT, PREDICATE_TYPE
+from reviewer.signing.signers import is_one_of
 from reviewer.signing.statement import build_statement, differences, read_statement
 from reviewer.suite.gates import GATES
 

@@ -11,7 +11,7 @@ from doors import Door
 from people import People
 
 from reviewer.signing.dsse import parse_envelope
-from reviewer.signing.sshsig import is_blob
+from reviewer.signing.ssh import is_blob
 
 TOKEN = Path(__file__).resolve().parents[1] / "attest"
 HELPERS = ("/usr/lib/openssh/ssh-sk-helper", "/usr/libexec/ssh-sk-helper")

@@ -34,7 +34,7 @@ with atheris.instrument_imports(
         parse_envelope,
         serialise_envelope,
     )
-    from reviewer.signing.public import PublicKey
+    from reviewer.signing.ssh import PublicKey
     from reviewer.signing.statement import build_statement
     from reviewer.signing.verify import VerifyResult
 

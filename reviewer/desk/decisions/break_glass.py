@@ -34,9 +34,9 @@ from reviewer.signing.break_glass import (
     break_glass_of,
     build_break_glass,
 )
-from reviewer.signing.candidate import agent_of, subject_name
 from reviewer.signing.dsse import Envelope, parse_envelope
 from reviewer.signing.errors import AttestError
+from reviewer.signing.facts import agent_of, subject_name
 from reviewer.signing.sign import sign_payload
 from reviewer.signing.trusted import Vouched
 from reviewer.signing.verify import verify

@@ -23,14 +23,14 @@ from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.approvals import approved
 from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
 from reviewer.signing.errors import AttestError, PayloadMismatch
 from reviewer.signing.keys import Signer
-from reviewer.signing.parts import parse_time
+from reviewer.signing.predicate import parse_time
 from reviewer.signing.sign import MadeElsewhere, add_signature
 from reviewer.signing.signers import Signers
-from reviewer.signing.sshsig import dearmored
+from reviewer.signing.ssh import dearmored
+from reviewer.signing.trusted import approved
 
 BuildOf = Callable[[str, str], Build]
 """Reports of a candidate on a suite, by baseline."""

@@ -22,8 +22,8 @@ from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.reports import Built
-from reviewer.signing.candidate import agent_of, subject_name
 from reviewer.signing.errors import AttestError
+from reviewer.signing.facts import agent_of, subject_name
 from reviewer.signing.sign import sign_statement
 from reviewer.signing.statement import build_statement
 

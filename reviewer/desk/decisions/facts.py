@@ -31,8 +31,8 @@ from reviewer.signing.facts import (
     LineageFact,
     RepeatabilityFact,
     ReviewerFact,
+    merkle_root,
 )
-from reviewer.signing.merkle import merkle_root
 from reviewer.signing.signers import Signers
 
 

@@ -19,11 +19,10 @@ from reviewer.desk.integrity.standing import WAYS_OUT
 from reviewer.desk.integrity.trust import signers_of, trusted
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.approvals import approved
 from reviewer.signing.break_glass import BREAK_GLASS_TYPE
 from reviewer.signing.dsse import parse_envelope
 from reviewer.signing.errors import AttestError
-from reviewer.signing.trusted import vouched
+from reviewer.signing.trusted import approved, vouched
 
 
 def listed(workspace: Workspace, connection: sqlite3.Connection) -> list[DecisionInfo]:

@@ -24,7 +24,7 @@ from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import parse_envelope
 from reviewer.signing.errors import AttestError
-from reviewer.signing.journal_loss import ROLE, JournalLossFacts, build_journal_loss
+from reviewer.signing.journal import ROLE, JournalLossFacts, build_journal_loss
 from reviewer.signing.keys import Signer
 from reviewer.signing.sign import sign_payload
 

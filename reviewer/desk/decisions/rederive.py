@@ -21,12 +21,12 @@ from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.reports import Built
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.approvals import approved
 from reviewer.signing.errors import AttestError
-from reviewer.signing.parts import parse_time
+from reviewer.signing.predicate import parse_time
 from reviewer.signing.sign import mismatches
 from reviewer.signing.signers import Signers
 from reviewer.signing.statement import build_statement
+from reviewer.signing.trusted import approved
 
 Build = Callable[[str | None], Built]
 """The report of the candidate against a baseline."""

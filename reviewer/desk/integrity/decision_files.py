@@ -15,13 +15,12 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.standing import files_of
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.reports import Built
-from reviewer.signing.approvals import approved
-from reviewer.signing.candidate import agent_of
 from reviewer.signing.dsse import MAX_ENVELOPE_BYTES, parse_envelope
 from reviewer.signing.errors import AttestError
+from reviewer.signing.facts import agent_of
 from reviewer.signing.predicate import Statement
 from reviewer.signing.signers import Signers, TrustedKey
-from reviewer.signing.trusted import Vouched, vouched
+from reviewer.signing.trusted import Vouched, approved, vouched
 from reviewer.signing.verify import VerifyResult, decision_in
 
 

@@ -11,8 +11,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.signing.agent import connect_agent
 from reviewer.signing.errors import AgentError, AttestError
 from reviewer.signing.keys import Signer, load_signer, read_public_file
-from reviewer.signing.people import is_one_of
-from reviewer.signing.signers import Signers, TrustedKey, parse_signers, read_signers
+from reviewer.signing.signers import Signers, TrustedKey, is_one_of, parse_signers, read_signers
 
 HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
 

@@ -19,7 +19,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 
 if TYPE_CHECKING:
-    from reviewer.signing.witness import Kind
+    from reviewer.signing.journal import Kind
 
 NOTHING = "0" * 64
 """What the first line of a journal follows."""
@@ -152,7 +152,7 @@ def witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list
 def order_faults(workspace: Workspace) -> list[str]:
     """Lines that do not follow each other; for doctor and before a signature."""
     from reviewer.signing.errors import AttestError
-    from reviewer.signing.witness import read_witness
+    from reviewer.signing.journal import read_witness
 
     try:
         read_witness(_bytes(workspace.witness))
@@ -190,7 +190,7 @@ def look(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
 def _write(workspace: Workspace, connection: sqlite3.Connection, new: list[Seen]) -> list[Seen]:
     """Add what goes beyond the last line of this journal."""
     from reviewer.signing.errors import AttestError
-    from reviewer.signing.witness import line_bytes, of_journal, read_witness
+    from reviewer.signing.journal import line_bytes, of_journal, read_witness
 
     uri, place = journal.uri(connection), workspace.witness
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reviewer.db import beside
 from reviewer.report.evidence import BrokenGlass, JournalLost
-from reviewer.signing.candidate import ManifestError, agent_of, subject_name
+from reviewer.signing.facts import ManifestError, agent_of, subject_name
 
 
 def broken_glass(

@@ -1,0 +1,402 @@
+"""What is signed of a store's journal: its losses, the witness of its heads, and whether the
+decisions of a folder can be of one history.
+
+A loss: a backup that is put back after a disk failed looks like one put back to hide a failure. An
+approver who puts it back honestly says so, once, by their key: from which entry the journal is
+gone, which signed decisions were made on what is gone, and why. Every later report shows it, and so
+does verifying the folder of decisions.
+
+History: each decision binds where its store's journal was, and says which journal that was. Within
+one journal numbers and positions rise together: signing adds an entry, so no later decision is at
+the position of an earlier one, or below it. Where they do not, an older copy of the store was put
+back, or copies of it were signed on side by side. A statement of loss explains what it names, and
+nothing else.
+
+The witness is a file that is kept where the store is not: one line, in RFC 8785 bytes, for each
+decision, break-glass record and statement of loss: which journal, which entry tells of it, that
+entry's hash, and what was signed. Each line names the one before it of the same journal by its
+sha256, so that lines of several stores may be in one file in any order, and none can be taken out
+of the middle. A file in version control on a protected branch then knows of entries that a store
+put back as it was no longer has, also where every signed file went with them.
+"""
+
+import hashlib
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, Protocol
+
+from pydantic import Field
+
+from reviewer.signing.canonical import canonical, load_object
+from reviewer.signing.errors import AttestError, StatementError
+from reviewer.signing.predicate import (
+    STATEMENT_TYPE,
+    Block,
+    Count,
+    Described,
+    DigestOnly,
+    Hex,
+    Ordinal,
+    Part,
+    Reviewer,
+    Statement,
+    Text,
+    Time,
+    Uuid,
+    Verifier,
+)
+from reviewer.signing.signers import TrustedKey
+from reviewer.signing.statement import shaped, verifier_of
+
+LOSS_TYPE = "https://reviewer.dev/attestation/agent-journal-loss/v0.1"
+ROLE = "approver"
+WORD = "LOSS"
+"""What stands where a decision's word would."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JournalLossFacts:
+    """One statement. `lost_seq` is the highest entry that is known of the journal outside the
+    store, `kept_seq` the last one that the store has; `decisions` are the payloads of what was
+    signed on what is gone."""
+
+    created: str
+    reason: str
+    principal: str
+    keyid: str
+    tool_version: str
+    python_version: str
+    journal: str
+    lost_seq: int
+    kept_seq: int
+    kept_head: str
+    decisions: tuple[str, ...]
+
+
+class Kept(Part):
+    """Where the journal that goes on stood."""
+
+    seq: Ordinal
+    head: Hex
+
+
+class JournalLoss(Part):
+    """`journal` names the store's journal as decisions do; `lostSeq` is the highest entry known of
+    it that is gone, or that other copies of it have otherwise."""
+
+    loss_id: Uuid
+    time_created: Time
+    reason: Block = Field(min_length=1)
+    by: Reviewer
+    verifier: Verifier
+    journal: Text
+    lost_seq: Count
+    kept: Kept
+    decisions: list[DigestOnly]
+
+
+class JournalLossStatement(Part):
+    type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
+    subject: list[Described] = Field(min_length=1, max_length=1)
+    predicate_type: Literal["https://reviewer.dev/attestation/agent-journal-loss/v0.1"]
+    predicate: JournalLoss
+
+
+def build_journal_loss(facts: JournalLossFacts) -> bytes:
+    """The payload to be signed. StatementError for a fact out of range, or no reason."""
+    body: dict[str, Any] = {
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": facts.journal, "digest": {"sha256": facts.kept_head}}],
+        "predicateType": LOSS_TYPE,
+        "predicate": {
+            "timeCreated": facts.created,
+            "reason": facts.reason,
+            "by": {"principal": facts.principal, "keyid": facts.keyid},
+            "verifier": verifier_of(facts.tool_version, facts.python_version),
+            "journal": facts.journal,
+            "lostSeq": facts.lost_seq,
+            "kept": {"seq": facts.kept_seq, "head": facts.kept_head},
+            "decisions": [{"digest": {"sha256": one}} for one in sorted(facts.decisions)],
+        },
+    }
+    digest = hashlib.sha256(canonical(body, "loss of journal")).digest()
+    body["predicate"]["lossId"] = str(uuid.UUID(bytes=digest[:16], version=5))
+    journal_loss_of(body)
+    return canonical(body, "loss of journal")
+
+
+def journal_loss_of(body: dict[str, Any]) -> JournalLossStatement:
+    """A document as a loss of journal. StatementError."""
+    statement = shaped(JournalLossStatement, body)
+    predicate, subject = statement.predicate, statement.subject[0]
+    if not predicate.reason.strip():
+        raise StatementError("loss of journal: predicate.reason: say why")
+    if (subject.name, subject.digest.sha256) != (predicate.journal, predicate.kept.head):
+        raise StatementError("loss of journal: subject: not the journal that predicate.kept names")
+    return statement
+
+
+def journal_loss_faults(predicate: JournalLoss, by: tuple[TrustedKey, ...]) -> list[str]:
+    """Why the signatures do not make it a statement of an approver; empty when they do."""
+    person = (predicate.by.principal, predicate.by.keyid)
+    signed = [one for one in by if (one.principal, one.key.keyid) == person]
+    if not signed:
+        return [f"it names {predicate.by.principal}, who did not sign it"]
+    if ROLE not in signed[0].roles:
+        return [f"{predicate.by.principal} has no {ROLE} role"]
+    return []
+
+
+def journal_loss_words(predicate: JournalLoss) -> tuple[str, ...]:
+    """The statement in lines that are safe to draw."""
+    count = len(predicate.decisions)
+    return (
+        f"journal loss: {predicate.journal} went on from entry {predicate.kept.seq}, though entry"
+        f" {predicate.lost_seq} is known of it; {count} signed decision{'' if count == 1 else 's'}"
+        f" lost their evidence; by {predicate.by.principal}, {predicate.time_created}",
+        *(f"reason: {line}" for line in predicate.reason.split("\n")),
+    )
+
+
+_JOURNAL = re.compile(r"(store/review\.db\?journal=[0-9a-f]{32})(?:#.*)?", re.DOTALL)
+
+
+class Filed(Protocol):
+    """A decision, the file it is in, and the sha256 of its payload."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def statement(self) -> Statement: ...
+    @property
+    def line(self) -> tuple[str, str]: ...
+
+
+class _Placed(NamedTuple):
+    """One decision where its journal stood."""
+
+    seq: int
+    number: int
+    head: str
+    one: Filed
+
+
+def journal_of(statement: Statement) -> str | None:
+    """The journal that a decision was made on, as it names it; None where it names none."""
+    evidence = statement.predicate.evidence
+    found = _JOURNAL.fullmatch(evidence.uri) if evidence is not None else None
+    return found[1] if found else None
+
+
+def history_faults(filed: Iterable[Filed], losses: Sequence[JournalLoss]) -> list[str]:
+    """Positions that fall and forks, by journal."""
+    journals: dict[str, list[_Placed]] = {}
+    for one in filed:
+        predicate, journal = one.statement.predicate, journal_of(one.statement)
+        if journal is not None and predicate.audit.seq:
+            placed = _Placed(predicate.audit.seq, predicate.decision_seq, predicate.audit.head, one)
+            journals.setdefault(journal, []).append(placed)
+    faults = []
+    for journal, found in journals.items():
+        stated = [loss for loss in losses if loss.journal == journal]
+        found.sort(key=lambda each: (each.number, each.seq, each.one.digest))
+        faults += _falls(found, stated)
+        faults += _shared(found, stated)
+    return faults
+
+
+def _falls(placed: list[_Placed], losses: list[JournalLoss]) -> list[str]:
+    """Each decision against the highest before it; against all of them where journal was lost."""
+    faults = []
+    if not losses:
+        pairs = list(pairwise(placed))
+    else:
+        pairs = [
+            (before, after)
+            for at, after in enumerate(placed)
+            for before in placed[:at]
+            if not _explained(before, after, losses)
+        ]
+    for before, after in pairs:
+        first, second = before.one.name, after.one.name
+        if after.seq > before.seq:
+            if after.number == before.number and after.one.line != before.one.line:
+                faults.append(f"{first} and {second} are both decision {after.number}")
+        elif after.seq < before.seq:
+            faults.append(
+                f"{second} was signed at journal entry {after.seq}, and {first} before it at"
+                f" {before.seq}: the journal was put back in between, or a copy of it signed one"
+            )
+        else:
+            heads = "" if after.head == before.head else " with different heads"
+            faults.append(
+                f"{first} and {second} were both signed at journal entry {after.seq}{heads}: one of"
+                " them stands on a copy of the journal"
+            )
+    return faults
+
+
+def _explained(before: _Placed, after: _Placed, losses: list[JournalLoss]) -> bool:
+    """Return whether a statement says that `before` was lost, and `after` was signed behind it."""
+    for loss in losses:
+        lost = {each.digest.sha256 for each in loss.decisions}
+        behind = after.one.digest not in lost and after.seq > loss.kept.seq
+        if before.one.digest in lost and behind:
+            return True
+    return False
+
+
+def _shared(placed: list[_Placed], losses: list[JournalLoss]) -> list[str]:
+    """Two decisions of one agent and environment that follow the same one."""
+    followed: dict[tuple[tuple[str, str], str | None], _Placed] = {}
+    faults = []
+    for each in placed:
+        before = each.one.statement.predicate.previous_decision
+        key = each.one.line, before.digest.sha256 if before is not None else None
+        first = followed.setdefault(key, each)
+        if first is not each and not _explained(first, each, losses):
+            what = "no decision" if key[1] is None else f"the decision (sha256 {key[1]})"
+            faults.append(
+                f"{first.one.name} and {each.one.name} both follow {what}: the journal was put"
+                " back in between, or a copy of it signed one"
+            )
+    return faults
+
+
+SCHEMA = "reviewer/witness@1"
+MAX_BYTES = 64 << 20
+NOTHING = "0" * 64
+"""What the first line of a journal follows."""
+
+Kind = Literal["decision", "break-glass", "loss", "head"]
+
+
+class Line(Part):
+    """One head. `signed` is the payload (sha256) of what was signed, null for a head that was only
+    written down; `seq` and `head` are of the journal entry that tells of it."""
+
+    schema_: Literal["reviewer/witness@1"] = Field(alias="schema")
+    journal: Text
+    seq: Ordinal
+    head: Hex
+    kind: Kind
+    signed: Hex | None
+    prev: Hex
+
+
+class Witnessed(NamedTuple):
+    """A line with its own digest, which the next one of its journal names."""
+
+    line: Line
+    digest: str
+
+
+def line_bytes(
+    journal: str, seq: int, head: str, kind: Kind, signed: str | None, prev: str
+) -> bytes:
+    """One line, with its end."""
+    body = {
+        "schema": SCHEMA,
+        "journal": journal,
+        "seq": seq,
+        "head": head,
+        "kind": kind,
+        "signed": signed,
+        "prev": prev,
+    }
+    return canonical(body, "witness") + b"\n"
+
+
+def read_witness(data: bytes) -> list[Witnessed]:
+    """Every line, once: a merge of two branches may leave one twice. AttestError names the first
+    line that is none, or that does not follow the one before it of its journal."""
+    if len(data) > MAX_BYTES:
+        raise StatementError(f"witness: {len(data)} bytes is too large")
+    found: dict[str, Witnessed] = {}
+    last: dict[str, Witnessed] = {}
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        if not raw.strip() or raw.startswith(b"#"):
+            continue
+        digest = hashlib.sha256(raw.rstrip(b"\r")).hexdigest()
+        if digest in found:
+            continue
+        try:
+            line = shaped(Line, load_object(raw, "witness"))
+        except AttestError as error:
+            raise StatementError(f"witness: line {number}: {error}") from None
+        before = last.get(line.journal)
+        if line.prev != (before.digest if before else NOTHING):
+            raise StatementError(
+                f"witness: line {number} does not follow the line before it of its journal: a line"
+                " was changed or taken out, or copies of the journal were signed side by side"
+            )
+        if before and line.seq <= before.line.seq and line.kind != "loss":
+            raise StatementError(
+                f"witness: line {number} is of journal entry {line.seq}, and the one before it of"
+                f" {before.line.seq}: the journal was put back in between"
+            )
+        found[digest] = last[line.journal] = Witnessed(line, digest)
+    return list(found.values())
+
+
+def of_journal(lines: Iterable[Witnessed], journal: str) -> list[Witnessed]:
+    return [one for one in lines if one.line.journal == journal]
+
+
+def excused(lines: Sequence[Witnessed], losses: dict[str, int]) -> set[str]:
+    """The digests of lines of one journal that a statement of loss speaks of: those before its own
+    line, of entries beyond the one that was kept. `losses` are the statements that can be believed:
+    payload (sha256) → the entry from which the journal goes on."""
+    gone: set[str] = set()
+    for at, one in enumerate(lines):
+        kept = losses.get(one.line.signed or "") if one.line.kind == "loss" else None
+        if kept is not None:
+            gone.update(each.digest for each in lines[:at] if each.line.seq > kept)
+    return gone
+
+
+def witness_faults(
+    lines: Sequence[Witnessed],
+    filed: Sequence[Filed],
+    chosen: Filed,
+    signed: set[str],
+    losses: dict[str, JournalLoss],
+) -> list[str]:
+    """What a witness knows that a folder contradicts: the decision that would hold was never seen,
+    something that was seen is not there, or what is there was signed on a journal that had been
+    further. `signed` are the payloads of everything in the folder, `losses` its statements of loss
+    by payload."""
+    journal = journal_of(chosen.statement)
+    if journal is None:
+        return [f"{chosen.name} names no journal, so no witness can know of it"]
+    known = of_journal(lines, journal)
+    places = {one.line.signed: at for at, one in enumerate(known) if one.line.signed}
+    if chosen.digest not in places:
+        return [f"{chosen.name} is not in the witness"]
+    kept = {payload: loss.kept.seq for payload, loss in losses.items()}
+    stated = excused(known, kept)
+    faults = [
+        f"the witness has seen a {one.line.kind} (sha256 {one.line.signed}) at journal entry"
+        f" {one.line.seq} that is not in this folder"
+        for one in known
+        if one.line.signed not in (None, *signed) and one.digest not in stated
+    ]
+    for one in filed:
+        at, audit = places.get(one.digest), one.statement.predicate.audit
+        if at is None or journal_of(one.statement) != journal:
+            continue
+        gone = excused(known[: at + 1], kept)
+        before = [each for each in known[:at] if each.digest not in gone]
+        if known[at].line.seq <= audit.seq:
+            faults.append(f"{one.name} was signed at entry {audit.seq}, after the witness saw it")
+        if before and before[-1].line.seq > audit.seq:
+            faults.append(
+                f"{one.name} was signed at journal entry {audit.seq}, after the witness had seen"
+                f" entry {before[-1].line.seq}: the journal was put back in between"
+            )
+    return faults
