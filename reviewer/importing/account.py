@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from reviewer.importing.bynames import ByNames
 from reviewer.importing.draft import CallIndex, Draft, plain_id
 from reviewer.importing.foreign_json import parse_text
-from reviewer.trace.markup import marked
-from reviewer.trace.paths import item, member
+from reviewer.trace.events import marked
+from reviewer.trace.record import item, member
 from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated
 

@@ -8,17 +8,88 @@ timestamp. `prefilter` holds a looser byte pattern for each: widen it whenever o
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
-from reviewer.trace.addresses import addresses
-from reviewer.trace.assignments import assigned
-from reviewer.trace.credentials import credentials
-from reviewer.trace.disguises import opened
-from reviewer.trace.fold import fold, plain_separators
+from reviewer.trace.credentials import assigned, credentials
+from reviewer.trace.disguises import fold, opened, plain_separators
 from reviewer.trace.patterns import late
-from reviewer.trace.prefilter_values import may_hold
+from reviewer.trace.prefilter import may_hold
 from reviewer.trace.rules import ADDED
 from reviewer.trace.tokens import tokens
+
+# Public IP addresses: those by which one machine of the Internet can be told from all others.
+#
+# Private, loopback, link-local, multicast and documentation addresses are none. Four numbers with
+# dots are often a version: small ones count only where something beside them says address.
+
+
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_V4 = late(
+    rf"(?<![0-9A-Za-z_.])(?<![A-Za-z0-9][/-])(?:{_OCTET}\.){{3}}{_OCTET}"
+    r"(?![0-9A-Za-z_])(?![.-][0-9])"
+)
+_FOUR = late(r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_V6 = late(r"(?<![0-9A-Za-z_:.])[23][0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,35}(?![0-9A-Za-z_])")
+_VERSION = late(
+    r"(?i:\bv|\bver|version|release|revision|firmware|driver|build|sdk|upgrade[sd]?(?: from| to)?)"
+    r"[\"']?[ :=]{0,3}[\"']?\Z|(?:[=<>~!]=|[<>~^]) ?\Z"
+)
+_ADDRESS = late(
+    r"(?i:(?<![a-z])(?:ip|ipv4|addr|address|host|remote|client|peer|src|dst|nameserver|resolver|dns"
+    r"|ping|ssh|telnet|traceroute|inet|gateway|server|forwarded-for|real-ip"
+    r"|connect(?:ed|ing)?(?: to)?|curl|login from|request from|://|@))(?:[\"']?\s{0,2}[:=(]?\s{0,2}[\"']?)\Z|://\Z"
+    r"|(?i:\b(?:ssh|scp|sftp|rsync)\b[^\r\n]{0,16}@)\Z|(?i:\b(?:root|admin|ubuntu|user)@)\Z"
+)
+_BEHIND = late(r":[0-9]{2,5}(?![0-9])|/[0-9]{1,2}(?![0-9A-Za-z.])")
+SMALL = 32
+"""Versions are made of numbers below this, as a rule."""
+
+
+def addresses(text: str) -> Iterator[tuple[int, int]]:
+    """Half-open spans of every public address in the text."""
+    for found in _dotted(text):
+        if not _public(IPv4Address(found.group())):
+            continue
+        before = text[max(0, found.start() - 24) : found.start()]
+        if not _version(found, before):
+            yield found.span()
+    for found in _V6.finditer(text):
+        shown = found.group().rstrip(":")
+        try:
+            address = IPv6Address(shown)
+        except ValueError:
+            continue
+        if _public(address):
+            yield found.start(), found.start() + len(shown)
+
+
+def _dotted(text: str) -> Iterator[re.Match[str]]:
+    """Every match of `_V4`, which is slow to look for at each character, where it may be one."""
+    begin = _FOUR.search(text)
+    while begin is not None:
+        found = _V4.match(text, begin.start())
+        if found is not None:
+            yield found
+        begin = _FOUR.search(text, begin.start() + 1 if found is None else found.end())
+
+
+def _public(address: IPv4Address | IPv6Address) -> bool:
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _version(found: re.Match[str], before: str) -> bool:
+    numbers = [int(number) for number in found.group().split(".")]
+    if _VERSION.search(before):
+        return True
+    if found.group() == "8.8.4.4":
+        return False  # a name server that everybody knows, of numbers as small as a version's
+    small = max(numbers) < SMALL and len(set(numbers)) > 1
+    padded = numbers[0] < SMALL and 0 in numbers[1:3]
+    if not small and not padded:
+        return False
+    return _ADDRESS.search(before) is None and _BEHIND.match(found.string, found.end()) is None
+
 
 SHORTEST = 6
 """No text shorter than this (`a@b.de`) holds an identifier."""
@@ -42,7 +113,7 @@ _LOCAL = late(r"""[^\x00-\x20\x7f@<>()\[\]{}"'`,;:\\/=|&?#\s]+\Z""")
 _LABEL = r"[^\x00-\x2c\x2e\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f\s]"
 _TOP = r"(?:[A-Za-z]|[^\x00-\x7f\s])"
 _DOMAIN = late(rf"(?:{_LABEL}+\.)+{_TOP}(?:{_TOP}|[0-9-])*{_TOP}")
-_VERSION = late(r"v?[0-9]+\.[0-9]")
+_RELEASE = late(r"v?[0-9]+\.[0-9]")
 _FILE_ENDING = late(
     r"\.(?:bmp|css|gif|html|jpe?g|jsx?|json|lock|pdf|png|svg|tsx?|txt|webp|xml|ya?ml)\Z",
     re.IGNORECASE,
@@ -53,7 +124,7 @@ def _emails(text: str) -> Iterator[tuple[int, int]]:
     for at in _AT.finditer(text):
         local = _LOCAL.search(text, max(0, at.start() - 64), at.start())
         domain = _DOMAIN.match(text, at.end(), at.end() + 255)
-        if local is None or domain is None or _VERSION.match(domain.group()):
+        if local is None or domain is None or _RELEASE.match(domain.group()):
             continue
         if _FILE_ENDING.search(domain.group()):
             continue  # icon@2x.png

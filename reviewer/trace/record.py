@@ -12,6 +12,25 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from reviewer.trace.safetext import cap, visible_line
+
+# How a place in a record is written: `events[2].arguments.items[0].email`.
+
+
+_LONGEST = 120
+
+
+def member(path: str, name: str) -> str:
+    """The path of a member; a name is shown safely and cut when it is very long."""
+    shown = cap(visible_line(name), _LONGEST)
+    return f"{path}.{shown}" if path else shown
+
+
+def item(path: str, index: int) -> str:
+    """The path of a list item, counted from 0."""
+    return f"{path}[{index}]"
+
+
 ABSENT = Raw(b"")
 
 EventKind = Literal["message", "tool_call", "tool_result", "approval", "state_snapshot", "error"]
@@ -24,7 +43,7 @@ Identifier = Annotated[str, Meta(min_length=1, max_length=512)]
 # Who acted, in any spelling (`plain_actor`). Anything that is not a simulated user answers for the
 # agent.
 USER_ACTORS = frozenset({"user", "simulated_user", "user_simulator", "user_sim", "user sim"})
-_LONGEST = 64
+_LONGEST_NAME = 64
 _PARTING = dict.fromkeys(map(ord, " _-.\t"))
 _PLAIN_USERS = frozenset(actor.translate(_PARTING) for actor in USER_ACTORS)
 
@@ -126,7 +145,7 @@ def kind_of(event: Event) -> EventKind:
 
 def plain_actor(actor: str) -> str:
     """An actor's name without the accidents of spelling: `Simulated-User` is `simulateduser`."""
-    return actor[:_LONGEST].casefold().translate(_PARTING)
+    return actor[:_LONGEST_NAME].casefold().translate(_PARTING)
 
 
 @lru_cache(256)

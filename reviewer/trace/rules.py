@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reviewer.trace.fold import fold_key
+from reviewer.trace.disguises import fold_key
 from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated
 

@@ -23,8 +23,7 @@ from reviewer.trace.fields import (
     lacks,
     trace_json_schema,
 )
-from reviewer.trace.paths import item, member
-from reviewer.trace.record import ABSENT, Event, TraceRecord
+from reviewer.trace.record import ABSENT, Event, TraceRecord, item, member
 from reviewer.trace.redaction import Redactor, event_seq
 from reviewer.trace.strictjson import (
     NotJson,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from trace_spelling import IDENTIFIERS, spelled, texts, values
 
 from reviewer.trace import strictjson
-from reviewer.trace.embedded import embedded
 from reviewer.trace.redaction import Redactor, Rules
+from reviewer.trace.strictjson import embedded
 
 REDACTOR = Redactor()
 
@@ -369,7 +369,7 @@ def test_what_is_almost_json_costs_linear_time(broken: str) -> None:
         return characters
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reviewer.trace.embedded.read_value", counted)
+        patch.setattr("reviewer.trace.strictjson.read_value", counted)
         assert 0 < cost(80_000) < 2.5 * cost(40_000)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
-from reviewer.trace.markup import TAGS, marked
+from reviewer.trace.events import TAGS, marked
 from reviewer.trace.patterns import late
 
 

@@ -10,7 +10,7 @@ from reviewer.importing.messages.parts import Part, Turn
 from reviewer.importing.messages.turns import turn_of
 from reviewer.importing.messages.usual import tell_usual
 from reviewer.importing.messages.wrappers import inner_calls
-from reviewer.trace.markup import marked
+from reviewer.trace.events import marked
 
 _ACTORS = {"agent": "agent", "system": "system", "tool": "tool"}
 _MAKES_NO_CALLS = ("user", "system", "tool")

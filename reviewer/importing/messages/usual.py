@@ -9,7 +9,7 @@ from reviewer.importing.draft import UNNAMED, Draft, name_of
 from reviewer.importing.messages.astext import answers, holds_blocks, written
 from reviewer.importing.messages.parts import ROLES, Part, Role, Turn, thoughts
 from reviewer.importing.messages.wrappers import wraps
-from reviewer.trace.markup import marked
+from reviewer.trace.events import marked
 from reviewer.trace.strictjson import Repeated
 
 _SCALARS = frozenset(

@@ -19,7 +19,7 @@ from reviewer.importing.draft import (
 )
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.values import at_path, mapping, objects, present, sequence
-from reviewer.trace.paths import member
+from reviewer.trace.record import member
 from reviewer.trace.strictjson import Repeated
 
 # Costs and tokens ---------------------------------------------------------------------------------
