@@ -11,7 +11,7 @@ import msgspec
 from reviewer.db import journal
 from reviewer.db.connection import StoreError
 from reviewer.db.facts import scanned
-from reviewer.suite.tool_map import NO_MAP, ToolMap
+from reviewer.suite.tool_names import NO_MAP, ToolMap
 
 Spans = Sequence[tuple[int, int]]
 """First and last of each unbroken run of numbers, in order."""

@@ -30,7 +30,7 @@ from reviewer.suite.folder import (
 )
 from reviewer.suite.model import Suite
 from reviewer.suite.rubric import JudgePrompt, Rubric
-from reviewer.suite.seal import as_frozen
+from reviewer.suite.folder import as_frozen
 from reviewer.suite.values import (
     JUDGE_FILE,
     RUBRIC_FILE,

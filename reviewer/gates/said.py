@@ -5,7 +5,7 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import clip
 from reviewer.suite.model import Claim
-from reviewer.suite.phrases import claim_use, denied_everywhere
+from reviewer.suite.wording import claim_use, denied_everywhere
 from reviewer.suite.wording import readings, stands_hidden_in, stands_in, stands_loosely_in
 
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from reviewer.gates import Contract, compile_contract
 from reviewer.suite.model import RedactionRules, Suite
-from reviewer.suite.tool_map import NO_MAP, ToolMap
+from reviewer.suite.tool_names import NO_MAP, ToolMap
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.rules import ADDED, Rules
 

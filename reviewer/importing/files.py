@@ -42,7 +42,7 @@ from reviewer.importing.split import Unreadable, shape_of
 from reviewer.importing.stored import Attempt, Stored
 from reviewer.importing.units import STDIN, Unit
 from reviewer.suite.model import RedactionRules, Suite
-from reviewer.suite.tool_map import NO_MAP
+from reviewer.suite.tool_names import NO_MAP
 
 
 class FileResult(NamedTuple):

@@ -35,7 +35,7 @@ from reviewer.importing.requests import Requests
 from reviewer.importing.split import Piece
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Policy, RedactionRules, Suite
-from reviewer.suite.tool_map import NO_MAP, ToolMap
+from reviewer.suite.tool_names import NO_MAP, ToolMap
 from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
 from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
 

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal
 
-from reviewer.review.label_rules import instant
-from reviewer.review.lines import Lines, age
+from reviewer.review.lines import Lines, age, instant
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.fields import Amount, File, Id, Limits, Name, Sha256, StoredName
 from reviewer.suite.model import Value

@@ -1,29 +1,14 @@
 """What a label may not mean, once its shape is right. Pure; each problem is (JSON path, reason)."""
 
-import re
 from collections.abc import Iterator
-from datetime import datetime
 
 from reviewer.review.items import item_name
+from reviewer.review.lines import instant
 from reviewer.review.model import Label
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.rubric import Criterion, Rubric
 
 Found = Iterator[tuple[str, str]]
-
-_UTC = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
-
-
-def instant(at: str) -> tuple[str, str]:
-    """A time of a label as something that sorts. ValueError for what is no RFC 3339 time in UTC."""
-    match = _UTC.fullmatch(at)
-    if match is None:
-        raise ValueError("must be a time in UTC such as 2026-01-31T09:02:31Z")
-    try:
-        datetime.fromisoformat(match[1])
-    except ValueError:
-        raise ValueError("is no time of the calendar") from None
-    return match[1], (match[2] or "").ljust(9, "0")
 
 
 def label_problems(label: Label) -> list[tuple[str, str]]:

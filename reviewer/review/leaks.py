@@ -7,8 +7,7 @@ holds a release until somebody withdraws it, with a reason, by a line of its own
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal
 
-from reviewer.review.label_rules import instant
-from reviewer.review.lines import Lines, age
+from reviewer.review.lines import Lines, age, instant
 from reviewer.suite.fields import File, Limits, Name, Positive, Rate, Sha256, StoredName
 from reviewer.suite.model import Value
 

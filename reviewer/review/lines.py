@@ -3,12 +3,13 @@
 Lines are only ever added, so joining two stores is their union by uid.
 """
 
+import re
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from reviewer.review.label_rules import instant
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError, Problem, shown
 from reviewer.suite.model import learned
@@ -16,7 +17,21 @@ from reviewer.suite.model import learned
 MAX_LINE = 256 * 1024
 MAX_PROBLEMS = 100
 
+_UTC = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
+
 Age = tuple[tuple[str, str], str]
+
+
+def instant(at: str) -> tuple[str, str]:
+    """A time of a label as something that sorts. ValueError for what is no RFC 3339 time in UTC."""
+    match = _UTC.fullmatch(at)
+    if match is None:
+        raise ValueError("must be a time in UTC such as 2026-01-31T09:02:31Z")
+    try:
+        datetime.fromisoformat(match[1])
+    except ValueError:
+        raise ValueError("is no time of the calendar") from None
+    return match[1], (match[2] or "").ljust(9, "0")
 
 
 class Said(Protocol):

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
-from reviewer.review.label_rules import instant
-from reviewer.review.lines import Lines
+from reviewer.review.lines import Lines, instant
 from reviewer.suite.fields import File, Limits, Name, Positive, Sha256, StoredName
 from reviewer.suite.model import Value
 

@@ -2,7 +2,7 @@
 
 from reviewer.stats.text import exact_match, indel_ratio, squad_f1
 from reviewer.suite.model import Value
-from reviewer.suite.phrases import LONGEST
+from reviewer.suite.wording import LONGEST
 
 
 class TextChecks(Value, frozen=True):

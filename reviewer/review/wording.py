@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from reviewer.suite.model import Value
-from reviewer.suite.phrases import PhraseUse, phrase_use
 from reviewer.suite.rubric import Rubric
+from reviewer.suite.wording import PhraseUse, phrase_use
 
 
 class PhraseResult(Value, frozen=True):

@@ -7,11 +7,14 @@ whole and without its namespaces (`functions.pay`, `mcp__shop__pay`).
 
 import re
 import unicodedata
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from reviewer.suite.errors import shown
+from reviewer.suite.model import Episode, Suite
 from reviewer.trace.patterns import late
+from reviewer.trace.record import is_user
 
 LONGEST = 512
 """Characters of a name that are compared; a record has no longer ones."""
@@ -245,3 +248,86 @@ def _key(text: str) -> str:
         return _plain(text).translate(_ALIKE)
     kept = (c for c in text if c.isalnum() or unicodedata.category(c)[0] == "M")
     return "".join(kept).translate(_ALIKE)
+
+
+# Names of a source's tools that an import declares to be tools of the suite.
+
+
+class ToolMap(NamedTuple):
+    """`names` are (theirs, ours); `digest` is the sha256 of the file that says so."""
+
+    digest: str = ""
+    names: tuple[tuple[str, str], ...] = ()
+
+
+NO_MAP = ToolMap()
+
+
+def listed_tools(episode: Episode) -> Iterator[str]:
+    """Every tool that an episode's contract names, some more than once."""
+    tools, expected = episode.tools, episode.expected
+    for some in (tools.allowed or (), tools.required, tools.forbidden, tools.approvals):
+        yield from some
+    for write in episode.writes:
+        yield write.tool
+        yield from write.verified_by
+    yield from expected.arguments
+    yield from (step.tool for step in expected.trajectory)
+
+
+def map_problems(suite: Suite, names: tuple[tuple[str, str], ...]) -> list[str]:
+    """Why a suite cannot be filled under these names: what no episode allows gets no other name,
+    and no name of another tool becomes an allowed one."""
+    allowed: set[str] = set()
+    forbidden: set[str] = set()
+    everything: set[str] = set()
+    for episode in suite.episodes:
+        here = set(listed_tools(episode))
+        everything |= here
+        forbidden |= set(episode.tools.forbidden)
+        allowed |= here.difference(episode.tools.forbidden)
+    compared = ToolNames(everything)
+    found = []
+    for theirs, ours in names:
+        kin = compared.kin(theirs)
+        if ours not in allowed:
+            why = "is forbidden" if ours in forbidden else "is no tool that an episode allows"
+            found.append(f"{shown(theirs)}: `{shown(ours)}` {why}")
+        elif theirs in everything:
+            found.append(f"{shown(theirs)}: an episode lists it, so it is what it lists")
+        elif ours not in kin.same | kin.like:
+            found.append(f"{shown(theirs)}: is no spelling of `{shown(ours)}`")
+        elif other := sorted((kin.same & forbidden) - {ours}):
+            found.append(
+                f"{shown(theirs)}: is a spelling of `{shown(other[0])}`, which is forbidden"
+            )
+    return found
+
+
+# Whose word can never approve a call: the agent's own, whatever it calls itself.
+
+
+_SELF = frozenset(
+    map(bare, ("ai", "bot", "model", "self", "me", "copilot", "chatbot", "worker", "tool"))
+)
+_WITHIN = tuple(map(bare, ("agent", "assistant", "llm", "simulat", "usersim", "language model")))
+
+
+@lru_cache(1024)
+def is_agent(actor: str) -> bool:
+    """Return whether that name is an agent's, a sub-agent's or a simulated user's, in any
+    spelling."""
+    return is_self(actor) or any(word in bare(actor) for word in _WITHIN)
+
+
+@lru_cache(1024)
+def is_self(actor: str) -> bool:
+    """Return whether that name says no more than agent, model or user: nobody can be told from
+    it."""
+    plain = bare(actor)
+    return not plain or plain in _SELF or plain in _WITHIN or plain in _OF_AGENTS or is_user(actor)
+
+
+_OF_AGENTS = frozenset(
+    map(bare, ("subagent", "aiagent", "aiassistant", "user", "simulated user", "user simulator"))
+)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import Literal
 
 from reviewer.trace.safetext import HOSTILE_IN_LINE
 
@@ -113,3 +114,230 @@ def wording_problem(text: str) -> str | None:
     if HOSTILE_IN_LINE.sub("", text).strip():
         return None
     return "is blank, so no message is told from another by it: write the words, or take it out"
+
+
+# Whether a message says a phrase, denies it, or leaves that open.
+#
+# Words, not meaning: plain English negation is looked at with care, irony and most other
+# languages are beyond it.
+
+
+PhraseUse = Literal["found", "negated", "absent"]
+ClaimUse = Literal["said", "denied", "absent", "unclear"]
+
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "`": "'"})
+_PARAGRAPH = re.compile(r"\n\s*(?:\n|[-*•]\s|\d+[.)]\s)")
+_TOKEN = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
+_STOPS = frozenset('.,;:!?()[]{}—–|"')
+_TURNS = frozenset(
+    {"but", "however", "although", "though", "because", "since", "that", "which", "who", "while"}
+    | {"yet", "so", "unless", "except"}
+)
+_LISTED = frozenset({"or", "nor"})
+_NEGATORS = frozenset(
+    {"no", "not", "never", "without", "neither", "nor", "none", "cannot"}
+    | {"denies", "denied", "deny", "denying", "lacks", "lacking"}
+    | {"excludes", "excluded", "excluding"}
+    | {"dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "werent", "cant"}
+)
+_PAIRS = frozenset(
+    {("free", "of"), ("absence", "of"), ("lack", "of"), ("instead", "of"), ("rather", "than")}
+    | {("rule", "out"), ("rules", "out"), ("ruled", "out")}
+)
+_NO_NEGATION = {
+    "no": frozenset({"doubt", "question", "wonder", "less", "later", "sooner", "matter"}),
+    "not": frozenset({"only", "just", "merely", "simply", "least"}),
+    "without": frozenset({"doubt", "delay", "fail", "question"}),
+}
+_WINDOW = 5
+_AFTER = re.compile(
+    r" ?(?:"
+    r"[:=–—(-] ?(?P<none>none|no|nil|absent|ruled out|excluded|negligible|false|wrong|untrue"
+    r"|not at all)"
+    r"(?= ?(?:[.,;!?)]|$))"
+    r"|(?:(?:is|are|was|were|has|have|had|will|would|can|could|does|do|did|should|may|must|be|been)"
+    r"(?P<nt>n't)? |(?P<cannot>cannot |can't |won't ))+"
+    r"(?P<not>not (?!only|just|merely|simply)|never )?(?:yet |be |been )*"
+    r"(?P<out>ruled out|excluded|absent|negligible|false|wrong|untrue|zero|nil|non-?existent)?"
+    r")"
+)
+
+
+def phrase_use(message: str, phrase: str) -> PhraseUse | None:
+    """Return whether the message says the phrase: `found` when it stands at least once without a
+    negation around it, `negated` when each place denies it. None for a message of more than LONGEST
+    characters.
+
+    Case, white space, invisible characters and the form of apostrophes do not matter; whole words
+    do. ValueError for a phrase without a letter or digit.
+    """
+    wanted = _folded(phrase)
+    if not any(map(str.isalnum, wanted)):
+        raise ValueError("a phrase needs a letter or a digit")
+    if len(message) > LONGEST:
+        return None
+    text = _folded(message)
+    use: PhraseUse = "absent"
+    for match in re.finditer(rf"{_edge(wanted[0])}{re.escape(wanted)}{_edge(wanted[-1])}", text):
+        if not _denied(text, *match.span()):
+            return "found"
+        use = "negated"
+    return use
+
+
+def _folded(text: str) -> str:
+    plain = seen_through(text).translate(_APOSTROPHES).casefold()
+    return " ".join(_PARAGRAPH.sub(" . ", plain).split())
+
+
+def denied_everywhere(message: str, phrase: str) -> bool:
+    """Return whether the phrase stands in the message, as words or within one, and a negation
+    stands around each place. False for a text too long to look into."""
+    wanted, text = _folded(phrase), _folded(message)
+    if not wanted or len(text) > LONGEST:
+        return False
+    places = [match.span() for match in re.finditer(re.escape(wanted), text)]
+    return bool(places) and all(
+        _denied(text, *place) or _HARDLY.search(text[max(0, place[0] - 60) : place[0]])
+        for place in places[:_MOST]
+    )
+
+
+_HARDLY = re.compile(r"\b(?:nothing|hardly|scarcely|barely)\b[^.!?]*\Z")
+"""Words that all but deny what comes behind them: nobody is to say that it is said."""
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    while end < len(text) and text[end].isalnum():  # the rest of a longer word
+        end += 1
+    before = text[max(0, start - 400) : start]
+    return _denied_before(before) != _denied_after(text[end : end + 100])
+
+
+_MOST = 1000
+
+
+def claim_use(message: str, says: tuple[str, ...], denials: tuple[str, ...]) -> ClaimUse:
+    """Return whether a message makes a claim, in any of the wordings of it.
+
+    `said` only when no word of doubt, question or negation stands in the sentences that hold a
+    wording of it, or refers back to them; `denied` when one of the denials stands so. Whatever else
+    is `unclear`. Both wordings and denials are compared without case, forms and markup.
+    """
+    if len(message) > LONGEST:
+        return "unclear"
+    wanted = [folded for text in says if (folded := _folded(text))]
+    refused = [folded for text in denials if (folded := _folded(text))]
+    if not wanted:
+        return "unclear"
+    found: set[ClaimUse] = set()
+    sentences = _sentences(message)
+    for place, sentence in enumerate(sentences):
+        against = next((text for text in refused if text in sentence), None)
+        if against is None and not any(text in sentence for text in wanted):
+            continue
+        rest = sentence.replace(against, " ") if against is not None else sentence
+        if against is None:
+            for text in wanted:  # a claim may be a negation itself
+                rest = rest.replace(text, " ")
+        doubt = _CUE.search(rest) or _refers_back(sentences, place) or _led_by(sentences, place)
+        found.add("unclear" if doubt else "said" if against is None else "denied")
+    if not found:
+        return "absent"
+    return found.pop() if len(found) == 1 else "unclear"
+
+
+def _sentences(message: str) -> list[str]:
+    plain = seen_through(message).translate(_APOSTROPHES).casefold()
+    parts = _SENTENCE.findall(plain)
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+_SENTENCE = re.compile(r"(?:[^.!?\n]|[.](?=\S))+[.!?\n]*")
+
+
+def _refers_back(sentences: list[str], place: int) -> bool:
+    """Return whether the next sentence is short or begins by pointing at this one, and doubts."""
+    if place + 1 == len(sentences):
+        return False
+    after = sentences[place + 1]
+    points = len(after.split()) <= 6 or _POINTS.match(after)
+    return bool(points and _CUE.search(after))
+
+
+def _led_by(sentences: list[str], place: int) -> bool:
+    """Return whether the doubt stands in a line above that ends in a colon or asks, or in a short
+    one just above."""
+    if place and len(sentences[place - 1].split()) <= 3 and _CUE.search(sentences[place - 1]):
+        return True
+    for before in reversed(sentences[max(0, place - _ABOVE) : place]):
+        if before.endswith((":", "?")):
+            return bool(_CUE.search(before))
+    return False
+
+
+_ABOVE = 20
+"""Sentences above that are looked at for one that leads to this one."""
+_POINTS = re.compile(
+    r"(?:that|this|it|which|so|these|those|such|both|neither|the (?:claim|idea|opposite))\b"
+)
+_CUE = re.compile(
+    r"\?|\b0 ?%|\bnon-|\w+n't\b|\b(?:no|not|never|nor|neither|none|nil|zero|without|cannot|nothing|"
+    r"nobody|unchanged|unaffected|lower(?:s|ed|ing)?|reduc\w*|decreas\w*|"
+    r"nowhere|hardly|scarcely|barely|rarely|seldom|little|few|minimal|negligible|absent|absence|lacks?|"
+    r"lacking|free|exclud\w*|rule[sd]? out|ruling out|den(?:y|ies|ied|ying)|refut\w*|reject\w*|"
+    r"disput\w*|contradict\w*|dismiss\w*|debunk\w*|false|falsely|wrong|wrongly|untrue|incorrect\w*|"
+    r"mistak\w*|inaccura\w*|myth\w*|rumou?rs?|fiction|misconception|unfounded|baseless|invented|"
+    r"nonsense|unlikely|improbable|impossible|doubt\w*|question\w*|supposed\w*|alleged\w*|so-called|"
+    r"claim(?:s|ed)?|pretend\w*|if|whether|unless|unclear|unknown|unsure|uncertain\w*|may|might|could|"
+    r"would|should|perhaps|maybe|possibly|instead|rather|far from|anything but|opposite|contrary|"
+    r"fails?|failed|stop(?:s|ped)?|cease[sd]?|gone|eliminat\w*|remov\w*|avoid\w*|prevent\w*|cancel\w*|"
+    r"refus\w*|declin\w*|used to|formerly|formally|once|too|except|unlike|yet|until|before|pending|"
+    r"dont|doesnt|didnt|isnt|arent|wasnt|werent|cant|wont|ain't|nope|nah|"
+    r"kein\w*|nicht|nie|ohne|pas|aucune?|sans|jamais|sin|nunca|ning\w+|não|sem|nessun\w*|senza|"
+    r"niet|geen|zonder)\b"
+)
+
+
+def _edge(character: str) -> str:
+    return r"\b" if re.match(r"\w", character) else ""
+
+
+def _denied_before(before: str) -> bool:
+    """Return whether the words before the phrase, up to the start of its clause, deny it."""
+    words = _TOKEN.findall(before)
+    # "no pain, nausea or X" denies the whole list, commas and all.
+    listed = bool(words) and words[-1] in _LISTED
+    counted = 0
+    for i in range(len(words) - 1, -1, -1):
+        word = words[i]
+        if word in _TURNS or (word in _STOPS and not (listed and word == ",")):
+            return False
+        counted += word[0].isalnum()
+        if counted > _WINDOW and not listed:
+            return False
+        start = _negator(words, i)
+        if start is not None:
+            return start == 0 or _negator(words, start - 1) is None
+    return False
+
+
+def _negator(words: list[str], end: int) -> int | None:
+    """Where the negation that ends at this word begins; None when the word is none."""
+    word = words[end]
+    if end and (words[end - 1], word) in _PAIRS:
+        return end - 1
+    following = words[end + 1] if end + 1 < len(words) else ""
+    if following in _NO_NEGATION.get(word, ()):
+        return None
+    return end if word in _NEGATORS or word.endswith("n't") else None
+
+
+def _denied_after(after: str) -> bool:
+    match = _AFTER.match(after)
+    if match is None:
+        return False
+    if match["none"]:
+        return True
+    denied = bool(match["nt"] or match["cannot"] or match["not"])
+    return denied != bool(match["out"])

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import golden, tau2
-from reviewer.suite.derived.drafted import Drafted, Unmade, checked
-from reviewer.suite.derived.suite import files_of
-from reviewer.suite.derived.tau2_writes import WRITES, writes_of
+from reviewer.suite.derived.suite import Drafted, Unmade, checked, files_of
+from reviewer.suite.derived.tau2 import WRITES, writes_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 AIRLINE = writes_of("airline")

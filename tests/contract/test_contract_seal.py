@@ -11,10 +11,9 @@ from contract_examples import files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.suite.folder import suite_state
+from reviewer.suite.folder import as_frozen, suite_state
 from reviewer.suite.freeze import write_lock
 from reviewer.suite.lock import LOCK_SCHEMA, LockEntry, entry_bytes, lock_parts, make_lock
-from reviewer.suite.seal import as_frozen
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from reviewer.review.queue import build_queue, sampled
 from reviewer.review.signals import STRATUM_OF, Signals, reasons_of, trace_signals
 from reviewer.review.textchecks import compare_texts
 from reviewer.stats.text import token_f1_set
-from reviewer.suite.phrases import phrase_use
+from reviewer.suite.wording import phrase_use
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles"
 ARTICLES = json.loads((ORACLES / "articles.json").read_text("utf-8"))

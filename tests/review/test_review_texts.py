@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.review.textchecks import compare_texts
-from reviewer.suite.phrases import LONGEST, phrase_use
+from reviewer.suite.wording import LONGEST, phrase_use
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "data" / "oracles" / "statistics.json").read_text("utf-8")

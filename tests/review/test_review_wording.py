@@ -3,8 +3,8 @@
 import pytest
 
 from reviewer.review.wording import check_wording
-from reviewer.suite.phrases import LONGEST
 from reviewer.suite.rubric import Rubric, Wording
+from reviewer.suite.wording import LONGEST
 
 RULE = Wording(wording_id="appeal", says=("two working days", "reply"), never=("guaranteed",))
 

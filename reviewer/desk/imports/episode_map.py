@@ -8,7 +8,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
 from reviewer.suite.strict_json import loads
-from reviewer.suite.tool_map import NO_MAP, ToolMap
+from reviewer.suite.tool_names import NO_MAP, ToolMap
 
 SCHEMA = "reviewer/episode-map@1"
 

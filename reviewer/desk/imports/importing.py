@@ -26,7 +26,7 @@ from reviewer.importing.together import import_all
 from reviewer.importing.units import Unit, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
-from reviewer.suite.tool_map import map_problems
+from reviewer.suite.tool_names import map_problems
 
 INLINE_EVENTS = 20_000
 LOOK_S = 1.0

@@ -24,7 +24,7 @@ from reviewer.gates.revised import SHARED, combined, without
 from reviewer.importing.judged import MASKED_CODE, diagnostic_values
 from reviewer.importing.rejoining import part_of
 from reviewer.suite.model import Episode
-from reviewer.suite.tool_map import ToolMap
+from reviewer.suite.tool_names import ToolMap
 from reviewer.trace.record import TraceRecord
 
 PAGE = 500

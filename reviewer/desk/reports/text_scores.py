@@ -15,7 +15,7 @@ from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals, traces_in
 from reviewer.report.opinions import PhraseCount, TextEvidence, TextScore
 from reviewer.review.textchecks import compare_texts
-from reviewer.suite.phrases import LONGEST, phrase_use
+from reviewer.suite.wording import LONGEST, phrase_use
 
 MOST_CHECKED = 5_000
 """Messages that a report looks at; of more, the first so many."""

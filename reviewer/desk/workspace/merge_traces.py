@@ -35,7 +35,7 @@ from reviewer.importing.reader import Foreign
 from reviewer.importing.split import Piece
 from reviewer.suite.gates import GATES, in_force
 from reviewer.suite.model import RedactionRules, Suite
-from reviewer.suite.tool_map import NO_MAP, ToolMap, map_problems
+from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
 from reviewer.trace.record import SourceVerdict, TraceRecord
 
 READER = "merge/1"

@@ -13,7 +13,7 @@ from reviewer.desk.scorecards.large import is_large
 from reviewer.desk.views import CandidateInfo, SuiteInfo, SuiteState
 from reviewer.importing.probes import benchmark_of
 from reviewer.report.assess import Assessment
-from reviewer.suite.seal import as_frozen
+from reviewer.suite.folder import as_frozen
 
 
 class _Known(NamedTuple):

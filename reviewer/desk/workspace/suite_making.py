@@ -23,9 +23,9 @@ from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import EACH
 from reviewer.suite.derived import golden, tau2, tau2_task
-from reviewer.suite.derived.drafted import Drafted, LeftOut, Unmade, checked
+from reviewer.suite.derived.suite import Drafted, LeftOut, Unmade, checked
 from reviewer.suite.derived.suite import INVENTED, files_of
-from reviewer.suite.derived.tau2_writes import WRITES, writes_of
+from reviewer.suite.derived.tau2 import WRITES, writes_of
 from reviewer.suite.errors import shown
 from reviewer.suite.names import id_problem
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from reviewer.review.items import item_name
 from reviewer.review.judging.model import KIND_OF, SCORES, Judgment
-from reviewer.review.label_rules import instant
-from reviewer.review.lines import Lines, age
+from reviewer.review.lines import Lines, age, instant
 from reviewer.suite.errors import json_path
 
 Found = Iterator[tuple[str, str]]
