@@ -23,6 +23,7 @@ from reviewer.suite.folder import (
     CANDIDATES,
     SuiteBroken,
     SuiteState,
+    as_frozen,
     candidate_files,
     read_bytes,
     read_suite,
@@ -30,7 +31,6 @@ from reviewer.suite.folder import (
 )
 from reviewer.suite.model import Suite
 from reviewer.suite.rubric import JudgePrompt, Rubric
-from reviewer.suite.folder import as_frozen
 from reviewer.suite.values import (
     JUDGE_FILE,
     RUBRIC_FILE,

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.compiled import Contract
 from reviewer.gates.values import parse, same
-from reviewer.suite.tool_names import is_agent, is_self
-from reviewer.suite.tool_names import bare
+from reviewer.suite.tool_names import bare, is_agent, is_self
 from reviewer.trace.events import Call
 from reviewer.trace.record import Event, kind_of
 

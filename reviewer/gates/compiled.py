@@ -9,8 +9,7 @@ from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import ALWAYS, in_force
 from reviewer.suite.model import Claim, Episode
-from reviewer.suite.tool_names import NO_MAP, ToolMap, listed_tools
-from reviewer.suite.tool_names import ToolNames, tool_names
+from reviewer.suite.tool_names import NO_MAP, ToolMap, ToolNames, listed_tools, tool_names
 
 NO_LIMITS: dict[str, int] = {}
 Wanted = tuple[str, Path, Any]

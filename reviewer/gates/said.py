@@ -5,8 +5,14 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import clip
 from reviewer.suite.model import Claim
-from reviewer.suite.wording import claim_use, denied_everywhere
-from reviewer.suite.wording import readings, stands_hidden_in, stands_in, stands_loosely_in
+from reviewer.suite.wording import (
+    claim_use,
+    denied_everywhere,
+    readings,
+    stands_hidden_in,
+    stands_in,
+    stands_loosely_in,
+)
 
 
 def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:

@@ -16,8 +16,8 @@ from reviewer.importing.bynames import ByNames
 from reviewer.importing.draft import CallIndex, Draft, plain_id
 from reviewer.importing.foreign_json import parse_text
 from reviewer.trace.events import marked
-from reviewer.trace.record import item, member
 from reviewer.trace.patterns import late
+from reviewer.trace.record import item, member
 from reviewer.trace.strictjson import Repeated
 
 NAMES = frozenset(

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from reviewer.gates import clauses, compile_contract, score
 from reviewer.suite.gates import GATES
-from reviewer.suite.wording import claim_use
-from reviewer.suite.wording import readings, stands_in, wording
+from reviewer.suite.wording import claim_use, readings, stands_in, wording
 
 PHRASE = "bleeding risk"
 HIDDEN = [

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from reviewer.desk.labels.sheet import Place, Sheet
 from reviewer.desk.labels.views import Drafted, Session
 from reviewer.importing.catalogue import redactor_of
-from reviewer.review.lines import instant
 from reviewer.review.labels import latest
+from reviewer.review.lines import instant
 from reviewer.review.model import Label, LabelKey
 
 MOST_NOTE = 4000

@@ -23,8 +23,7 @@ from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import EACH
 from reviewer.suite.derived import golden, tau2, tau2_task
-from reviewer.suite.derived.suite import Drafted, LeftOut, Unmade, checked
-from reviewer.suite.derived.suite import INVENTED, files_of
+from reviewer.suite.derived.suite import INVENTED, Drafted, LeftOut, Unmade, checked, files_of
 from reviewer.suite.derived.tau2 import WRITES, writes_of
 from reviewer.suite.errors import shown
 from reviewer.suite.names import id_problem
