@@ -16,15 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.review.items import candidate_pairs, message_digest
-from reviewer.review.judging.judgments import judgment_file
+from reviewer.review.items import candidate_pairs, message_digest, showing
+from reviewer.review.judging.judgments import Judgment, judgment_file
 from reviewer.review.judging.judgments import seal as seal_judgment
-from reviewer.review.judging.model import Judgment
-from reviewer.review.judging.plan import Bench, Question, questions
-from reviewer.review.judging.prompt import prompt_digest
+from reviewer.review.judging.plan import Bench, Question, prompt_digest, questions
 from reviewer.review.labels import label_file, seal
 from reviewer.review.model import Answer, Item, Label, Role, Side, TraceMessage
-from reviewer.review.pairs import showing
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.folder import read_suite, suite_state
 

@@ -4,10 +4,11 @@ What cannot be measured is None, with the reason in words: "not measured: one re
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
-from reviewer.review.model import Label
-from reviewer.review.ratings import Level, Rating, Ratings, Subject, ratings
+from reviewer.review.labels import counting
+from reviewer.review.model import TIE, Label, Role
 from reviewer.stats.agreement import (
     cohen_kappa,
     cohen_kappa_table,
@@ -18,8 +19,116 @@ from reviewer.stats.agreement import (
 from reviewer.stats.checks import clip
 from reviewer.stats.figures import Estimate, Share
 from reviewer.stats.rates import clopper_pearson
+from reviewer.suite.errors import shown
 from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
+
+# Labels as ratings: per question, what each reviewer says of each item.
+#
+# A pair is rated once per reviewer, by both showings together: a winner counts only when both
+# name it, else the reviewer has no preference that survives the order, which is a tie.
+
+
+Question = Literal["winner", "decided", "mark"]
+Level = Literal["nominal", "ordinal"]
+Rating = str | int
+
+
+class Subject(Value, frozen=True):
+    """What is asked: the `winner` of pairs, the side a criterion `decided` for in pairs, or the
+    `mark` a criterion gets on a message."""
+
+    question: Question
+    criterion_id: str | None = None
+
+
+class Ratings(Value, frozen=True):
+    """Item → reviewer → rating, with the level of measurement."""
+
+    subject: Subject
+    level: Level
+    items: dict[str, dict[str, Rating]]
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        return tuple(sorted({name for given in self.items.values() for name in given}))
+
+
+def ratings(
+    labels: Iterable[Label],
+    rubric: Rubric | None = None,
+    first: Mapping[str, str] | None = None,
+    role: Role = "rater",
+) -> tuple[Ratings, ...]:
+    """The labels that count, as ratings: winners, then criteria of pairs, then of messages.
+
+    The messages of a pair are rated as `first` and `second`. `first` names, by item, the digest
+    that is the first one's (the baseline's message); for other items it is the lower digest, which
+    knows nothing of candidates. Marks are ordinal unless the rubric calls their criterion binary.
+    ValueError when the labels were made under different rubrics: they answer different questions.
+    """
+    named = first or {}
+    answers: dict[Subject, dict[str, dict[str, list[Rating]]]] = {}
+    rubrics: set[str] = set()
+    for label in counting(labels):
+        if label.role != role:
+            continue
+        rubrics.add(label.rubric_digest)
+        for subject, rating in _answers(label, named.get(label.item)):
+            given = answers.setdefault(subject, {}).setdefault(label.item, {})
+            given.setdefault(label.reviewer, []).append(rating)
+    if len(rubrics) > 1:
+        which = ", ".join(shown(digest)[:12] for digest in sorted(rubrics))
+        raise ValueError(f"labels of {len(rubrics)} rubrics ({which}); give those of one")
+    criteria = {c.criterion_id: c.scale for c in rubric.criteria} if rubric else {}
+    return tuple(
+        Ratings(
+            subject=subject,
+            level=_level(subject, criteria),
+            items={
+                item: {reviewer: settled(given) for reviewer, given in by_reviewer.items()}
+                for item, by_reviewer in answers[subject].items()
+            },
+        )
+        for subject in sorted(answers, key=_place)
+    )
+
+
+def settled(given: Iterable[Rating]) -> Rating:
+    """One reviewer's rating from the showings of an item: what all of them say, else a tie."""
+    distinct = set(given)
+    return distinct.pop() if len(distinct) == 1 else TIE
+
+
+def _answers(label: Label, first: str | None) -> Iterator[tuple[Subject, Rating]]:
+    if label.kind == "message":
+        for criterion_id, level in label.marks.items():
+            yield Subject(question="mark", criterion_id=criterion_id), level
+        return
+    if label.winner is not None:
+        yield Subject(question="winner"), _named(label, label.winner, first)
+    for criterion_id, side in label.decided.items():
+        digest = label.side(side)
+        assert digest is not None
+        yield Subject(question="decided", criterion_id=criterion_id), _named(label, digest, first)
+
+
+def _named(label: Label, winner: str, first: str | None) -> str:
+    sides = [side for side in (label.left, label.right) if side is not None]
+    if winner not in sides:
+        return winner
+    return "first" if winner == (first if first in sides else min(sides)) else "second"
+
+
+def _level(subject: Subject, scales: Mapping[str, str]) -> Level:
+    if subject.question == "mark" and scales.get(subject.criterion_id or "") != "binary":
+        return "ordinal"
+    return "nominal"
+
+
+def _place(subject: Subject) -> tuple[int, str]:
+    return ("winner", "decided", "mark").index(subject.question), subject.criterion_id or ""
+
 
 HIGH_PREVALENCE = 0.8
 """Above this share of one answer, chance-corrected agreement collapses and AC1 leads."""
@@ -149,3 +258,54 @@ def _kappa(rows: Sequence[Sequence[Rating | None]], level: Level) -> Estimate:
         return Estimate(why=ONE_ANSWER)
     low, high = clip(kappa["low"], -1.0, 1.0), clip(kappa["high"], -1.0, 1.0)
     return Estimate(value=kappa["kappa"], low=low, high=high)
+
+
+# Does a reviewer agree with himself when the sides are exchanged, and which slot does he favor?
+#
+# It is a ceiling: a judge cannot be asked to agree with a person more often than the person does.
+
+
+ENOUGH = 20
+"""Repeats below which self-consistency is rough."""
+
+
+class SelfConsistency(Value, frozen=True):
+    """One reviewer. `same` counts pairs judged alike in both orders, `left` the left slot among
+    answers that chose a side. `needed` is how many more repeats make it readable; `flips` names the
+    items judged otherwise the second time."""
+
+    reviewer: str
+    same: Share
+    left: Share
+    needed: int
+    flips: tuple[str, ...]
+
+
+def self_consistency(labels: Iterable[Label]) -> tuple[SelfConsistency, ...]:
+    """Every rater who answered a pair, by name."""
+    winners: dict[str, dict[str, list[str]]] = {}
+    slots: dict[str, list[bool]] = {}
+    for label in counting(labels):
+        if label.role != "rater" or label.winner is None:
+            continue
+        winners.setdefault(label.reviewer, {}).setdefault(label.item, []).append(label.winner)
+        chosen = slots.setdefault(label.reviewer, [])
+        if label.answer in ("left", "right"):
+            chosen.append(label.answer == "left")
+    return tuple(
+        _consistency(reviewer, winners[reviewer], slots[reviewer]) for reviewer in sorted(winners)
+    )
+
+
+def _consistency(
+    reviewer: str, winners: dict[str, list[str]], slots: list[bool]
+) -> SelfConsistency:
+    repeated = {item: given for item, given in winners.items() if len(given) == 2}
+    flips = tuple(sorted(item for item, (one, other) in repeated.items() if one != other))
+    return SelfConsistency(
+        reviewer=reviewer,
+        same=share(len(repeated) - len(flips), len(repeated)),
+        left=share(sum(slots), len(slots)),
+        needed=max(0, ENOUGH - len(repeated)),
+        flips=flips,
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from reviewer.review.agreement import share
 from reviewer.review.calibration_role import Earned, JudgeRole, Scores, earned
-from reviewer.review.calibration_rows import (
+from reviewer.review.judged import (
     JudgeKey,
     Left,
     PairRow,
@@ -20,8 +20,7 @@ from reviewer.review.calibration_rows import (
     pair_rows,
     settled_under,
 )
-from reviewer.review.judging.judgments import counting
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judging.judgments import Judgment, counting
 from reviewer.review.model import TIE, Label
 from reviewer.stats.figures import Share
 from reviewer.stats.judge import calibrate_judge

@@ -4,13 +4,157 @@ Targeted labels say nothing about all traces, so at least one label in five come
 part, drawn by a hash that anyone can repeat, and each of its items keeps the chance it had.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from reviewer.review.model import Item, Reason, Stratum
-from reviewer.review.signals import STRATA, STRATUM_OF, Signals, joined, reasons_of
-from reviewer.stats.checks import proportion, whole
+from reviewer.gates.timeout import termination_of
+from reviewer.review.labels import counting
+from reviewer.review.model import Item, Label, Reason, Stratum
+from reviewer.stats.agreement import vote_entropy
+from reviewer.stats.checks import non_negative, proportion, whole
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.model import Value
+from reviewer.suite.rubric import Rubric
+
+# Why a message should be read by a person: facts of its traces, as reasons and strata.
+
+
+STRATA: dict[Stratum, tuple[Reason, ...]] = {
+    "high": (
+        "safety",
+        "gate_disagreement",
+        "iteration_limit",
+        "blocked_output",
+        "thumbs_down",
+    ),
+    "normal": ("judge_flips", "lost_episode", "low_efficiency", "uncertain"),
+    "low": ("random", "quota"),
+}
+"""Which reasons a stratum holds; strata and reasons in the order of the queue."""
+
+STRATUM_OF: dict[Reason, Stratum] = {
+    reason: stratum for stratum, reasons in STRATA.items() for reason in reasons
+}
+LOW_EFFICIENCY = 0.3
+UNCERTAIN = 0.5
+
+ITERATION_ENDS = frozenset(
+    {
+        "max_steps",
+        "max_turns",
+        "max_iterations",
+        "hit_max_iterations",
+        "iteration_limit",
+        "step_limit",
+        "turn_limit",
+        "too_many_steps",
+        "too_many_turns",
+    }
+)
+BLOCKED_ENDS = frozenset(
+    {"content_filter", "output_blocked", "blocked_output", "blocked", "guardrail"}
+)
+
+
+class Signals(Value, frozen=True):
+    """What is known of one trace before a person reads it; False and None: nothing known.
+
+    `gate_disagreement`: somebody else's verdict on the attempt is not ours. `efficiency` is 0 to 1,
+    `uncertainty` 0 (sure) to 1 (even).
+    """
+
+    safety: bool = False
+    gate_disagreement: bool = False
+    iteration_limit: bool = False
+    blocked_output: bool = False
+    thumbs_down: bool = False
+    judge_flips: bool = False
+    lost_episode: bool = False
+    efficiency: float | None = None
+    uncertainty: float | None = None
+
+
+def trace_signals(
+    *,
+    critical: bool,
+    codes: Collection[str] = (),
+    termination: str | None = None,
+    passed: bool | None = None,
+    said_elsewhere: bool | None = None,
+    efficiency: float | None = None,
+) -> Signals:
+    """The signals that a stored trace carries in itself.
+
+    `codes` are those of its findings, its user's thumbs-down among them, `passed` our verdict and
+    `said_elsewhere` that of the harness or judge beside it. Judge flips and lost episodes are known
+    from elsewhere: put them in with `msgspec.structs.replace`.
+    """
+    end = termination_of(termination)
+    return Signals(
+        safety=critical,
+        gate_disagreement=None not in (passed, said_elsewhere) and passed != said_elsewhere,
+        iteration_limit=end in ITERATION_ENDS or "step_budget" in codes,
+        blocked_output=end in BLOCKED_ENDS,
+        thumbs_down="thumbs_down" in codes,
+        efficiency=efficiency,
+    )
+
+
+def uncertainty(
+    votes: Sequence[int] = (), margin: float | None = None, width: float = 0.1
+) -> float | None:
+    """How even the votes are, or how near to a limit a score is, whichever is more: 0 to 1.
+
+    `votes` counts the answers given so far (of people or a judge's repeats), one number per
+    possible answer; their entropy is taken as a share of the most there can be. `margin` is how far
+    the score is from its limit: 1 at the limit, 0 from `width` away. None when neither is known.
+    """
+    known = []
+    entropy = vote_entropy(votes)
+    if entropy is not None and len(votes) > 1:
+        known.append(entropy / math.log2(len(votes)))
+    if margin is not None:
+        if not non_negative("width", width):
+            raise ValueError("width must be positive")
+        known.append(max(0.0, 1.0 - abs(margin) / width))
+    return max(known, default=None)
+
+
+def joined(signals: Iterable[Signals]) -> Signals:
+    """The signals of an item from those of its traces: one trace's flag is the item's."""
+    all_of = tuple(signals)
+    efficiencies = [s.efficiency for s in all_of if s.efficiency is not None]
+    uncertainties = [s.uncertainty for s in all_of if s.uncertainty is not None]
+    return Signals(
+        safety=any(s.safety for s in all_of),
+        gate_disagreement=any(s.gate_disagreement for s in all_of),
+        iteration_limit=any(s.iteration_limit for s in all_of),
+        blocked_output=any(s.blocked_output for s in all_of),
+        thumbs_down=any(s.thumbs_down for s in all_of),
+        judge_flips=any(s.judge_flips for s in all_of),
+        lost_episode=any(s.lost_episode for s in all_of),
+        efficiency=min(efficiencies, default=None),
+        uncertainty=max(uncertainties, default=None),
+    )
+
+
+def reasons_of(signals: Signals) -> tuple[Reason, ...]:
+    """Every reason the signals give, the most pressing first; `random` and `quota` are no
+    signals."""
+    held: dict[Reason, bool] = {
+        "safety": signals.safety,
+        "gate_disagreement": signals.gate_disagreement,
+        "iteration_limit": signals.iteration_limit,
+        "blocked_output": signals.blocked_output,
+        "thumbs_down": signals.thumbs_down,
+        "judge_flips": signals.judge_flips,
+        "lost_episode": signals.lost_episode,
+        "low_efficiency": signals.efficiency is not None and signals.efficiency < LOW_EFFICIENCY,
+        "uncertain": signals.uncertainty is not None and signals.uncertainty >= UNCERTAIN,
+    }
+    return tuple(reason for reason in STRATUM_OF if held.get(reason))
+
 
 EVERY = 5
 """One label in so many is random, at least."""
@@ -201,3 +345,51 @@ def _urgency(salt: str, entry: Entry) -> tuple[int, float, str]:
 
 def _lot(salt: str, entry: Entry) -> str:
     return sha256_hex(f"{salt}lot {entry.item.item}".encode())
+
+
+# How much people have labeled, and which high flags that leaves open.
+
+
+class Counted(NamedTuple):
+    """Pairs labeled as often as the rubric wants, pairs begun and not finished, messages labeled
+    alone: by anybody, each item once."""
+
+    pairs: int
+    begun: int
+    messages: int
+
+
+def open_flags(
+    own: Sequence[Item], signals: Mapping[str, Signals], labels: Iterable[Label]
+) -> tuple[OpenFlag, ...]:
+    """High flags of a candidate's traces that no label has closed. `own` are its messages: a flag
+    is closed by a label of what the trace ended with, alone or in a pair."""
+    said = shown_texts(counting(labels))
+    closed = {x.item for x in own if (x.episode_id, x.messages[0].digest) in said}
+    return open_high(own, signals, closed)
+
+
+def shown_texts(labels: Iterable[Label]) -> set[tuple[str, str]]:
+    """(episode, digest) of every message that stood before a reviewer."""
+    return {
+        (x.episode_id, digest)
+        for x in labels
+        for digest in (x.left, x.right, x.message)
+        if digest is not None
+    }
+
+
+def counted(labels: Iterable[Label], rubric: Rubric) -> Counted:
+    """How much is labeled. A pair is done when one person has answered it in each order, unless the
+    rubric is content with one."""
+    orders: dict[str, dict[tuple[str, str], set[int]]] = {}
+    messages: set[str] = set()
+    for label in counting(labels):
+        if label.kind == "message":
+            messages.add(label.item)
+        else:
+            who = label.reviewer, label.role
+            orders.setdefault(label.item, {}).setdefault(who, set()).add(label.showing)
+    wanted = 2 if rubric.both_orders else 1
+    whole = sum(any(len(n) >= wanted for n in by.values()) for by in orders.values())
+    return Counted(whole, len(orders) - whole, len(messages))

@@ -7,9 +7,10 @@ It is a check of its own, beside the gates: a gate's wording is the episode's co
 from collections.abc import Iterable
 from typing import Literal
 
+from reviewer.stats.text import exact_match, indel_ratio, squad_f1
 from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
-from reviewer.suite.wording import PhraseUse, phrase_use
+from reviewer.suite.wording import LONGEST, PhraseUse, phrase_use
 
 
 class PhraseResult(Value, frozen=True):
@@ -67,3 +68,28 @@ def _avoided(phrase: str, message: str | None) -> PhraseResult:
     use = None if message is None else phrase_use(message, phrase)
     holds = None if use is None else use != "found"
     return PhraseResult(phrase=phrase, wanted="never", use=use, holds=holds)
+
+
+# Comparing a message with a reference or with phrases. Diagnostics: nothing here gates a release.
+#
+# A phrase is looked for as words, not as meaning. Care is taken of plain English negation, so
+# that "no bleeding risk" does not contain "bleeding risk"; irony and other languages are beyond
+# it.
+
+
+class TextChecks(Value, frozen=True):
+    """How like its reference a message is. `indel` is None for texts too long to compare."""
+
+    exact: bool
+    indel: float | None
+    token_f1: float
+
+
+def compare_texts(message: str, reference: str) -> TextChecks:
+    """Exact match (case and outer white space apart), Indel ratio and SQuAD token F1, 0 to 1."""
+    short = max(len(message), len(reference)) <= LONGEST
+    return TextChecks(
+        exact=exact_match(message, reference),
+        indel=indel_ratio(message, reference) if short else None,
+        token_f1=squad_f1(message, reference),
+    )

@@ -37,8 +37,13 @@ from reviewer.desk.judge.views import JudgeOrder, JudgeRunView, JudgeView
 from reviewer.desk.place import at
 from reviewer.desk.workspace.shipped import load_shipped
 from reviewer.review.judging.ask import PACE
-from reviewer.review.judging.judgments import judgment_file, read_judgments, seal, stored_judgment
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judging.judgments import (
+    Judgment,
+    judgment_file,
+    read_judgments,
+    seal,
+    stored_judgment,
+)
 
 FAST = PACE._replace(tries=2, first_wait_s=0.01)
 

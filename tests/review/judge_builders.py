@@ -5,9 +5,8 @@ from typing import Any
 from review_builders import RUBRIC_DIGEST, SUITE, at, choosing
 
 from reviewer.review.calibration import Calibration, calibrate
-from reviewer.review.calibration_rows import JudgeKey
-from reviewer.review.judging.judgments import seal
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judged import JudgeKey
+from reviewer.review.judging.judgments import Judgment, seal
 from reviewer.review.model import Item, Label
 from reviewer.suite.model import JudgePolicy
 

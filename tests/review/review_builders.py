@@ -4,10 +4,9 @@ from typing import Any
 
 import msgspec
 
-from reviewer.review.items import candidate_pairs, message_digest, message_items
+from reviewer.review.items import candidate_pairs, message_digest, message_items, showing
 from reviewer.review.labels import seal
 from reviewer.review.model import Item, Label, TraceMessage
-from reviewer.review.pairs import showing
 from reviewer.suite.rubric import Criterion, Level, Rubric
 
 SUITE = "5" * 64

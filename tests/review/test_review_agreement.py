@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from review_builders import at, choosing, label, messages, pairs, rubric
 
 from reviewer.api.stats import clopper_pearson, krippendorff_alpha
-from reviewer.review.agreement import Agreement, agreement, share
-from reviewer.review.consistency import self_consistency
+from reviewer.review.agreement import Agreement, agreement, self_consistency, share
 from reviewer.review.model import Label
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles" / "statistics.json"

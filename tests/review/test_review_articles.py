@@ -10,13 +10,18 @@ from judge_builders import draft
 from review_builders import choosing, messages, pairs
 
 from reviewer.review.agreement import agreement
-from reviewer.review.judged_messages import message_figures
-from reviewer.review.judging.judgments import seal
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judged import message_figures
+from reviewer.review.judging.judgments import Judgment, seal
 from reviewer.review.judging.reply import NotParsed, read_reply
-from reviewer.review.queue import build_queue, sampled
-from reviewer.review.signals import STRATUM_OF, Signals, reasons_of, trace_signals
-from reviewer.review.textchecks import compare_texts
+from reviewer.review.queue import (
+    STRATUM_OF,
+    Signals,
+    build_queue,
+    reasons_of,
+    sampled,
+    trace_signals,
+)
+from reviewer.review.wording import compare_texts
 from reviewer.stats.text import token_f1_set
 from reviewer.suite.wording import phrase_use
 

@@ -19,11 +19,8 @@ from judge_builders import (
 )
 from review_builders import at, choosing, messages, pairs
 
-from reviewer.review.calibration_rows import PairRow
-from reviewer.review.correction import win_rate
-from reviewer.review.judged_messages import message_figures
-from reviewer.review.judging.judgments import counting, seal
-from reviewer.review.judging.model import Claim
+from reviewer.review.judged import PairRow, message_figures, win_rate
+from reviewer.review.judging.judgments import Claim, counting, seal
 from reviewer.review.labels import seal as seal_label
 from reviewer.review.model import Label
 from reviewer.stats.rates import failure_rate_upper_bound, rate_lower_bound

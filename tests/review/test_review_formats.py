@@ -47,7 +47,7 @@ def test_the_example_note_is_a_note(repository: Path) -> None:
 def test_what_a_report_needs_of_labels_loads_nothing_heavy() -> None:
     program = """
 import sys
-from reviewer.review import adjudication, agreement, consistency, items, labels, pairs, queue
+from reviewer.review import adjudication, agreement, items, labels, queue
 from reviewer.review import wording
 agreement.agreement([]), labels.latest([]), adjudication.settled([])
 heavy = ("numpy", "scipy", "pydantic", "rapidfuzz", "sqlite3", "httpx", "textual", "re2")

@@ -34,6 +34,7 @@ from reviewer.review.items import candidate_pairs, message_items
 from reviewer.review.judging.ask import MOST_UNANSWERED, Line, Silent, ask_all
 from reviewer.review.judging.endpoint import Address, judge_settings
 from reviewer.review.judging.judgments import (
+    Judgment,
     judgment_file,
     judgment_line,
     merge,
@@ -42,16 +43,18 @@ from reviewer.review.judging.judgments import (
     stored_judgment,
     uid_of,
 )
-from reviewer.review.judging.model import Judgment
-from reviewer.review.judging.plan import Bench, Question, estimate, questions
-from reviewer.review.judging.prompt import (
+from reviewer.review.judging.plan import (
     MOST_OBSERVED,
+    Bench,
     Observed,
+    Question,
     criteria_text,
+    estimate,
     fence_token,
     fill,
     observations_text,
     prompt_digest,
+    questions,
 )
 from reviewer.review.judging.reply import LONGEST, NotParsed, UnknownEvent, read_reply
 from reviewer.review.judging.reply import Reply as Said

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import at, digest, draft, label, messages, pairs, rubric
 
-from reviewer.review.label_rules import rubric_problems
 from reviewer.review.labels import (
     counting,
     done,
@@ -19,6 +18,7 @@ from reviewer.review.labels import (
     latest,
     merge,
     read_labels,
+    rubric_problems,
     seal,
     stored_label,
     uid_of,

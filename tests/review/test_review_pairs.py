@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import messages, pairs
 
+from reviewer.review.items import FAR, Seen, distance, remaining, schedule, showing
 from reviewer.review.model import Showing
-from reviewer.review.pairs import FAR, Seen, distance, remaining, schedule, showing
 
 COUNT = st.integers(0, 70)
 SEED = st.text(max_size=5)

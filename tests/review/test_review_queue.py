@@ -12,19 +12,17 @@ from review_builders import SUITE, messages, pairs, trace
 from reviewer.review.items import message_items
 from reviewer.review.model import Item
 from reviewer.review.queue import (
+    STRATA,
     Queue,
+    Signals,
     build_queue,
     inclusion_probability,
+    joined,
     open_high,
     order,
     reason_counts,
-    sampled,
-)
-from reviewer.review.signals import (
-    STRATA,
-    Signals,
-    joined,
     reasons_of,
+    sampled,
     trace_signals,
     uncertainty,
 )

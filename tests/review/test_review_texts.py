@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.review.textchecks import compare_texts
+from reviewer.review.wording import compare_texts
 from reviewer.suite.wording import LONGEST, phrase_use
 
 CASES = json.loads(

@@ -9,8 +9,7 @@ from review_builders import SUITE, at, choosing, label, messages, pairs, rubric,
 
 from reviewer.review.items import candidate_pairs
 from reviewer.review.model import Item, Label
-from reviewer.review.random_part import random_rates
-from reviewer.review.wins import sign_test, wins
+from reviewer.review.wins import random_rates, sign_test, wins
 from reviewer.stats.figures import RandomRate, Wins
 
 

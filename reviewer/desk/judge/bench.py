@@ -18,10 +18,8 @@ from reviewer.desk.traces.text import text_of
 from reviewer.exit_codes import ExitCode
 from reviewer.review.items import attempt_pairs, candidate_pairs, message_items
 from reviewer.review.judging.endpoint import Address, judge_settings
-from reviewer.review.judging.judgments import stored_judgment
-from reviewer.review.judging.model import KIND_OF
-from reviewer.review.judging.plan import Bench, Question, questions
-from reviewer.review.judging.prompt import Observed
+from reviewer.review.judging.judgments import KIND_OF, stored_judgment
+from reviewer.review.judging.plan import Bench, Observed, Question, questions
 from reviewer.review.model import Item, Kind, TraceMessage
 from reviewer.running.candidates.openai_manifest import Settings
 from reviewer.running.candidates.prices import Prices

@@ -15,11 +15,9 @@ from reviewer.db import registry
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.suites import Held
 from reviewer.review.calibration import Calibration, calibrate
-from reviewer.review.calibration_rows import JudgeKey
-from reviewer.review.judged_messages import MessageFigures, message_figures
-from reviewer.review.judging.judgments import judgment_line, stored_judgment
-from reviewer.review.judging.model import Judgment
-from reviewer.review.judging.prompt import prompt_digest
+from reviewer.review.judged import JudgeKey, MessageFigures, message_figures
+from reviewer.review.judging.judgments import Judgment, judgment_line, stored_judgment
+from reviewer.review.judging.plan import prompt_digest
 from reviewer.review.model import Label
 from reviewer.suite.rubric import Asked, JudgePrompt
 

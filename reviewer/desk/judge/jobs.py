@@ -23,7 +23,7 @@ from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
 from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode
 from reviewer.review.judging.ask import PACE, Line, Silent, ask_all
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judging.judgments import Judgment
 from reviewer.running.candidates.openai_manifest import Settings
 from reviewer.running.candidates.openai_pace import Pace
 from reviewer.running.control import Control

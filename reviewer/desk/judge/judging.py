@@ -23,10 +23,9 @@ from reviewer.desk.labels.items import Side, other_candidate, side_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals
-from reviewer.review.correction import WinRate
+from reviewer.review.judged import WinRate
 from reviewer.review.judging.ask import PACE
-from reviewer.review.judging.plan import estimate
-from reviewer.review.judging.prompt import prompt_digest
+from reviewer.review.judging.plan import estimate, prompt_digest
 from reviewer.running.candidates.openai_pace import Pace
 
 

@@ -8,11 +8,8 @@ from reviewer.desk.judge.book import Judged
 from reviewer.desk.judge.views import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.desk.labels.views import EstimateView
 from reviewer.review.calibration import Calibration
-from reviewer.review.calibration_rows import PairRow
-from reviewer.review.correction import Corrected, WinRate
-from reviewer.review.judged_messages import MessageFigures
-from reviewer.review.judging.judgments import counting
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judged import Corrected, MessageFigures, PairRow, WinRate
+from reviewer.review.judging.judgments import Judgment, counting
 from reviewer.review.model import BOTH_BAD, TIE
 from reviewer.stats.figures import Share
 from reviewer.suite.model import JudgePolicy

@@ -7,10 +7,9 @@ from reviewer.desk.judge.book import Judged
 from reviewer.desk.labels.items import Side
 from reviewer.desk.traces.finals import Finals, trace_in
 from reviewer.review.calibration import Calibration
-from reviewer.review.correction import WinRate, win_rate
 from reviewer.review.items import message_digest
-from reviewer.review.judging.judgments import counting
-from reviewer.review.judging.model import Judgment
+from reviewer.review.judged import WinRate, win_rate
+from reviewer.review.judging.judgments import Judgment, counting
 from reviewer.review.labels import counting as counting_labels
 from reviewer.review.model import TIE, Label
 

@@ -7,8 +7,7 @@ from reviewer.desk.labels.sheet import Sheet
 from reviewer.desk.labels.shown import own_views, question_view
 from reviewer.desk.labels.views import DisagreementView, EstimateView, QuestionView, Session
 from reviewer.review.adjudication import Disagreement, to_adjudicate
-from reviewer.review.agreement import agreement
-from reviewer.review.consistency import ENOUGH, self_consistency
+from reviewer.review.agreement import ENOUGH, agreement, self_consistency
 from reviewer.review.labels import counting
 from reviewer.review.model import Label
 

@@ -12,7 +12,7 @@ from reviewer.review.labels import label_line, stored_label
 from reviewer.review.model import Label
 
 if TYPE_CHECKING:
-    from reviewer.review.judging.model import Judgment
+    from reviewer.review.judging.judgments import Judgment
 
 
 class Book:

@@ -13,8 +13,7 @@ from reviewer.desk.labels.sheet import Ruled
 from reviewer.desk.labels.sheets import ruled
 from reviewer.desk.place import Workspace
 from reviewer.importing.catalogue import redactor_of
-from reviewer.review.label_rules import rubric_problems
-from reviewer.review.labels import LABELS
+from reviewer.review.labels import LABELS, rubric_problems
 from reviewer.review.model import Label
 from reviewer.suite.errors import ContractError, Problem
 

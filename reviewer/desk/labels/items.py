@@ -13,10 +13,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.finals import Finals, TraceFacts, traces_of
 from reviewer.review.items import Built, attempt_pairs, candidate_pairs, message_items
 from reviewer.review.model import Item, Kind, TraceMessage
-from reviewer.review.signals import Signals, trace_signals, uncertainty
+from reviewer.review.queue import Signals, trace_signals, uncertainty
 
 if TYPE_CHECKING:
-    from reviewer.review.judging.model import Judgment
+    from reviewer.review.judging.judgments import Judgment
 
 MOST_ATTEMPTS = 20
 """Attempts of an episode that are paired with each other when there is no other candidate."""

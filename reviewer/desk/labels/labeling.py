@@ -33,9 +33,8 @@ from reviewer.desk.labels.views import (
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.finals import Finals
 from reviewer.exit_codes import ExitCode
-from reviewer.review.consistency import self_consistency
-from reviewer.review.label_rules import rubric_problems
-from reviewer.review.labels import seal
+from reviewer.review.agreement import self_consistency
+from reviewer.review.labels import rubric_problems, seal
 from reviewer.review.model import Kind, Label, Role
 from reviewer.suite.errors import ContractError
 

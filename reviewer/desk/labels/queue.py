@@ -11,10 +11,9 @@ from reviewer.desk.labels.agreement import (
 )
 from reviewer.desk.labels.sheet import Sheet
 from reviewer.desk.labels.views import QueueView, ReasonLine, Session
-from reviewer.review.label_counts import counted, open_flags
 from reviewer.review.labels import counting
 from reviewer.review.model import Label
-from reviewer.review.queue import OpenFlag, ReasonCount, reason_counts
+from reviewer.review.queue import OpenFlag, ReasonCount, counted, open_flags, reason_counts
 
 
 def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> QueueView:

@@ -8,13 +8,11 @@ import msgspec
 
 from reviewer.desk.labels.views import Session
 from reviewer.review.adjudication import to_adjudicate
-from reviewer.review.consistency import ENOUGH
-from reviewer.review.items import Built
+from reviewer.review.agreement import ENOUGH
+from reviewer.review.items import Built, Seen, distance, remaining, showing
 from reviewer.review.labels import done
 from reviewer.review.model import Item, Kind, Label
-from reviewer.review.pairs import Seen, distance, remaining, showing
-from reviewer.review.queue import Entry, Queue, build_queue, order
-from reviewer.review.signals import Signals
+from reviewer.review.queue import Entry, Queue, Signals, build_queue, order
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.rubric import Rubric
 

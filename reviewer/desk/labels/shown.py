@@ -12,9 +12,8 @@ from reviewer.desk.labels.views import (
     QuestionView,
     Session,
 )
-from reviewer.review.agreement import Agreement
-from reviewer.review.consistency import SelfConsistency
-from reviewer.review.label_rules import levels_of
+from reviewer.review.agreement import Agreement, SelfConsistency
+from reviewer.review.labels import levels_of
 from reviewer.review.model import Label, Message
 from reviewer.stats.figures import Estimate, Share
 from reviewer.suite.rubric import Criterion

@@ -10,10 +10,16 @@ from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals, flaggable, traces_in
 from reviewer.report.opinions import ReviewEvidence
 from reviewer.review.items import message_items
-from reviewer.review.label_counts import counted, open_flags, shown_texts
 from reviewer.review.model import Item, Label
-from reviewer.review.queue import OpenFlag
-from reviewer.review.signals import STRATUM_OF, Signals, reasons_of
+from reviewer.review.queue import (
+    STRATUM_OF,
+    OpenFlag,
+    Signals,
+    counted,
+    open_flags,
+    reasons_of,
+    shown_texts,
+)
 
 
 class Looked(NamedTuple):

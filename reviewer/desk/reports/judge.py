@@ -12,8 +12,7 @@ from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals
 from reviewer.report.opinions import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
 from reviewer.review.calibration import Calibration, Confusion
-from reviewer.review.correction import WinRate
-from reviewer.review.judged_messages import MessageFigures
+from reviewer.review.judged import MessageFigures, WinRate
 from reviewer.review.labels import counting
 from reviewer.stats.figures import Share
 from reviewer.suite.canonical import canonical_bytes, sha256_hex

@@ -23,14 +23,11 @@ from reviewer.report.opinions import (
     WordingFigures,
 )
 from reviewer.review.adjudication import to_adjudicate
-from reviewer.review.agreement import Agreement, agreement
-from reviewer.review.consistency import self_consistency
-from reviewer.review.label_counts import counted, shown_texts
+from reviewer.review.agreement import Agreement, agreement, self_consistency
 from reviewer.review.labels import counting
 from reviewer.review.model import Label
-from reviewer.review.queue import sampled
-from reviewer.review.random_part import random_rates
-from reviewer.review.wins import wins
+from reviewer.review.queue import counted, sampled, shown_texts
+from reviewer.review.wins import random_rates, wins
 from reviewer.suite.rubric import Rubric
 
 MOST_CHECKED = 5_000

@@ -14,7 +14,7 @@ from reviewer.desk.reports.embeddings import UNNAMED, NotInstalled, open_model
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals, traces_in
 from reviewer.report.opinions import PhraseCount, TextEvidence, TextScore
-from reviewer.review.textchecks import compare_texts
+from reviewer.review.wording import compare_texts
 from reviewer.suite.wording import LONGEST, phrase_use
 
 MOST_CHECKED = 5_000

@@ -33,7 +33,7 @@ from reviewer.report.figures import Figures
 from reviewer.report.headline import headline_text, headlines
 from reviewer.report.rates import Rate as Counted
 from reviewer.report.spend import other_cost, others_spent
-from reviewer.review import signals
+from reviewer.review import queue
 from reviewer.stats.latency import latency_quantile
 from reviewer.stats.repeat import pass_hat_k
 from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, GATES
@@ -255,21 +255,21 @@ def flags_of(
         if known[alike]:
             found.setdefault(trace.episode, set()).update(known[alike])
     return {
-        key: tuple(reason for reason in signals.STRATA["high"] if reason in reasons)
+        key: tuple(reason for reason in queue.STRATA["high"] if reason in reasons)
         for key, reasons in found.items()
     }
 
 
 def _high(trace: facts.TraceRow, said: int | None, codes: frozenset[str]) -> tuple[str, ...]:
-    found = signals.trace_signals(
+    found = queue.trace_signals(
         critical=bool(trace.critical),
         codes=codes,
         termination=trace.termination,
         passed=None if trace.passed is None else bool(trace.passed),
         said_elsewhere=None if said is None else bool(said),
     )
-    reasons = signals.reasons_of(found)
-    return tuple(reason for reason in reasons if signals.STRATUM_OF[reason] == "high")
+    reasons = queue.reasons_of(found)
+    return tuple(reason for reason in reasons if queue.STRATUM_OF[reason] == "high")
 
 
 def group_of(

@@ -31,7 +31,7 @@ def schema(kind: str) -> dict[str, Any]:
 
 def _files() -> Mapping[str, type[Struct]]:
     from reviewer.review.costs import Cost
-    from reviewer.review.judging.model import Judgment
+    from reviewer.review.judging.judgments import Judgment
     from reviewer.review.leaks import LeakCheck
     from reviewer.review.model import Label
     from reviewer.review.notes import Note

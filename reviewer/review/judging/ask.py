@@ -7,10 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from reviewer.review.judging.judgments import seal
-from reviewer.review.judging.model import Claim, Failure, Judgment
-from reviewer.review.judging.plan import Bench, Question
-from reviewer.review.judging.prompt import prompt_digest
+from reviewer.review.judging.judgments import Claim, Failure, Judgment, seal
+from reviewer.review.judging.plan import Bench, Question, prompt_digest
 from reviewer.review.judging.reply import NotParsed, Reply, UnknownEvent, read_reply
 from reviewer.running.candidates.openai_answers import Refused
 from reviewer.running.candidates.openai_chat import COUNTS, read_answer

@@ -1,12 +1,139 @@
-"""Judgments as they travel and join, and which one counts. Judgments are only ever added."""
+# ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
+"""Judgments: what a judge was asked and answered, how they travel and join, and which one counts.
+
+Judgments are only ever added.
+"""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from reviewer.review.items import item_name
-from reviewer.review.judging.model import KIND_OF, SCORES, Judgment
 from reviewer.review.lines import Lines, age, instant
+from reviewer.review.model import TIE, Kind
 from reviewer.suite.errors import json_path
+from reviewer.suite.fields import (
+    Amount,
+    Count,
+    File,
+    Id,
+    Limits,
+    Name,
+    Names,
+    Positive,
+    Sha256,
+    Text,
+)
+from reviewer.suite.model import Value
+from reviewer.suite.rubric import Preset
+
+# What a judge was asked and what it answered, as plain immutable values.
+
+
+Order = Literal["forward", "swapped", "single"]
+Verdict = Literal["left", "right", "tie"]
+Failure = Literal["not_parsed", "unknown_event", "refused", "no_answer"]
+
+KIND_OF: dict[Preset, Kind] = {
+    "pairwise": "pair",
+    "correctness-completeness-relevance": "message",
+    "completion": "message",
+    "faithfulness": "message",
+}
+SCORES: dict[Preset, dict[str, float]] = {
+    "correctness-completeness-relevance": {
+        "correctness": 5.0,
+        "completeness": 5.0,
+        "relevance": 5.0,
+    },
+    "completion": {"score": 10.0},
+}
+"""The scores of a preset, each with its most; the least is 0."""
+
+MOST_CLAIMS = 100
+"""Claims of one answer."""
+
+COMPLETE = 7.0
+"""From this score of `completion` a message is complete."""
+
+
+class Claim(Value, frozen=True):
+    """One claim of a message, and the event whose observation grounds it."""
+
+    claim: Annotated[str, Limits(min_length=1, max_length=4000), "The claim, in the judge's words."]
+    grounded: Annotated[bool, "Whether an observation grounds it."]
+    seq: Annotated[int | None, "The number of the event that does. Null: none."] = None
+
+
+class Judgment(Value, frozen=True, kw_only=True):
+    """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
+
+    SCHEMA: ClassVar[str] = "reviewer/judgment@1"
+
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
+        "Null: it is computed.",
+    ] = ""
+    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
+    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
+    suite_id: Annotated[Id, "The suite's id."]
+    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    episode_id: Annotated[Id, "The episode's id."]
+    preset: Annotated[Preset, "What was asked."]
+    # `forward` is as good as a coin, and the same in every store.
+    order: Annotated[
+        Order,
+        "Of a pair: `forward` has the message of the lower digest on the left, `swapped` on the "
+        "right. Of a message: `single`.",
+    ]
+    repeat: Annotated[Positive, "Which asking of the same question it is, from 1."] = 1
+    left: Annotated[Sha256 | None, "Of a pair: digest of the message on the left."] = None
+    right: Annotated[Sha256 | None, "Of a pair: digest of the message on the right."] = None
+    message: Annotated[Sha256 | None, "Of a message: its digest."] = None
+    trace: Annotated[Name | None, "Of `faithfulness`: the trace whose observations were shown."] = (
+        None
+    )
+    judge_id: Annotated[Id, "The judge's id."]
+    judge_version: Annotated[Text, "The judge's version."]
+    model: Annotated[Name, "The model that was asked."]
+    prompt_digest: Annotated[Sha256, "Digest of the prompt."]
+    rubric_digest: Annotated[Sha256 | None, "Digest of the rubric. Null: none was shown."] = None
+    request_digest: Annotated[
+        Sha256,
+        "Digest of all that decides the reply: the same question is never paid for twice.",
+    ]
+    answer: Annotated[Verdict | None, "The answer of `pairwise`."] = None
+    scores: Annotated[dict[Id, Amount], "The answer of the presets that score: score by name."] = {}
+    claims: Annotated[
+        Annotated[tuple[Claim, ...], Limits(max_length=MOST_CLAIMS)] | None,
+        "The answer of `faithfulness`.",
+    ] = None
+    error: Annotated[Failure | None, "Why there is no answer. Null: there is one."] = None
+    reason: Annotated[str, Limits(max_length=4000), "The judge's reason, or what went wrong."] = ""
+    cost_usd: Annotated[Amount | None, "USD. Null: not known."] = None
+    input_tokens: Annotated[Count | None, "Tokens sent. Null: not known."] = None
+    output_tokens: Annotated[Count | None, "Tokens received. Null: not known."] = None
+    at: Annotated[Text, "When, in UTC."]
+    traces: Annotated[
+        Names, "The traces that the item was built from: context, outside the uid."
+    ] = ()
+
+    @property
+    def winner(self) -> str | None:
+        """Digest of the message that won, or `tie`, whatever the order; None without an answer."""
+        if self.answer is None or self.answer == TIE:
+            return self.answer
+        return self.left if self.answer == "left" else self.right
+
+    @property
+    def final(self) -> bool:
+        """Whether asking again would ask the same for nothing: an answer came, be it unusable."""
+        return self.error != "no_answer"
+
+
+# Judgments as they travel and join, and which one counts. Judgments are only ever added.
+
 
 Found = Iterator[tuple[str, str]]
 

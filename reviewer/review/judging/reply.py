@@ -18,7 +18,7 @@ from pydantic import (
     ValidationError,
 )
 
-from reviewer.review.judging.model import MOST_CLAIMS, Claim, Verdict
+from reviewer.review.judging.judgments import MOST_CLAIMS, Claim, Verdict
 from reviewer.suite.errors import ContractError, json_path
 from reviewer.suite.rubric import Preset
 from reviewer.suite.strict_json import loads
