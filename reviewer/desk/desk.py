@@ -98,10 +98,6 @@ class Desk:
 
         return WorkspaceRoom(self.opened)
 
-    def interrupt(self) -> None:
-        """Stop questions at work in other threads."""
-        self.opened.readers.interrupt()
-
     def version(self) -> int:
         """A number that changes when anything was committed, by any process."""
         return self.opened.readers.version()

@@ -22,6 +22,7 @@ def _python(script: str, *arguments: str) -> str:
 
 AS_THE_DESK = """
 import sys, time
+from operator import attrgetter
 from pathlib import Path
 from reviewer.cli.head_start import MISSING, begin
 from reviewer.desk.place import at
@@ -32,21 +33,21 @@ def make():
 
 ahead = begin(make)
 desk = make()
-while (opened := ahead.answer("opening")) is MISSING:
+while (opened := ahead.answer("workspace.opening")) is MISSING:
     time.sleep(0.05)  # it is not asked yet
-assert opened == desk.opening() == ("refund-eval-v5", "refund-agent-v7"), opened
-keys = desk.order(*opened, "worst", False, False, "")
+assert opened == desk.workspace.opening() == ("refund-eval-v5", "refund-agent-v7"), opened
+keys = desk.scorecards.order(*opened, "worst", False, False, "")
 for name, arguments in {
-    "order": (*opened, "worst", False, False, ""),
-    "rows": (*opened, keys),
-    "scorecard": opened,
-    "releases": (),
-    "cell": (*opened, "attack-014", "authority"),
+    "scorecards.order": (*opened, "worst", False, False, ""),
+    "scorecards.rows": (*opened, keys),
+    "scorecards.card": opened,
+    "workspace.releases": (),
+    "scorecards.cell": (*opened, "attack-014", "authority"),
 }.items():
     while ahead.answer(name, *arguments) is MISSING:
         time.sleep(0.05)
-    assert ahead.answer(name, *arguments) == getattr(desk, name)(*arguments), name
-assert ahead.answer("suites") is MISSING
+    assert ahead.answer(name, *arguments) == attrgetter(name)(desk)(*arguments), name
+assert ahead.answer("workspace.suites") is MISSING
 print("the same")
 """
 
@@ -63,6 +64,7 @@ from reviewer.cli.head_start import MISSING, begin
 from reviewer.desk.errors import DeskError
 
 class Slow:
+    scorecards = workspace = property(lambda self: self)
     def saved_views(self):
         time.sleep(0.3)
         return ["waited for"]
@@ -73,12 +75,12 @@ class Slow:
 made = os.getpid()
 ahead = begin(Slow)
 time.sleep(0.1)
-assert ahead.answer("rows") is MISSING  # at once, whatever the copy is at
-assert ahead.answer("saved_views") == ["waited for"]
-assert ahead.answer("opening") is MISSING  # the refusal is the desk's own to make
-assert ahead.answer("saved_views") == ["waited for"]
+assert ahead.answer("scorecards.rows") is MISSING  # at once, whatever the copy is at
+assert ahead.answer("scorecards.saved_views") == ["waited for"]
+assert ahead.answer("workspace.opening") is MISSING  # the refusal is the desk's own to make
+assert ahead.answer("scorecards.saved_views") == ["waited for"]
 ahead.forget()
-assert ahead.answer("saved_views") is MISSING
+assert ahead.answer("scorecards.saved_views") is MISSING
 assert os.getpid() == made
 
 class Stuck(Slow):
@@ -91,7 +93,7 @@ ahead = begin(Stuck)
 time.sleep(0.1)
 ahead.end()
 began = time.monotonic()
-assert ahead.answer("saved_views") is MISSING
+assert ahead.answer("scorecards.saved_views") is MISSING
 assert time.monotonic() - began < 10
 for _ in range(100):
     try:

@@ -237,9 +237,9 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
 from labelers import drafted
 desk = Desk(at(Path(sys.argv[1])), "dana")
-session = desk.label_session(sys.argv[2], sys.argv[3])
-while (item := desk.next_item(session)) is not None:
-    print(desk.record_label(session, drafted(item)).uid, flush=True)
+session = desk.labels.session(sys.argv[2], sys.argv[3])
+while (item := desk.labels.next_item(session)) is not None:
+    print(desk.labels.record(session, drafted(item)).uid, flush=True)
 """
 
 
