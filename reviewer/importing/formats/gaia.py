@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, each_record
-from reviewer.importing.formats.folders import slug
+from reviewer.importing.formats.base import Format, each_record, slug
 from reviewer.importing.formats.smolagents import add_steps, asks, steps_of
 from reviewer.importing.formats.values import at_path, objects
 from reviewer.importing.head import Head
@@ -68,7 +67,7 @@ def _bare(text: str) -> str:
 
 ANSWERS = ("model_answer", "prediction", "answer")
 FEW = 3
-"""Tasks from which on it is told that all rows have the same answer."""
+"""Tasks from which on a note says that all rows have the same answer."""
 _FAILED = re.compile(
     r"(?i)\berror\b|\w+Error\b|exception|traceback|unauthori[sz]ed|authenticat|api.?key"
     r"|rate.?limit|\b(?:401|403|404|429|5\d\d)\b|quota|timed? ?out"

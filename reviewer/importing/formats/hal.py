@@ -14,8 +14,7 @@ import msgspec
 
 from reviewer.importing.draft import Draft, amount, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import slug
+from reviewer.importing.formats.base import Format, slug
 from reviewer.importing.formats.smolagents import NotLiteral, add_message, literal, role_of
 from reviewer.importing.formats.values import at_path, objects, present, sequence
 from reviewer.importing.head import Head

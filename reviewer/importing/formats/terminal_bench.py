@@ -2,7 +2,7 @@
 
 A trial has a verdict, the tests' results, times of its phases, what the terminal showed before,
 between and after, and a recording of it; there is no trace of the agent's steps. A recording does
-not tell who typed: the harness starts the agent through the same terminal. So its events show what
+not show who typed: the harness starts the agent through the same terminal. So its events show what
 happened there and are no account of the agent's own tool calls. The run's `results.json` holds
 every trial again: it gives those that have no folder beside it.
 """
@@ -18,14 +18,17 @@ from reviewer.importing.draft import Draft, elapsed_ms, tokens
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
+    above,
     each_record,
+    files_below,
     shown,
+    slug,
     small_value,
     started_ms,
     value_of,
     whole_value,
+    within,
 )
-from reviewer.importing.formats.folders import above, files_below, slug, within
 from reviewer.importing.formats.values import at_path, clipped, mapping, present, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -173,7 +176,7 @@ class Run(NamedTuple):
 
     @property
     def candidate(self) -> str:
-        """Agent, version and model; the folder's name stands in for what is not known."""
+        """Agent, version and model; the folder's name replaces what is not known."""
         known = [part for part in (self.agent, self.version, self.model) if part]
         if self.agent and self.model:
             return " ".join(known)

@@ -16,17 +16,21 @@ from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
 
-class AnthropicMessagesReader(OpenAIChatReader):
-    name = dialect = "anthropic-messages"
+class DialectReader(OpenAIChatReader):
+    """A reader of messages that only its own dialect could have written."""
+
     version = "1"
 
 
-class ClineReader(OpenAIChatReader):
+class AnthropicMessagesReader(DialectReader):
+    name = dialect = "anthropic-messages"
+
+
+class ClineReader(DialectReader):
     """A session of Cline 3: Anthropic's blocks, with what failed in the results themselves. What
     its sub-agents did is in other files, so a session that started any is not measured."""
 
     name = "cline"
-    version = "1"
     plain = False
 
     def sniff(self, head: Head) -> bool:
@@ -78,36 +82,30 @@ def _unsuccessful(seen: Any) -> bool:
     )
 
 
-class BedrockConverseReader(OpenAIChatReader):
+class BedrockConverseReader(DialectReader):
     name = dialect = "bedrock-converse"
-    version = "1"
 
 
-class GeminiReader(OpenAIChatReader):
+class GeminiReader(DialectReader):
     name = dialect = "gemini"
-    version = "1"
 
 
-class GenAIMessagesReader(OpenAIChatReader):
+class GenAIMessagesReader(DialectReader):
     name = dialect = "genai-messages"
-    version = "1"
 
 
-class HermesReader(OpenAIChatReader):
+class HermesReader(DialectReader):
     name = dialect = "hermes"
-    version = "1"
 
 
-class PiReader(OpenAIChatReader):
+class PiReader(DialectReader):
     name = dialect = "pi"
-    version = "1"
 
 
-class VercelModelReader(OpenAIChatReader):
+class VercelModelReader(DialectReader):
     """Model messages, and results of `generateText`, whose steps hold them."""
 
     name = dialect = "vercel-ai-model"
-    version = "1"
 
     def sniff(self, head: Head) -> bool:
         return bool(_steps(head.first)) or super().sniff(head)
@@ -134,9 +132,8 @@ def _steps(value: Any) -> list[Any]:
     return steps if typed and ("finishReason" in steps[0] or "usage" in steps[0]) else []
 
 
-class VercelUIReader(OpenAIChatReader):
+class VercelUIReader(DialectReader):
     name = dialect = "vercel-ai-ui"
-    version = "1"
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         """Return what applications commonly keep in a message's metadata."""
@@ -146,11 +143,10 @@ class VercelUIReader(OpenAIChatReader):
         )
 
 
-class AutoGenReader(OpenAIChatReader):
+class AutoGenReader(DialectReader):
     """A task's result: messages and events by who they came from."""
 
     name = dialect = "autogen"
-    version = "1"
     plain = False
 
     def tell(self, teller: Teller, message: Any) -> None:
@@ -163,11 +159,10 @@ class AutoGenReader(OpenAIChatReader):
         return usage_of([one for one in held if one is not None])
 
 
-class AgentDojoReader(OpenAIChatReader):
+class AgentDojoReader(DialectReader):
     """A run of AgentDojo: an episode is a suite's user task, with the injection it met."""
 
     name = dialect = "agentdojo"
-    version = "1"
 
     def sniff(self, head: Head) -> bool:
         return head.has("suite_name", "user_task_id", "messages") or super().sniff(head)

@@ -42,7 +42,7 @@ class OpenAIChatReader(Format):
     version = "2"
     dialect = ""
     plain = True
-    """Whether a message says all there is to tell of it: `tell` looks for no more."""
+    """Whether a message holds all that is to be read of it: `tell` adds nothing."""
 
     def sniff(self, head: Head) -> bool:
         if unsupported.tool(head):

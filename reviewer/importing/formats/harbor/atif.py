@@ -13,8 +13,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.formats.base import Format, each_record, small_value
-from reviewer.importing.formats.folders import folder_names, slug, within
+from reviewer.importing.formats.base import (
+    Format,
+    each_record,
+    folder_names,
+    slug,
+    small_value,
+    within,
+)
 from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, object_in, objects_in
 from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
 from reviewer.importing.formats.swe import suite_of as swe_suite

@@ -1,9 +1,9 @@
-"""What ATIF documents tell, as events of one attempt: standalone trajectories and Harbor trials.
+"""The steps of ATIF documents as events of one attempt: standalone trajectories and Harbor trials.
 
-An attempt may be told by several documents: parts that continue each other, and trajectories of
+An attempt may take several documents: parts that continue each other, and trajectories of
 sub-agents that a step refers to, in the same file or in others. A part's `final_metrics` is a
 running total of its run, so parts are never added up. It may exceed the steps (rejected replies,
-sub-agents told elsewhere).
+sub-agents whose trajectories are elsewhere).
 """
 
 import math

@@ -17,12 +17,14 @@ from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
     each_record,
+    files_below,
+    folder_names,
     shown,
+    slug,
     started_ms,
     value_of,
     whole_value,
 )
-from reviewer.importing.formats.folders import files_below, folder_names, slug
 from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
 from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, differ, object_in
 from reviewer.importing.formats.harbor.results import (

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount
-from reviewer.importing.formats.base import whole_value
-from reviewer.importing.formats.folders import above, slug
+from reviewer.importing.formats.base import above, slug, whole_value
 from reviewer.importing.formats.swe import is_instance
 from reviewer.importing.formats.swe import suite_of as swe_suite
 from reviewer.importing.formats.values import at_path, mapping, objects, present, text

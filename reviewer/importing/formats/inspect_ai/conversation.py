@@ -1,4 +1,4 @@
-"""Messages of Inspect as events: texts, calls, results, and which of them were already told.
+"""Messages of Inspect as events: texts, calls, results, and which of them are in the draft already.
 
 Each model call carries the whole conversation so far; what is in it again is no new event. Messages
 are known by what they say and not by their ids: agents rebuild them with new ones.

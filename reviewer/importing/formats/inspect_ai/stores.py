@@ -1,8 +1,8 @@
 """The store of a sample as its events change it.
 
-Every span reports its own changes at its end, so one change is told once per enclosing span: what a
-span reports is applied to the store as it was when that span began, and counts only when the store
-is then another than the one known so far.
+Every span reports its own changes at its end, so one change is reported once per enclosing span:
+what a span reports is applied to the store as it was when that span began, and counts only when the
+store then differs from the one known so far.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import msgspec
 from reviewer.importing.formats.values import mapping
 
 MOST_STATES = 4 << 20
-"""Bytes of state snapshots kept of one attempt: a growing store is told again at every step."""
+"""Bytes of state snapshots kept of one attempt: a growing store is repeated at every step."""
 MOST_WORK = 20_000_000
 """Members copied while following one store; each change copies what it goes through."""
 TOO_MUCH = "state snapshots beyond 4 MiB were left out (the final state is kept)"

@@ -1,7 +1,7 @@
 """The events of a sample as the events of a trace, in the order of the list.
 
 The list is not sorted by time: an approval is before its tool event, which is stamped earlier; a
-call that hands over to a sub-agent is before what that agent does. So a result is told when the
+call that hands over to a sub-agent is before what that agent does. So a result is written when the
 span of its tool ends. Since 0.3.9x events carry the id of their span; earlier logs have `step`
 begin and end marks.
 """

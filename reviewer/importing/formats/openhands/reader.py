@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, clock, elapsed_ms, whole
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.openhands import sdk_events as _openhands_new
 from reviewer.importing.formats.openhands.story import Ledger, Story
 from reviewer.importing.formats.swe import (

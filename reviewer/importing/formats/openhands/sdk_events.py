@@ -19,7 +19,7 @@ _KINDS = frozenset(
 
 
 _WHOLE = ("action", "observation", "system_prompt", "tools", "value", "raw_input", "raw_output")
-"""Members that are told whole: what was asked for, what came back, what was offered."""
+"""Members that are read whole: what was asked for, what came back, what was offered."""
 _MEMBERS = frozenset(
     {
         *_WHOLE,

@@ -1,6 +1,6 @@
-"""The operations of an episode, told in the order they happened.
+"""The operations of an episode as events of a draft, in the order they happened.
 
-Every model call repeats the history before it: each message is told once.
+Every model call repeats the history before it: each message is written once.
 """
 
 from collections import Counter
@@ -231,7 +231,7 @@ def exchange_of(call: Call) -> Exchange:
 
 
 Act = tuple[int, int, Callable[[], None]]
-"""When, which of those at the same time, and what then is to be told."""
+"""When, which of those at the same time, and what then is to be written."""
 
 
 def tell(tree: Tree, cast: Cast, calls: Sequence[Exchange], telling: Conversation) -> None:

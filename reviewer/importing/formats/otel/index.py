@@ -374,8 +374,8 @@ def _nearest(
 
 def attempts_in(spans: Sequence[Span]) -> list[Sequence[Span]]:
     """Return the spans of each attempt. Traces under one episode id are one attempt, as long as
-    each goes on where another ended or stands for a single span; when every one of them begins
-    again, with the very same messages, they are attempts."""
+    each continues where another ended or is a single span; when every one of them begins again,
+    with the very same messages, they are attempts."""
     if len({span.trace for span in spans}) < 2 or not any(run_of(span) for span in spans):
         return [spans]
     parts = _parts(spans)

@@ -114,7 +114,8 @@ def nanos(value: Any, scale: int = 1) -> int | None:
 
 
 def of_unknown_unit(value: Any) -> int | None:
-    """Return the same as `nanos` for numbers whose unit only their size tells (s, ms, µs or ns)."""
+    """Return the same as `nanos` for numbers whose unit must be guessed by their size (s, ms, µs or
+    ns)."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         scale = next(
             (s for s, top in ((10**9, 1e11), (10**6, 1e14), (1000, 1e17)) if value < top), 1

@@ -1,4 +1,5 @@
-"""What the readers of software-engineering benchmarks share: ids, suites, and joining results."""
+"""Benchmarks of software engineering: SWE-agent, mini-swe-agent, SWE-bench results. Their readers
+share instance ids, suites, and results joined to trajectories."""
 
 import re
 from typing import Any
@@ -58,7 +59,7 @@ def joined(
 
 
 def verdict_of(found: Joined | None, exception: str | None = None) -> SourceVerdict | None:
-    """Return the joined verdict beside the exception the trajectory itself tells of."""
+    """Return the joined verdict beside the exception that the trajectory itself states."""
     if found is None:
         return SourceVerdict(exception=exception) if exception else None
     said = found.verdict

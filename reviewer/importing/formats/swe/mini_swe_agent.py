@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, words
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.swe import (
     EXCEPTION_CHARS,
     end_state,

@@ -141,7 +141,7 @@ class Turns:
         self._malformed = False
         self._begun = False
         self.repeated: list[Any] = []
-        """Actions of the last message that were told: as its calls, which they repeat, or alone."""
+        """Actions of the last message that were written: alone, or as the calls they repeat."""
 
     def take(self, message: Any) -> None:
         """Take one message of the file."""

@@ -14,8 +14,7 @@ from typing import Any
 from reviewer.importing.account import HOLDERS
 from reviewer.importing.draft import Draft, added, amount, measured, tokens, words
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.swe import (
     end_state,
     is_instance,

@@ -1,9 +1,9 @@
 """SWE-bench results: predictions, a report per instance, run summaries (schema 2, and those of
 2024); SWE-smith's of each kind.
 
-Each file tells a part of a run. What all files of one import say of an instance is merged and goes
+Each file holds a part of a run. What all files of one import say of an instance is merged and goes
 to its trajectory; an instance without one becomes an attempt without events. A prediction that no
-report speaks of is unscored, not failed.
+report mentions is unscored, not failed.
 """
 
 import re
@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, whole
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.swe import is_instance, suite_of
 from reviewer.importing.formats.swe import swe_bench_rows as rows
 from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
@@ -265,7 +264,7 @@ class SweBenchReader(Format):
 
 
 def _unclear(joined: Joined) -> bool:
-    """Return whether this is a verdict without what was judged, and nobody says whose."""
+    """Return whether this is a verdict without the patch that was judged, and without a model."""
     if joined.model or joined.label or joined.candidate or joined.stored:
         return False
     if isinstance(joined.final_state, dict) and "patch" in joined.final_state:

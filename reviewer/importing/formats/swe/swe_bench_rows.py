@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import words
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import folder_names
 from reviewer.importing.formats.swe import is_instance
 from reviewer.importing.formats.swe.mini_swe_agent import termination_of
 from reviewer.importing.formats.values import at_path, sequence, text

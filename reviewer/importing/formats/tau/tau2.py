@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.tau.tau2_attempt import foreign
 from reviewer.importing.formats.tau.tau2_run import (
     Glance,

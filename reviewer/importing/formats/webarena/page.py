@@ -42,7 +42,7 @@ _FIELDS = {
 
 class Step(NamedTuple):
     """One step as the page shows it: where the agent was, what it saw, what it said, the action
-    read out of that (of the playwright action set: its code), and what the harness told it of the
+    read out of that (of the playwright action set: its code), and what the harness answered to the
     action before."""
 
     url: str

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, whole
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import above, folder_names, within
+from reviewer.importing.formats.base import Format, above, folder_names, within
 from reviewer.importing.formats.webarena.page import Page, Step, last_try, parsed, read
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected

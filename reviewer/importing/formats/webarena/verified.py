@@ -14,8 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, encoded
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.folders import folder_names
+from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
