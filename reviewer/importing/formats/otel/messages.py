@@ -20,20 +20,10 @@ from reviewer.importing.messages.astext import holds_blocks
 
 Role = Literal["user", "agent", "system", "tool", ""]
 _ROLES: dict[str, Role] = {
-    "user": "user",
-    "human": "user",
-    "HumanMessage": "user",
-    "assistant": "agent",
-    "ai": "agent",
-    "model": "agent",
-    "AIMessage": "agent",
-    "AIMessageChunk": "agent",
-    "system": "system",
-    "developer": "system",
-    "SystemMessage": "system",
-    "tool": "tool",
-    "function": "tool",
-    "ToolMessage": "tool",
+    **dict.fromkeys(("user", "human", "HumanMessage"), "user"),
+    **dict.fromkeys(("assistant", "ai", "model", "AIMessage", "AIMessageChunk"), "agent"),
+    **dict.fromkeys(("system", "developer", "SystemMessage"), "system"),
+    **dict.fromkeys(("tool", "function", "ToolMessage"), "tool"),
 }
 DEEP = 6
 

@@ -21,31 +21,19 @@ Kind = Literal["model", "tool", "agent", "chain", "judge", ""]
 agent's; spans of no kind describe nothing of it (HTTP, queues, embeddings)."""
 
 _SPAN_KINDS: dict[str, Kind] = {
-    "llm": "model",
-    "generation": "model",
+    **dict.fromkeys(("llm", "generation"), "model"),
     "tool": "tool",
     "agent": "agent",
-    "chain": "chain",
-    "span": "chain",
-    "workflow": "chain",
-    "task": "chain",
-    "guardrail": "chain",
-    "retriever": "chain",
+    **dict.fromkeys(("chain", "span", "workflow", "task", "guardrail", "retriever"), "chain"),
     "evaluator": "judge",
-    "embedding": "",
-    "reranker": "",
-    "event": "",
+    **dict.fromkeys(("embedding", "reranker", "event"), ""),
 }
 _OPERATIONS: dict[str, Kind] = {
-    "chat": "model",
-    "completion": "model",
-    "text_completion": "model",
-    "generate_content": "model",
+    **dict.fromkeys(("chat", "completion", "text_completion", "generate_content"), "model"),
     "execute_tool": "tool",
     "invoke_agent": "agent",
     "invoke_workflow": "chain",
-    "create_agent": "",
-    "embeddings": "",
+    **dict.fromkeys(("create_agent", "embeddings"), ""),
 }
 _DECLARED = ("openinference.span.kind", "langsmith.span.kind", "traceloop.span.kind")
 

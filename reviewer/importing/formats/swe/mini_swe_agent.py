@@ -37,21 +37,12 @@ _ENDS = {
     "KeyboardInterrupt": "user_stop",
 }
 _INFRASTRUCTURE = frozenset(
-    {
-        "APIConnectionError",
-        "APIError",
-        "AuthenticationError",
-        "BadGatewayError",
-        "CalledProcessError",
-        "ConnectionError",
-        "InternalServerError",
-        "NotFoundError",
-        "PermissionDeniedError",
-        "RateLimitError",
-        "ServiceUnavailableError",
-        "Timeout",
-        "TimeoutExpired",
-    }
+    (
+        *("APIConnectionError", "APIError", "AuthenticationError", "BadGatewayError"),
+        *("CalledProcessError", "ConnectionError", "InternalServerError", "NotFoundError"),
+        *("PermissionDeniedError", "RateLimitError", "ServiceUnavailableError"),
+        *("Timeout", "TimeoutExpired"),
+    )
 )
 """Exceptions of the model's service or of the sandbox: the run died, the agent did not end it."""
 _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n")
