@@ -14,10 +14,9 @@ from reviewer.cli.import_steps import Steering, Told, plain
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import moving, note, out, out_json, table
 from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.api import way_out
 from reviewer.desk.imports.episode_map import ImportMap, import_map
-from reviewer.desk.imports.importing import import_paths, index_behind, index_now, watch
-from reviewer.desk.imports.patterns import is_pattern
-from reviewer.desk.imports.quarantine import way_out
+from reviewer.desk.imports.importing import import_paths, index_behind, index_now, is_pattern, watch
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.files import FileResult, OnProgress

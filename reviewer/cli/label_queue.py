@@ -6,8 +6,14 @@ from collections.abc import Iterator
 
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.say import fact, out_json
-from reviewer.desk.labels.views import EstimateView, LabelKind, QuestionView, QueueView, ReasonLine
-from reviewer.desk.labels.words import REASONS
+from reviewer.desk.labels.views import (
+    REASONS,
+    EstimateView,
+    LabelKind,
+    QuestionView,
+    QueueView,
+    ReasonLine,
+)
 from reviewer.exit_codes import ExitCode
 
 

@@ -63,7 +63,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         else None,
     }
     if arguments.suite_folder:
-        from reviewer.desk.workspace.suite_pins import suite_pins
+        from reviewer.desk.suites import suite_pins
 
         suite = suite_pins(Path(arguments.suite_folder))
         for name, pinned in (

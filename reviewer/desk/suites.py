@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from reviewer.db import contracts, registry
@@ -17,7 +18,7 @@ from reviewer.db.connection import reader_if_made
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import (
     CANDIDATES,
@@ -29,7 +30,7 @@ from reviewer.suite.folder import (
     read_suite,
     suite_state,
 )
-from reviewer.suite.model import Suite
+from reviewer.suite.model import Policy, Suite
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.values import (
     JUDGE_FILE,
@@ -178,3 +179,33 @@ def manifest(held: Held, candidate_id: str, trusted: bool = False) -> Manifested
         if candidate.candidate_id == candidate_id:
             return Manifested(candidate, json.loads(data), raw)
     return None
+
+
+class SuitePins(NamedTuple):
+    """Digests are sha256 in hex; `threshold` is the number of approvers of a PROMOTE, `max_days`
+    the longest a decision may last, None without a limit."""
+
+    suite_digest: str
+    policy_digest: str
+    threshold: int
+    max_days: int | None
+
+
+def suite_pins(folder: Path) -> SuitePins:
+    """Of a frozen suite. Raises DeskError for a folder that is none, or is not as it was frozen."""
+    state, problem = state_of(folder)
+    if state is None or problem:
+        raise DeskError(problem)
+    try:
+        suite = read_suite(folder).suite
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+    approvals = suite.policy.approvals
+    return SuitePins(
+        suite.digest, policy_digest(suite.policy), approvals.promote, approvals.longest
+    )
+
+
+def policy_digest(policy: Policy) -> str:
+    """sha256 of a policy's RFC 8785 bytes, with every default written out."""
+    return sha256_hex(canonical_bytes(msgspec.to_builtins(policy), "policy"))

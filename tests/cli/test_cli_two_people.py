@@ -358,7 +358,7 @@ def test_an_expired_decision_takes_no_signature(
             later = real.datetime.now(tz) + real.timedelta(days=8)
             return cls.fromtimestamp(later.timestamp(), tz)
 
-    monkeypatch.setattr("reviewer.desk.decisions.cosign.datetime", Later)
+    monkeypatch.setattr("reviewer.desk.decisions.signing.datetime", Later)
     said = people.add("bob")
     assert said.code == 30, said
     assert "expired" in said.err

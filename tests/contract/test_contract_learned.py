@@ -33,7 +33,7 @@ use = [lambda: NOTES.stored(b"{}")]
 """,
     "views": """
 import msgspec
-from reviewer.desk.scorecards.saved import SavedView
+from reviewer.desk.scorecards.filters import SavedView
 use = [lambda: msgspec.convert({}, SavedView)]
 """,
 }

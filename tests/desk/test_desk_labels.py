@@ -335,7 +335,7 @@ def test_the_order_of_labels_is_the_order_they_were_made_in_whatever_the_clock_d
 ) -> None:
     import datetime
 
-    from reviewer.desk.labels import drafts as label_drafts
+    from reviewer.desk.labels import labeling
 
     class Stopped(datetime.datetime):
         hour_now = 12
@@ -345,7 +345,7 @@ def test_the_order_of_labels_is_the_order_they_were_made_in_whatever_the_clock_d
             cls.hour_now -= 1
             return datetime.datetime(2026, 1, 1, cls.hour_now, tzinfo=tz)
 
-    monkeypatch.setattr(label_drafts, "datetime", Stopped)
+    monkeypatch.setattr(labeling, "datetime", Stopped)
     with labeler(full) as desk:
         session = pairs_of(desk)
         made = [answer(desk, session) for _ in range(4)]

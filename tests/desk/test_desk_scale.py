@@ -30,7 +30,7 @@ from reviewer.db.index import catch_up
 from reviewer.db.medians import Medians
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.counts import counted, failures
+from reviewer.desk.reports.facts import counted, failures
 from reviewer.desk.scorecards import large
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.latency import latency_quantile

@@ -15,8 +15,8 @@ from msgspec import Raw
 from reviewer.db import payload
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.traces.changes import changes
-from reviewer.desk.traces.groups import together
+from reviewer.desk.traces.events import together
+from reviewer.desk.traces.states import changes
 from reviewer.desk.traces.text import brief_of, words_of
 from reviewer.trace.record import Event
 

@@ -58,10 +58,10 @@ class CompareRoom(Room):
         Raises DeskError for an unknown trace, and for traces of two episodes.
         """
         from reviewer.desk.compare import attempts as compare_attempts
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
 
         with self._opened.reading() as connection:
-            places = traces.locate(connection, trace_a), traces.locate(connection, trace_b)
+            places = records.locate(connection, trace_a), records.locate(connection, trace_b)
             suite = self._opened.suite(connection, places[0].suite.suite_id, places[0].episode)
             return compare_attempts.compared_attempts(
                 connection, self._opened.records, places, suite

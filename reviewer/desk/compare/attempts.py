@@ -5,10 +5,16 @@ from typing import NamedTuple, cast
 
 from reviewer.db import facts, payload, registry
 from reviewer.desk.compare.candidates import Sides
-from reviewer.desk.compare.evidence import evidence
-from reviewer.desk.compare.sentences import amount
-from reviewer.desk.compare.steps import MOST_EVENTS, aligned, first_divergence, read_steps
-from reviewer.desk.compare.values import MOST_WORDS, field_changes, word_changes
+from reviewer.desk.compare.sentences import amount, evidence
+from reviewer.desk.compare.steps import (
+    MOST_EVENTS,
+    MOST_WORDS,
+    aligned,
+    field_changes,
+    first_divergence,
+    read_steps,
+    word_changes,
+)
 from reviewer.desk.compare.views import Amount, Attempt, AttemptComparison, GateChange
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.gather import gate_marks, mark_of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.promoted import last_promoted
-from reviewer.desk.compare import sentences as compare_told
+from reviewer.desk.compare import sentences
 from reviewer.desk.compare.views import (
     Comparison,
     EpisodeChange,
@@ -105,11 +105,11 @@ def compared(
         p_value=against.p_value,
         margin=against.margin,
         verdict=against.verdict,
-        sentence=compare_told.sentence(against, by_word),
-        figures=compare_told.figures(against, rates),
-        test=compare_told.tested(against),
-        conclusion=compare_told.conclusion(against),
-        amounts=compare_told.amounts(then.assessment, now.assessment),
+        sentence=sentences.sentence(against, by_word),
+        figures=sentences.figures(against, rates),
+        test=sentences.tested(against),
+        conclusion=sentences.conclusion(against),
+        amounts=sentences.amounts(then.assessment, now.assessment),
     )
 
 

@@ -25,7 +25,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions.rederive import pending_view
         from reviewer.desk.decisions.views import DecisionView
         from reviewer.desk.reports import renderings
-        from reviewer.desk.scorecards import scorecard as scorecards
+        from reviewer.desk.scorecards import scorecard
         from reviewer.desk.workspace import overview
         from reviewer.report.render.text import summary_lines
 
@@ -48,7 +48,7 @@ class DecisionsRoom(Room):
                 suite_id=suite_id,
                 candidate_id=candidate_id,
                 recommendation=assessment.recommendation,
-                reasons=scorecards.reasons_of(assessment),
+                reasons=scorecard.reasons_of(assessment),
                 sections=tuple(
                     (line.mark, line.name, line.text) for line in summary_lines(built.report)
                 ),
@@ -91,7 +91,7 @@ class DecisionsRoom(Room):
     ) -> Signed:
         """Re-derive the report, refuse when it is not the one looked at, sign, verify, keep."""
         from reviewer.desk.decisions import choices as decision_choices
-        from reviewer.desk.decisions import decide
+        from reviewer.desk.decisions import signing
 
         built = self._opened.build_of(suite_id, candidate_id)(baseline)
         if expect_report is not None and expect_report != built.digest:
@@ -99,7 +99,7 @@ class DecisionsRoom(Room):
                 f"the report changed: {expect_report[:8]} → {built.digest[:8]}; look again"
             )
         with refused():
-            return decide.sign(
+            return signing.sign(
                 self._opened.place, built, self._opened.book, decision, key, comment, passphrase,
                 environment or decision_choices.ENVIRONMENT,
             )  # fmt: skip
@@ -115,10 +115,10 @@ class DecisionsRoom(Room):
         """Derive a decision (a number, or a file) anew from this store, refuse any difference by
         its field, and put one more signature under it: by a key, or one that ssh-keygen made.
         `look` is told first what cannot be derived."""
-        from reviewer.desk.decisions import cosign
+        from reviewer.desk.decisions import signing
 
         with refused():
-            return cosign.add(
+            return signing.add(
                 self._opened.place, reference, self._opened.build_of, self._opened.book, key,
                 passphrase, signature, look,
             )  # fmt: skip
@@ -167,7 +167,7 @@ class DecisionsRoom(Room):
 
     def signed(self) -> list[DecisionInfo]:
         """Everything that was signed on a release."""
-        from reviewer.desk.decisions.listing import listed
+        from reviewer.desk.decisions.kept import listed
 
         if not self._opened.has_store():
             return []
@@ -176,7 +176,7 @@ class DecisionsRoom(Room):
 
     def take(self, path: str) -> DecisionInfo:
         """Keep a decision, or a break-glass record, that was signed in another workspace."""
-        from reviewer.desk.decisions.listing import take
+        from reviewer.desk.decisions.kept import take
 
         with refused():
             return take(self._opened.place, Path(path))
@@ -185,7 +185,7 @@ class DecisionsRoom(Room):
         self, reference: str, out: str, key: str | None = None, passphrase: str | None = None
     ) -> list[tuple[str, str]]:
         """Write a decision in the forms other programs read; (path, sha256) of each file."""
-        from reviewer.desk.decisions.exports import export_decision
+        from reviewer.desk.decisions.kept import export_decision
 
         with refused():
             return export_decision(

@@ -13,13 +13,12 @@ from reviewer.db import journal
 from reviewer.db.beside import BREAK_GLASS, BreakGlassRow
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
-from reviewer.desk.decisions.checks import intact
 from reviewer.desk.decisions.choices import manifested
 from reviewer.desk.decisions.facts import stamp
+from reviewer.desk.decisions.signing import intact
 from reviewer.desk.decisions.views import DecisionInfo
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity import decision_files as decision_book
-from reviewer.desk.integrity import witness
+from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.reports import Built
@@ -72,7 +71,7 @@ def break_glass(
     try:
         intact(workspace, connection)
         head = journal.head(connection)
-        others = decision_book.elsewhere(workspace, connection, signers)
+        others = decision_files.elsewhere(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
         payload = build_break_glass(
             BreakGlassFacts(
@@ -90,7 +89,7 @@ def break_glass(
                 report_sha256=built.digest,
                 recommendation=built.assessment.recommendation,
                 reasons=tuple(one.text for one in built.assessment.reasons),
-                decision_payload_sha256=decision_book.before(
+                decision_payload_sha256=decision_files.before(
                     connection, others, agent, environment
                 ),
                 journal_seq=head.seq,

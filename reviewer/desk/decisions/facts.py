@@ -11,15 +11,15 @@ from typing import Any, NamedTuple, cast
 
 from reviewer.db import journal
 from reviewer.desk.decisions.choices import valid_for
-from reviewer.desk.decisions.judge import judge_facts
-from reviewer.desk.decisions.policies import policy_digest
 from reviewer.desk.decisions.run_results import current_results
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import approvers_for
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.reports.reports import Built
+from reviewer.desk.suites import policy_digest
 from reviewer.exit_codes import ExitCode
 from reviewer.report.figures import GateFigures
+from reviewer.report.opinions import JudgeEvidence
 from reviewer.report.references import against_promotion
 from reviewer.review.labels import label_line
 from reviewer.signing.facts import (
@@ -27,6 +27,7 @@ from reviewer.signing.facts import (
     DecisionFacts,
     FailureFact,
     GateFact,
+    JudgeFact,
     LabelFacts,
     LineageFact,
     RepeatabilityFact,
@@ -34,6 +35,30 @@ from reviewer.signing.facts import (
     merkle_root,
 )
 from reviewer.signing.signers import Signers
+
+
+def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
+    """The judge as a decision carries it: its confusion with people in forward order, where the
+    message that stood left is the positive one and an answer that could not be used is wrong."""
+    if judge is None or judge.prompt_digest is None or judge.label_set_sha256 is None:
+        return ()
+    cells = {"tp": 0, "fp": 0, "tn": 0, "fn": 0}
+    for people, said, pairs in judge.confusion:
+        right = said == ("tie" if people == "both_bad" else people)
+        if people == "left":
+            cells["tp" if right else "fn"] += pairs
+        else:
+            cells["tn" if right else "fp"] += pairs
+    return (
+        JudgeFact(
+            id=judge.judge_id,
+            version=f"{judge.version} by {judge.model}",
+            prompt_sha256=judge.prompt_digest,
+            n=judge.forward.n,
+            label_set_sha256=judge.label_set_sha256,
+            **cells,
+        ),
+    )
 
 
 class Told(NamedTuple):

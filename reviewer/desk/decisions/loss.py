@@ -13,9 +13,9 @@ from reviewer.db import journal
 from reviewer.db.beside import LOSSES, LossRow
 from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
-from reviewer.desk.decisions.checks import content_intact
 from reviewer.desk.decisions.facts import stamp
-from reviewer.desk.decisions.listing import take
+from reviewer.desk.decisions.kept import take
+from reviewer.desk.decisions.signing import content_intact
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import witness
 from reviewer.desk.integrity.signed import gone_files

@@ -14,7 +14,7 @@ from reviewer.db.decisions import DecisionRow
 from reviewer.desk.decisions.facts import Told, decision_facts
 from reviewer.desk.decisions.views import Pending
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity import decision_files as decision_book
+from reviewer.desk.integrity import decision_files
 from reviewer.desk.integrity.decision_files import Filed
 from reviewer.desk.integrity.trust import signers_of
 from reviewer.desk.labels.book import Book
@@ -51,15 +51,15 @@ def rederived(
     predicate = one.statement.predicate
     others = [
         other
-        for other in decision_book.elsewhere(workspace, connection, signers)
+        for other in decision_files.elsewhere(workspace, connection, signers)
         if other.digest != one.digest
     ]
     row = decisions.by_payload(connection, one.digest)
-    number = row.number if row is not None else decision_book.next_number(connection, others)
+    number = row.number if row is not None else decision_files.next_number(connection, others)
     told = Told(
         decision=predicate.decision,
         number=number,
-        previous=decision_book.before(connection, others, one.agent, one.environment, number),
+        previous=decision_files.before(connection, others, one.agent, one.environment, number),
         created=parse_time(predicate.time_created),
         environment=predicate.environment,
         comment=predicate.comment or "",
@@ -76,7 +76,7 @@ def waiting(
     """Decisions on this candidate that wait for another signature, the newest first: those of this
     store, and files that came from others. One that has expired waits for nothing."""
     rows = decisions.pending(connection, candidate)
-    if not rows and not decision_book.strays(workspace, connection):
+    if not rows and not decision_files.strays(workspace, connection):
         return []  # as nearly always: nothing heavy is loaded for it
     signers = signers_of(workspace)
     if signers is None:
@@ -84,17 +84,17 @@ def waiting(
     found = []
     for row in rows:
         try:
-            filed = decision_book.filed(workspace.decisions / row.file, row.envelope, signers)
+            filed = decision_files.filed(workspace.decisions / row.file, row.envelope, signers)
         except AttestError:
             continue  # by keys that were taken out of the trust file
         found.append(Waiting(filed, row))
     digest = built.gathered.candidate.digest if built.gathered.candidate else None
     found += [
         Waiting(one, None)
-        for one in decision_book.elsewhere(workspace, connection, signers)
+        for one in decision_files.elsewhere(workspace, connection, signers)
         if one.statement.subject[0].digest.sha256 == digest
         and one.statement.predicate.suite.digest.sha256 == built.gathered.suite.digest
-        and decision_book.standing_of(one) == "pending"
+        and decision_files.standing_of(one) == "pending"
     ]
     now = datetime.now(UTC)
     alive = [each for each in found if parse_time(each.one.statement.predicate.expires) > now]
@@ -148,7 +148,7 @@ def refuse_twin(
 ) -> None:
     """Raises DeskError when the very decision somebody is about to sign waits for a signature: two
     halves would never make a whole."""
-    candidate = decision_book.keys_of(connection, built)[1]
+    candidate = decision_files.keys_of(connection, built)[1]
     for one, _ in waiting(workspace, connection, candidate, built):
         predicate = one.statement.predicate
         if (predicate.decision, predicate.environment) != (decision, environment):

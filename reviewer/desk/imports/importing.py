@@ -1,5 +1,6 @@
 """Importing files into a workspace, and filling what is filled behind an import."""
 
+import glob
 import os
 import sqlite3
 import subprocess
@@ -14,7 +15,6 @@ from reviewer.db.connection import close_writer
 from reviewer.db.migrate import open_writer
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.patterns import expand
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
@@ -27,6 +27,23 @@ from reviewer.importing.units import Unit, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import map_problems
+
+
+def expand(paths: Iterable[Path]) -> list[Path]:
+    """The paths, a pattern (`runs/*.json`) that no shell has expanded replaced by its matches."""
+    found: list[Path] = []
+    for path in paths:
+        if is_pattern(path):
+            found += sorted(map(Path, glob.glob(str(path), recursive=True))) or [path]
+        else:
+            found.append(path)
+    return found
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path is a pattern: one that has its marks and is no file's name."""
+    return any(mark in str(path) for mark in "*?[") and not path.exists()
+
 
 INLINE_EVENTS = 20_000
 LOOK_S = 1.0

@@ -26,6 +26,15 @@ R = TypeVar("R", bound=tuple[object, ...])
 Read = TypeVar("Read", bound=Said, covariant=True)
 
 
+class There(NamedTuple):
+    """The other store beside this one; `name` is what it is called in messages."""
+
+    workspace: Workspace
+    ours: sqlite3.Connection
+    other: sqlite3.Connection
+    name: str
+
+
 class Taken(NamedTuple):
     """What came of lines from elsewhere. `known` stand in the store already, or came twice;
     `problems` say of each refused one where and why, never a value."""

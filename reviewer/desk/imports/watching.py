@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.desk.imports.patterns import expand
+from reviewer.desk.imports.importing import expand
 from reviewer.importing.units import Unit, claim, files_of
 
 SETTLE_S = 2.0

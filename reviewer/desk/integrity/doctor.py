@@ -5,8 +5,7 @@ import sqlite3
 from reviewer.db import index, journal, proof, shape
 from reviewer.db.connection import DAMAGE, StoreError, mode_of, one_moment, reader, scripts
 from reviewer.db.payload import frame_bytes, large_events, large_head
-from reviewer.desk.integrity.check import Check
-from reviewer.desk.integrity.signed import signed_checks
+from reviewer.desk.integrity.signed import Check, signed_checks
 from reviewer.desk.place import Workspace
 from reviewer.trace.safetext import visible_line
 

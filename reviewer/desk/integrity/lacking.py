@@ -44,20 +44,20 @@ def _lacking(
     digest: str,
     taken: set[int],
 ) -> Iterator[Lacking]:
-    from reviewer.desk.integrity import decision_files as decision_book
+    from reviewer.desk.integrity import decision_files
     from reviewer.desk.integrity.trust import signers_of
     from reviewer.signing.errors import AttestError
 
     signers = signers_of(workspace)
     if signers is None:
         return
-    filed = decision_book.elsewhere(workspace, connection, signers)
+    filed = decision_files.elsewhere(workspace, connection, signers)
     for number in sorted(taken):
         row = decisions.row(connection, number)
         if row is not None:
             try:
                 path = workspace.decisions / row.file
-                filed.append(decision_book.filed(path, row.envelope, signers))
+                filed.append(decision_files.filed(path, row.envelope, signers))
             except AttestError:
                 continue  # by keys that were taken out of the trust file
     held = _held(connection, suite.suite_id, candidate_id)

@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.db import beside, decisions, journal
 from reviewer.db.connection import StoreError, reader, write_lock
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity.check import Check
 from reviewer.desk.integrity.standing import files_of, linked_folders
 from reviewer.desk.place import Workspace
 
 if TYPE_CHECKING:
     from reviewer.signing.signers import Signers
+
+
+class Check(NamedTuple):
+    """One thing looked at. `ok` is None for a remark that is not a fault."""
+
+    name: str
+    ok: bool | None
+    text: str
 
 
 def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[Check]:

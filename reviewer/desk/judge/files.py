@@ -7,7 +7,7 @@ from reviewer.db.judgments import JUDGMENTS as TABLE
 from reviewer.db.judgments import JudgmentRow
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.judge.book import JudgeBook, row_of
 from reviewer.desk.place import Workspace
@@ -59,7 +59,7 @@ def _against(held: suites.Held, judgment: Judgment) -> Iterator[tuple[str, str]]
     texts += [("trace", judgment.trace or "")]
     texts += [(f"claims[{n}].claim", one.claim) for n, one in enumerate(judgment.claims or ())]
     texts += [(f"traces[{n}]", trace) for n, trace in enumerate(judgment.traces)]
-    yield from said_files.unmasked(redactor_of(suite.redaction).masked, texts)
+    yield from record_files.unmasked(redactor_of(suite.redaction).masked, texts)
 
 
 KIND: Kind[Judgment, JudgmentRow] = Kind("judgment", JUDGMENTS, TABLE, row_of, JudgmentBorder)
@@ -67,9 +67,9 @@ KIND: Kind[Judgment, JudgmentRow] = Kind("judgment", JUDGMENTS, TABLE, row_of, J
 
 def export_judgments(connection: sqlite3.Connection, book: JudgeBook, suite_id: str) -> bytes:
     """Every judgment of a suite, of all suites for "", as `said_files.export` has it."""
-    return said_files.export(KIND, connection, book, suite_id)
+    return record_files.export(KIND, connection, book, suite_id)
 
 
 def import_judgments(workspace: Workspace, data: bytes, file: str) -> Taken:
     """Take in the judgments of a file, as `said_files.take` does."""
-    return said_files.take(KIND, workspace, data, file)
+    return record_files.take(KIND, workspace, data, file)

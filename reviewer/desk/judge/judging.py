@@ -12,12 +12,9 @@ from typing import NamedTuple
 from reviewer.db import registry
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge.bench import Prepared, judge_of, prepare
-from reviewer.desk.judge.blind import own_pairs
-from reviewer.desk.judge.book import JudgeBook, Judged, pairwise
-from reviewer.desk.judge.jobs import JudgeHandle, Judges, OnChange
-from reviewer.desk.judge.shown import Named, judge_view, pair_detail, unasked
-from reviewer.desk.judge.sides import messages_of, win_rate_of
+from reviewer.desk.judge.book import JudgeBook, Judged, messages_of, pairwise, win_rate_of
+from reviewer.desk.judge.jobs import JudgeHandle, Judges, OnChange, Prepared, judge_of, prepare
+from reviewer.desk.judge.shown import Named, judge_view, own_pairs, pair_detail, unasked
 from reviewer.desk.judge.views import JudgeDetail, JudgeOrder, JudgePlan, JudgeView
 from reviewer.desk.labels.items import Side, other_candidate, side_of
 from reviewer.desk.place import Workspace

@@ -3,17 +3,43 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.desk.judge.blind import Own
 from reviewer.desk.judge.book import Judged
 from reviewer.desk.judge.views import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.desk.labels.views import EstimateView
 from reviewer.review.calibration import Calibration
 from reviewer.review.judged import Corrected, MessageFigures, PairRow, WinRate
 from reviewer.review.judging.judgments import Judgment, counting
-from reviewer.review.model import BOTH_BAD, TIE
+from reviewer.review.labels import counting as counting_labels
+from reviewer.review.labels import done
+from reviewer.review.model import BOTH_BAD, TIE, Label
 from reviewer.stats.figures import Share
 from reviewer.suite.model import JudgePolicy
 from reviewer.suite.rubric import JudgePrompt
+
+ORDERS = 2
+"""In how many orders the queue shows a pair, whatever the rubric is content with."""
+
+
+class Own(NamedTuple):
+    """Pairs that one reviewer has labeled: `whole` ones he is not shown again, `begun` ones are
+    still to come in their other order."""
+
+    whole: frozenset[str]
+    begun: frozenset[str]
+
+
+def own_pairs(labels: Sequence[Label], reviewer: str) -> Own:
+    """What this reviewer has said for himself: as a rater in both orders, or as the third person
+    who settled it. An order that he skipped is done, but who skipped both has said nothing."""
+    said = {(x.item, x.role) for x in counting_labels(labels) if x.reviewer == reviewer}
+    orders: dict[str, set[int]] = {}
+    for label in done(labels, reviewer, "rater"):
+        if (label.item, "rater") in said:
+            orders.setdefault(label.item, set()).add(label.showing)
+    whole = {item for item, seen in orders.items() if len(seen) >= ORDERS}
+    whole.update(item for item, role in said if role == "adjudicator")
+    return Own(frozenset(whole), frozenset(orders) - whole)
+
 
 NO_ANSWERS = "no judge answers: reviewer judge shows what they would cost"
 NOT_HERE = "(the message of this trace is not in the store)"

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from reviewer.db.labels import LABELS as TABLE
 from reviewer.db.labels import LabelRow
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.sheet import Ruled
-from reviewer.desk.labels.sheets import ruled
+from reviewer.desk.labels.sheet import Ruled, ruled
 from reviewer.desk.place import Workspace
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.labels import LABELS, rubric_problems
@@ -64,7 +63,7 @@ def _against(found: Ruled, label: Label) -> Iterator[tuple[str, str]]:
     yield from rubric_problems(label, found.rubric)
     texts = [("note", label.note), ("reviewer", label.reviewer), ("skipped", label.skipped or "")]
     texts += [(f"traces[{n}]", trace) for n, trace in enumerate(label.traces)]
-    yield from said_files.unmasked(redactor_of(found.suite.redaction).masked, texts)
+    yield from record_files.unmasked(redactor_of(found.suite.redaction).masked, texts)
 
 
 KIND: Kind[Label, LabelRow] = Kind("label", LABELS, TABLE, row_of, LabelBorder)
@@ -72,9 +71,9 @@ KIND: Kind[Label, LabelRow] = Kind("label", LABELS, TABLE, row_of, LabelBorder)
 
 def export_labels(connection: sqlite3.Connection, book: Book, suite_id: str) -> bytes:
     """Every label of a suite, of all suites for "", as `said_files.export` has it."""
-    return said_files.export(KIND, connection, book, suite_id)
+    return record_files.export(KIND, connection, book, suite_id)
 
 
 def import_labels(workspace: Workspace, data: bytes, file: str) -> Taken:
     """Take in the labels of a file, as `said_files.take` does."""
-    return said_files.take(KIND, workspace, data, file)
+    return record_files.take(KIND, workspace, data, file)

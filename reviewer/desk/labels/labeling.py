@@ -6,6 +6,7 @@ still labels; only the order of the queue may follow from it, by the queue's own
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -15,14 +16,12 @@ from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.drafts import label_of, newest, next_time
 from reviewer.desk.labels.items import other_candidate
-from reviewer.desk.labels.queue import closing_items, queue_view
-from reviewer.desk.labels.sheet import Sheet
-from reviewer.desk.labels.sheets import Sheets
-from reviewer.desk.labels.shown import own_views, shown
+from reviewer.desk.labels.queue import closing_items, own_views, queue_view
+from reviewer.desk.labels.sheet import Place, Sheet, Sheets
 from reviewer.desk.labels.views import (
     OPEN_FLAG,
+    CriterionView,
     Drafted,
     EstimateView,
     LabelItem,
@@ -33,10 +32,131 @@ from reviewer.desk.labels.views import (
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.finals import Finals
 from reviewer.exit_codes import ExitCode
+from reviewer.importing.catalogue import redactor_of
 from reviewer.review.agreement import self_consistency
-from reviewer.review.labels import rubric_problems, seal
-from reviewer.review.model import Kind, Label, Role
+from reviewer.review.labels import latest, levels_of, rubric_problems, seal
+from reviewer.review.lines import instant
+from reviewer.review.model import Kind, Label, LabelKey, Message, Role
 from reviewer.suite.errors import ContractError
+from reviewer.suite.rubric import Criterion
+
+MOST_NOTE = 4000
+"""Characters of a note; a file of labels allows no more."""
+
+
+def newest(labels: Sequence[Label], place: Place, session: Session) -> Label | None:
+    """The label that counts for this showing and person, a withdrawn one too."""
+    key = LabelKey(
+        item=place.item.item, showing=place.number, reviewer=session.reviewer, role=session.role
+    )
+    return latest(x for x in labels if x.item == key.item).get(key)
+
+
+def label_of(
+    sheet: Sheet,
+    place: Place,
+    session: Session,
+    drafted: Drafted,
+    before: Label | None,
+    labels: Sequence[Label],
+) -> Label:
+    """The label, not yet sealed; `before` is the one of this showing that counted until now."""
+    ruled, item, pair = sheet.ruled, place.item, place.item.kind == "pair"
+    entry = sheet.entry(item.item)
+    masked = redactor_of(ruled.suite.redaction).masked
+    return Label(
+        item=item.item,
+        kind=item.kind,
+        suite_id=ruled.suite.suite_id,
+        suite_digest=ruled.suite.digest,
+        episode_id=item.episode_id,
+        showing=place.number,
+        left=place.left if pair else None,
+        right=place.right,
+        message=None if pair else place.left,
+        answer=drafted.answer,
+        marks=drafted.marks,
+        decided=drafted.decided,
+        skipped=None if drafted.skipped is None else masked(drafted.skipped),
+        flag=drafted.flag,
+        note=masked(drafted.note)[:MOST_NOTE],
+        reviewer=session.reviewer,
+        role=session.role,
+        rubric_id=ruled.rubric.rubric_id,
+        rubric_version=ruled.rubric.version,
+        rubric_digest=ruled.rubric_digest,
+        at=next_time(labels, session),
+        duration_ms=drafted.duration_ms,
+        revises=None if before is None else before.uid,
+        stratum=entry.stratum if entry else None,
+        reasons=entry.reasons if entry else (),
+        pi=entry.pi if entry else None,
+        traces=item.traces,
+    )
+
+
+def next_time(labels: Sequence[Label], session: Session) -> str:
+    """Now, to the millisecond, and behind every label of this person: the order of labels is the
+    order in which they were made, though a clock be put back. Those dated more than a day ahead
+    came from a clock that nobody should follow."""
+    now = datetime.now(UTC)
+    ahead = (now + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    mine = [x.at for x in labels if x.reviewer == session.reviewer]
+    believed = [at for at in mine if instant(at) <= instant(ahead)]
+    if believed:
+        second, fraction = instant(max(believed, key=instant))
+        last = datetime.fromisoformat(f"{second}.{fraction[:6]}+00:00")
+        now = max(now, last + timedelta(milliseconds=1))
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def shown(sheet: Sheet, place: Place, labels: Sequence[Label], session: Session) -> LabelItem:
+    """What this person sees of a showing: nothing that tells where it is from."""
+    item, rubric = place.item, sheet.ruled.rubric
+    episode = sheet.episodes.get(item.episode_id)
+    mine = sheet.mine(labels, session)
+    timed = [x.duration_ms for x in mine if x.duration_ms is not None]
+    pair = item.kind == "pair"
+    left = _text(item.message(place.left))
+    right = None if place.right is None else _text(item.message(place.right))
+    return LabelItem(
+        item=item.item,
+        showing=place.number,
+        kind=item.kind,
+        episode_id=item.episode_id,
+        user_request=episode.user_request if episode else "",
+        left=left if pair else None,
+        right=right,
+        message=None if pair else left,
+        criteria=tuple(
+            CriterionView(
+                number=number,
+                criterion_id=criterion.criterion_id,
+                title=criterion.title,
+                asks=criterion.asks,
+                levels=_levels(criterion),
+                weak=criterion.weak,
+                strong=criterion.strong,
+                required=criterion.required,
+            )
+            for number, criterion in enumerate(rubric.criteria, 1)
+        ),
+        rubric=f"{rubric.rubric_id} {rubric.version}",
+        place=len(mine) + 1,
+        total=sheet.total(labels, session),
+        done=len(mine),
+        skipped=sum(x.skipped is not None for x in mine),
+        mean_seconds=sum(timed) / len(timed) / 1000 if timed else None,
+    )
+
+
+def _levels(criterion: Criterion) -> tuple[tuple[int, str], ...]:
+    named = {level.value: level.label for level in criterion.levels}
+    return tuple((value, named.get(value, "")) for value in levels_of(criterion))
+
+
+def _text(message: Message) -> str | None:
+    return None if message.missing else message.text
 
 
 class Labeling:

@@ -1,20 +1,30 @@
 """What one person sits down to: items, queue and rubric of a session."""
 
+import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from threading import Lock
 from typing import NamedTuple
 
 import msgspec
 
+from reviewer.db import registry
+from reviewer.desk import suites
+from reviewer.desk.errors import DeskError
+from reviewer.desk.labels import items
+from reviewer.desk.labels.book import EvidenceClock
 from reviewer.desk.labels.views import Session
+from reviewer.desk.place import Workspace
+from reviewer.desk.traces.finals import Finals
 from reviewer.review.adjudication import to_adjudicate
 from reviewer.review.agreement import ENOUGH
-from reviewer.review.items import Built, Seen, distance, remaining, showing
+from reviewer.review.items import Built, Seen, distance, message_items, remaining, showing
 from reviewer.review.labels import done
 from reviewer.review.model import Item, Kind, Label
 from reviewer.review.queue import Entry, Queue, Signals, build_queue, order
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.rubric import Rubric
+from reviewer.suite.values import RUBRIC_FILE
 
 
 class Ruled(NamedTuple):
@@ -172,3 +182,83 @@ def _later(places: Sequence[Place], again: Sequence[tuple[str, int]]) -> tuple[P
     """`places` with those handed back behind the others, the oldest first."""
     turn = {key: n for n, key in enumerate(again)}
     return tuple(sorted(places, key=lambda p: turn.get((p.item.item, p.number), -1)))
+
+
+class Sheets:
+    """Sheets of one workspace, kept until a trace, a verdict or a judgment comes. Safe to share
+    between threads."""
+
+    def __init__(self, workspace: Workspace, finals: Finals) -> None:
+        self._workspace, self._finals = workspace, finals
+        self._clock = EvidenceClock()
+        self._lock = Lock()
+        self._ruled: dict[str, Ruled] = {}
+        self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
+
+    def ruled(self, connection: sqlite3.Connection, suite_id: str, anew: bool = False) -> Ruled:
+        """The suite and its rubric, as it was when it was last held; `anew` looks at its files.
+
+        Raises DeskError for a suite that may not be used, or has no rubric.
+        """
+        with self._lock:
+            known = self._ruled.get(suite_id)
+        if known is None or anew:
+            known = ruled(self._workspace, connection, suite_id)
+            with self._lock:
+                self._ruled[suite_id] = known
+        return known
+
+    def sheet(
+        self,
+        connection: sqlite3.Connection,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None,
+        kind: Kind,
+    ) -> Sheet:
+        """Raises DeskError for a suite, candidate or baseline that cannot be labeled."""
+        key = suite_id, candidate_id, baseline_id, kind
+        stamp = self._clock.read(connection)
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        made = self._made(connection, self.ruled(connection, suite_id), key)
+        with self._lock:
+            self._kept[key] = stamp, made
+        return made
+
+    def _made(
+        self,
+        connection: sqlite3.Connection,
+        ruled: Ruled,
+        key: tuple[str, str, str | None, Kind],
+    ) -> Sheet:
+        suite_id, candidate_id, baseline_id, kind = key
+        side = items.side_of(connection, suite_id, candidate_id)
+        candidate = items.gather(connection, self._finals, side)
+        baseline, signals = None, candidate.signals
+        if baseline_id is not None:
+            other = items.side_of(connection, suite_id, baseline_id)
+            baseline = items.gather(connection, self._finals, other)
+            row = registry.suite_row(connection, suite_id)
+            assert row is not None  # both sides were found in it
+            lost = items.with_lost(connection, signals, side, other, row.id)
+            signals = {**baseline.signals, **lost} if kind == "pair" else lost
+        digest = ruled.suite.digest
+        built = items.build(kind, digest, candidate, baseline)
+        signals = items.with_judgments(connection, signals, built.items)
+        own = built.items if kind == "message" else message_items(digest, candidate.messages).items
+        return Sheet(ruled, kind, built, signals, own)
+
+
+def ruled(workspace: Workspace, connection: sqlite3.Connection | None, suite_id: str) -> Ruled:
+    """A suite that may be used now, with its rubric. Raises DeskError."""
+    held = suites.hold(workspace, connection, suite_id)
+    if held.rubric is None or held.rubric_digest is None:
+        raise DeskError(
+            f"{suite_id} has no rubric, and people label by one",
+            f"write {RUBRIC_FILE} into its folder, then: reviewer suite freeze {suite_id}"
+            " --as NEW_ID",
+        )
+    return Ruled(held.suite, held.rubric, held.rubric_digest)

@@ -12,11 +12,10 @@ from reviewer.db.costs import COSTS as TABLE
 from reviewer.db.costs import CostRow
 from reviewer.db.migrate import open_writer
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import record_files as said_files
-from reviewer.desk.imports.record_files import Kind, Taken, join
+from reviewer.desk.imports import record_files
+from reviewer.desk.imports.record_files import Kind, Taken, There, join
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.ledger import entries_of, ledger, views
-from reviewer.desk.workspace.merge_said import There
+from reviewer.desk.reports.facts import entries_of, ledger, views
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.report.evidence import CostEntry
@@ -187,7 +186,7 @@ class _Border:
             raise ContractError(place, "$.candidate_id", "is no candidate with traces here")
         texts = [("note", cost.note), ("reviewer", cost.reviewer), ("entry_id", cost.entry_id)]
         rules = registry.suite_body(self._connection, cost.suite_id).redaction
-        found = list(said_files.unmasked(redactor_of(rules).masked, texts))
+        found = list(record_files.unmasked(redactor_of(rules).masked, texts))
         stand = entries_of(self._connection, *place_here)
         before = next((one for one in stand if one.entry_id == cost.entry_id), None)
         before = before or self._seen.get((*place_here, cost.entry_id))

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,11 +13,9 @@ from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.headlines import said_elsewhere
 from reviewer.db.origin import maps_behind
 from reviewer.db.others_spent import others_spent
+from reviewer.db.promoted import last_promoted
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.baseline import against
-from reviewer.desk.reports.broken_glass import broken_glass, journal_losses
-from reviewer.desk.reports.counts import counted, failures
-from reviewer.desk.reports.ledger import ledger
+from reviewer.desk.reports.facts import broken_glass, counted, failures, journal_losses, ledger
 from reviewer.desk.reports.lineage import met_suites
 from reviewer.gates.revised import SHARED
 from reviewer.report.evidence import (
@@ -28,6 +26,7 @@ from reviewer.report.evidence import (
     Evidence,
     ImportMap,
     Peeking,
+    Promoted,
     Record,
     SaidElsewhere,
 )
@@ -36,6 +35,66 @@ from reviewer.stats.latency import latency_quantile
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, Policy, Suite
+
+
+class Against(NamedTuple):
+    """The baseline's id and key; None when there is none here."""
+
+    baseline_id: str | None
+    key: int | None
+    promoted: Promoted | None
+
+
+def promoted_of(
+    connection: sqlite3.Connection, suite: registry.SuiteRow, candidate: int
+) -> Promoted | None:
+    """The last promoted other candidate of the same agent, and whether it has attempts on this
+    suite; None for a probe, which is no release."""
+    found = None if suite.probe else last_promoted(connection, candidate)
+    if found is None:
+        return None
+    return Promoted(
+        candidate_id=found.candidate_id,
+        number=found.number,
+        suite_id=found.suite_id,
+        suite_digest=found.suite_digest,
+        here=registry.candidate_row(connection, suite.id, found.candidate_id) is not None,
+    )
+
+
+def against(
+    connection: sqlite3.Connection,
+    suite: registry.SuiteRow,
+    candidate: int,
+    baseline_id: str | None,
+) -> Against:
+    """Raises DeskError for a baseline that has no trace on this suite: under another suite's digest
+    nothing is comparable."""
+    promoted = promoted_of(connection, suite, candidate)
+    named = baseline_id
+    if named is None and promoted is not None and promoted.here:
+        named = promoted.candidate_id
+    if named is None:
+        return Against(None, None, promoted)
+    base = registry.candidate_row(connection, suite.id, named)
+    if base is None:
+        raise DeskError(
+            f"the baseline {named} has no trace on {suite.suite_id}{_elsewhere(connection, named)}",
+            f"reviewer import FILE --suite {suite.suite_id} --candidate {named}",
+        )
+    return Against(named, base.id, promoted)
+
+
+def _elsewhere(connection: sqlite3.Connection, candidate_id: str) -> str:
+    rows = connection.execute(
+        "SELECT s.suite_id, s.digest FROM candidate c JOIN suite s ON s.id = c.suite"
+        " WHERE c.candidate_id=? AND NOT s.probe ORDER BY s.suite_id",
+        (candidate_id,),
+    ).fetchall()
+    if not rows:
+        return ""
+    names = ", ".join(f"{suite_id} ({digest[:8]}…)" for suite_id, digest in rows)
+    return f": it has some on {names}, and under another suite's digest nothing is comparable"
 
 
 def evidence(

@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from reviewer.desk.judge.book import JudgeBook, Judged
-from reviewer.desk.judge.sides import win_rate_of
+from reviewer.desk.judge.book import JudgeBook, Judged, win_rate_of
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.finals import Finals

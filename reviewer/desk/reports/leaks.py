@@ -17,7 +17,7 @@ from reviewer.db.leaks import LeakRow
 from reviewer.db.migrate import open_writer
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports import record_files
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.imports.record_files import Kind
 from reviewer.desk.place import Workspace
@@ -191,7 +191,7 @@ class LeakBorder:
         rules = redactor_of(_rules(self._workspace, check.suite_id))
         texts = [("file", check.file), ("reason", check.reason), ("reviewer", check.reviewer)]
         texts += [(f"leaks[{n}].pointer", leak.pointer) for n, leak in enumerate(check.leaks)]
-        for member, why in said_files.unmasked(rules.masked, texts):
+        for member, why in record_files.unmasked(rules.masked, texts):
             raise ContractError(place, member, why)
         return check
 

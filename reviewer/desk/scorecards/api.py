@@ -53,7 +53,7 @@ class ScorecardsRoom(Room):
 
     def card_here(self, suite_id: str, candidate_id: str) -> Scorecard:
         """The same in this process, however long it takes."""
-        from reviewer.desk.scorecards import scorecard as scorecards
+        from reviewer.desk.scorecards import scorecard
         from reviewer.desk.workspace import overview
         from reviewer.report.render.banner import banner
 
@@ -61,7 +61,7 @@ class ScorecardsRoom(Room):
             found = self._opened.reports.assessed(connection, suite_id, candidate_id)
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             rev = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
-            return scorecards.scorecard_of(
+            return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,
                 overview.held_info(connection, suite_id),
@@ -72,14 +72,14 @@ class ScorecardsRoom(Room):
 
     def cell(self, suite_id: str, candidate_id: str, episode_id: str, gate: str) -> list[CellLine]:
         """What each attempt of an episode says on one gate, worst first."""
-        from reviewer.desk.scorecards import scorecard as scorecards
+        from reviewer.desk.scorecards import scorecard
 
         with self._opened.reading() as connection:
             suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             key = registry.episode_key(connection, suite, episode_id)
             if key is None:
                 raise DeskError(f"no episode {episode_id} in {suite_id}")
-            return scorecards.cell_lines(
+            return scorecard.cell_lines(
                 connection,
                 f"{suite_id}/{candidate_id}/{episode_id}",
                 gate,
@@ -167,7 +167,7 @@ class ScorecardsRoom(Room):
 
     def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]:
         """A page of the grid, in the order of `keys`."""
-        from reviewer.desk.scorecards import scorecard as scorecards
+        from reviewer.desk.scorecards import scorecard
 
         if not keys:
             return []
@@ -183,9 +183,9 @@ class ScorecardsRoom(Room):
             declared = registry.declared_plans(connection).get(candidate)
             planned = 0 if known.probe else max(known.attempts, declared or 0)
             k = self._grid.k(connection, known, suite, candidate)
-            flags = scorecards.flags_of(connection, traces) if not known.probe else {}
+            flags = scorecard.flags_of(connection, traces) if not known.probe else {}
             return [
-                scorecards.row_of(
+                scorecard.row_of(
                     by_key[key],
                     made.get(key, []),
                     k,
@@ -265,19 +265,19 @@ class ScorecardsRoom(Room):
 
     def saved_views(self) -> list[SavedView]:
         """The saved views of this workspace."""
-        from reviewer.desk.scorecards.saved import read_views
+        from reviewer.desk.scorecards.filters import read_views
 
         return read_views(self._views)
 
     def save_view(self, view: SavedView) -> list[SavedView]:
         """Keep a view under its name; returns all."""
-        from reviewer.desk.scorecards.saved import save_view
+        from reviewer.desk.scorecards.filters import save_view
 
         return save_view(self._views, view)
 
     def drop_view(self, name: str) -> list[SavedView]:
         """Remove a saved view; returns those left."""
-        from reviewer.desk.scorecards.saved import drop_view
+        from reviewer.desk.scorecards.filters import drop_view
 
         return drop_view(self._views, name)
 

@@ -1,9 +1,22 @@
 """The filter language, as doors need it: checking what was typed, and completing it."""
 
+import json
+from pathlib import Path
+from threading import Lock
+from typing import Any, get_args
+
+import msgspec
+
+from reviewer.db.episode_order import orders
 from reviewer.db.filter_text import FilterError, completions, parse
 from reviewer.desk.errors import DeskError
-from reviewer.desk.scorecards.views import FilterValues
+from reviewer.desk.place import write_private
+from reviewer.desk.scorecards.views import GROUPS, FilterValues, Mode, SavedView
 from reviewer.exit_codes import ExitCode
+from reviewer.suite.errors import ContractError
+from reviewer.suite.gates import ALWAYS
+from reviewer.suite.model import learned
+from reviewer.suite.strict_json import loads
 
 
 def problem(text: str) -> str:
@@ -26,3 +39,99 @@ def offered(text: str, values: FilterValues | None) -> tuple[str, ...]:
     """What the last word of a filter may become."""
     known = {} if values is None else {"tag": values.tag, "tool": values.tool, "code": values.code}
     return completions(text, known)
+
+
+SCHEMA = "reviewer/views@1"
+MOST_NAME = 60
+MOST_VIEWS = 200
+_writing = Lock()
+learned(SavedView)
+
+
+def read_views(path: Path) -> list[SavedView]:
+    """The views of a file, in its order; none without one. Raises DeskError for a file that is not
+    what it should be, naming the view and the field."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _wrong(path, f"cannot be read ({error.strerror})") from error
+    try:
+        body = loads(data, path.name)
+    except ContractError as error:
+        raise _wrong(path, str(error)) from error
+    if not isinstance(body, dict) or set(body) != {"schema", "views"}:
+        raise _wrong(path, "must hold exactly schema and views")
+    if body["schema"] != SCHEMA:
+        raise _wrong(path, f"schema must be {SCHEMA}")
+    if not isinstance(body["views"], list) or len(body["views"]) > MOST_VIEWS:
+        raise _wrong(path, f"views must be a list of at most {MOST_VIEWS}")
+    found = [_view(path, n, each) for n, each in enumerate(body["views"])]
+    if len({view.name for view in found}) < len(found):
+        raise _wrong(path, "two views have the same name")
+    return found
+
+
+def _view(path: Path, number: int, body: Any) -> SavedView:
+    place = f"views[{number}]"
+    unknown = set(body) - set(SavedView.__struct_fields__) if isinstance(body, dict) else set()
+    if unknown:
+        raise _wrong(path, f"{place}: unknown {', '.join(sorted(map(repr, unknown)))}")
+    try:
+        view = msgspec.convert(body, SavedView)
+    except msgspec.ValidationError as error:
+        raise _wrong(path, f"{place}: {error}") from error
+    wrong = _problem(view)
+    if wrong:
+        raise _wrong(path, f"{place}: {wrong}")
+    return view
+
+
+def _problem(view: SavedView) -> str:
+    if not view.name.strip() or len(view.name) > MOST_NAME or not view.name.isprintable():
+        return f"name: 1 to {MOST_NAME} printable characters"
+    if view.by not in orders():
+        return f"by: not one of {', '.join(orders(ALWAYS))}"
+    if view.group not in GROUPS or view.mode not in get_args(Mode):
+        return "group or mode is not known"
+    return problem(view.filter)
+
+
+def _wrong(path: Path, text: str) -> DeskError:
+    return DeskError(f"{path}: {text}", f"mend {path}, or remove it", exit_code=ExitCode.INVALID)
+
+
+def save_view(path: Path, view: SavedView) -> list[SavedView]:
+    """Keep a view; one of the same name is replaced in its place. Returns all. Raises DeskError."""
+    wrong = _problem(view)
+    if wrong:
+        raise DeskError(f"this view cannot be kept: {wrong}", exit_code=ExitCode.USAGE)
+    with _writing:
+        views = read_views(path)
+        if view.name in {each.name for each in views}:
+            views = [view if each.name == view.name else each for each in views]
+        elif len(views) == MOST_VIEWS:
+            raise DeskError(
+                f"{path}: holds {MOST_VIEWS} views: remove one first", exit_code=ExitCode.USAGE
+            )
+        else:
+            views.append(view)
+        _write(path, views)
+    return views
+
+
+def drop_view(path: Path, name: str) -> list[SavedView]:
+    """Remove a view; returns those left. Raises DeskError when there is none of that name."""
+    with _writing:
+        views = read_views(path)
+        left = [each for each in views if each.name != name]
+        if len(left) == len(views):
+            raise DeskError(f"no saved view {name!r} in {path}", exit_code=ExitCode.USAGE)
+        _write(path, left)
+    return left
+
+
+def _write(path: Path, views: list[SavedView]) -> None:
+    body = {"schema": SCHEMA, "views": [msgspec.to_builtins(view) for view in views]}
+    write_private(path, (json.dumps(body, indent=2, ensure_ascii=False) + "\n").encode())

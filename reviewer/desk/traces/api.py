@@ -19,30 +19,30 @@ class TracesRoom(Room):
 
     def view(self, trace_id: str) -> TraceView:
         """The header, verdict and contract of one trace."""
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
         from reviewer.desk.traces.verdict import trace_view
 
         with self._opened.reading() as connection:
-            place = traces.locate(connection, trace_id)
+            place = records.locate(connection, trace_id)
             suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
             return trace_view(connection, self._opened.records, place, suite)
 
     def events(self, trace_id: str, first: int, count: int) -> list[EventRow]:
         """Lines of the event list at positions first..first+count-1, from 0."""
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
         from reviewer.desk.traces.events import event_window
 
         with self._opened.reading() as connection:
-            row = traces.locate(connection, trace_id).row
+            row = records.locate(connection, trace_id).row
             return event_window(connection, self._opened.records, row, first, count)
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
         """One event whole."""
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
         from reviewer.desk.traces.events import event_detail
 
         with self._opened.reading() as connection:
-            place = traces.locate(connection, trace_id)
+            place = records.locate(connection, trace_id)
             suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
             return event_detail(connection, self._opened.records, place, suite, seq)
 
@@ -56,11 +56,11 @@ class TracesRoom(Room):
 
     def find(self, trace_id: str, text: str) -> list[int]:
         """The numbers of the events of one trace that hold `text` as it is shown, in any case."""
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
         from reviewer.desk.traces.text import holding
 
         with self._opened.reading() as connection:
-            row = traces.locate(connection, trace_id).row
+            row = records.locate(connection, trace_id).row
             return [
                 events[at].seq or first + at + 1
                 for first, events in self._opened.records.each(connection, row)
@@ -69,13 +69,13 @@ class TracesRoom(Room):
 
     def state(self, trace_id: str, seq: int) -> StateView:
         """The state as it was after event `seq`."""
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
         from reviewer.desk.traces.states import state_view
 
         with self._opened.reading() as connection:
-            place = traces.locate(connection, trace_id)
+            place = records.locate(connection, trace_id)
             suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
-            position = traces.position_of(connection, self._opened.records, place.row, seq)
+            position = records.position_of(connection, self._opened.records, place.row, seq)
             return state_view(connection, self._opened.records, place, suite, position)
 
     def notes(self, trace_id: str) -> list[NoteView]:
@@ -115,14 +115,14 @@ class TracesRoom(Room):
         when this returns. Answers what then stands on the trace. Raises DeskError for an event that
         the trace does not have, for taking back what is not there, and when nothing could be
         written."""
-        from reviewer.desk.traces import records as traces
+        from reviewer.desk.traces import records
         from reviewer.desk.traces.notes import notes_of, write_note
 
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
-            place = traces.locate(connection, trace_id)
+            place = records.locate(connection, trace_id)
             suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
-            traces.position_of(connection, self._opened.records, place.row, seq)
+            records.position_of(connection, self._opened.records, place.row, seq)
         try:
             write_note(self._opened.place, suite, place, trace_id, seq, kind, text, me, removed)
         except (StoreError, ContractError) as error:

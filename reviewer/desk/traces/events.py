@@ -1,11 +1,12 @@
 """The events of one trace, as a door shows them: lines of a list, and one event whole."""
 
 import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
 from reviewer.db import facts
-from reviewer.desk.traces.groups import REACH, REACH_LARGE, together
 from reviewer.desk.traces.records import Place, Records, position_of
 from reviewer.desk.traces.states import event_changes
 from reviewer.desk.traces.text import brief_of, text_of
@@ -15,6 +16,58 @@ from reviewer.gates.approvals import granted
 from reviewer.gates.values import parse
 from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, Event, kind_of
+
+REACH, REACH_LARGE = 32, 8
+"""Events looked at beyond a window at either side, and of a trace that is kept in chunks; a longer
+group is told as far as that."""
+
+
+def together(events: Sequence[Event]) -> list[tuple[int, int]]:
+    """(place, of) of each event within its group, from 1; (0, 0) for one that stands alone.
+
+    A group is a row of calls of one actor that wait for their results, which then follow; or of
+    calls whose times overlap. Calls that nothing answers are no group: the source may just not
+    record what they returned.
+    """
+    groups = [(0, 0)] * len(events)
+    at = 0
+    while at < len(events):
+        end = at + 1
+        while end < len(events) and _joined(events[end - 1], events[end]):
+            end += 1
+        waiting = end - at > 1 and not _overlap(events[at], events[at + 1])
+        answered = end < len(events) and kind_of(events[end]) == "tool_result"
+        if end - at > 1 and (answered or not waiting):
+            for place in range(at, end):
+                groups[place] = place - at + 1, end - at
+        at = end
+    return groups
+
+
+def _joined(first: Event, second: Event) -> bool:
+    if kind_of(first) != "tool_call" or kind_of(second) != "tool_call":
+        return False
+    if first.actor != second.actor:
+        return False
+    return (_waits(first) and _waits(second)) or _overlap(first, second)
+
+
+def _waits(call: Event) -> bool:
+    """Whether its result is another event."""
+    return call.kind is not None and call.call_id is not None and call.observation == ABSENT
+
+
+def _overlap(first: Event, second: Event) -> bool:
+    """Whether the second began before the first had ended."""
+    if not (first.started_at and second.started_at and first.latency_ms):
+        return False
+    try:
+        begun = datetime.fromisoformat(first.started_at)
+        later = datetime.fromisoformat(second.started_at)
+        return 0 <= (later - begun).total_seconds() * 1000 < first.latency_ms
+    except (ValueError, TypeError):  # no time that we read, or one with a zone and one without
+        return False
+
 
 TITLE_CHARS = 200
 FIELDS = ("message", "arguments", "observation", "approval", "state")

@@ -10,10 +10,10 @@ from reviewer.db import registry
 from reviewer.db.notes import NOTES as TABLE
 from reviewer.db.notes import NoteRow
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports import record_files as said_files
+from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.place import Workspace
-from reviewer.desk.traces import records as traces
+from reviewer.desk.traces import records
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.notes import NOTES, Note
 from reviewer.suite.errors import ContractError, Problem
@@ -29,14 +29,14 @@ class NoteBorder:
 
     def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._records = traces.Records()
+        self._records = records.Records()
         self._rules: dict[str, Redactor] = {}
         self._latest = stamp(datetime.now(UTC) + AHEAD)
 
     def admitted(self, note: Note, place: str) -> Note:
         """The note itself. Raises ContractError with every reason not to take it."""
         try:
-            found = traces.locate(self._connection, note.trace_id)
+            found = records.locate(self._connection, note.trace_id)
         except DeskError:
             reason = "is no trace of this store: import it, or merge the store it is in"
             raise ContractError(place, "$.trace_id", reason) from None
@@ -45,7 +45,7 @@ class NoteBorder:
             raise ContractError.of(problems)
         return note
 
-    def _against(self, found: traces.Place, note: Note) -> Iterator[tuple[str, str]]:
+    def _against(self, found: records.Place, note: Note) -> Iterator[tuple[str, str]]:
         names = found.suite.suite_id, found.candidate.candidate_id
         if names != (note.suite_id, note.candidate_id):
             yield "$.candidate_id", "is not the candidate of this trace"
@@ -53,13 +53,13 @@ class NoteBorder:
             yield "$.trace_sha256", "is another record than the one this trace has here"
         else:
             try:
-                traces.position_of(self._connection, self._records, found.row, note.seq)
+                records.position_of(self._connection, self._records, found.row, note.seq)
             except DeskError as error:
                 yield "$.seq", error.text
         if note.at > self._latest:
             yield "$.at", "is still to come"
         texts = [("text", note.text), ("reviewer", note.reviewer)]
-        yield from said_files.unmasked(self._redactor(found.suite.suite_id).masked, texts)
+        yield from record_files.unmasked(self._redactor(found.suite.suite_id).masked, texts)
 
     def _redactor(self, suite_id: str) -> Redactor:
         if suite_id not in self._rules:
@@ -110,9 +110,9 @@ class NoteBook:
 
 def export_notes(connection: sqlite3.Connection, suite_id: str) -> bytes:
     """Every act of a suite, of all suites for "", as `said_files.export` has it."""
-    return said_files.export(KIND, connection, NoteBook(), suite_id)
+    return record_files.export(KIND, connection, NoteBook(), suite_id)
 
 
 def import_notes(workspace: Workspace, data: bytes, file: str) -> Taken:
     """Take in the notes of a file, as `said_files.take` does."""
-    return said_files.take(KIND, workspace, data, file)
+    return record_files.take(KIND, workspace, data, file)

@@ -2,8 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from msgspec import UNSET
 
@@ -11,15 +11,121 @@ from reviewer.db import facts, payload
 from reviewer.db.codec import gate_results
 from reviewer.desk.reports.gather import gate_marks, mark_of
 from reviewer.desk.scorecards.scorecard import attempt_marks
-from reviewer.desk.traces.history import history
 from reviewer.desk.traces.records import Place, Records
-from reviewer.desk.traces.source import source_facts
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
 from reviewer.gates import clauses, compile_contract
 from reviewer.gates.model import Finding, Severity, Verdict
 from reviewer.suite.gates import ALWAYS, in_force
 from reviewer.suite.model import Suite
-from reviewer.trace.record import TraceRecord
+from reviewer.trace.record import ABSENT, TraceRecord
+
+_STANDS = {
+    "contained": "judged until a record came that holds it",
+    "beside": "kept beside, and counts",
+}
+
+
+def history(connection: sqlite3.Connection, trace: int) -> tuple[tuple[str, str], ...]:
+    """(name, text) pairs, in order."""
+    return (*_revisions(connection, trace), *_rescored(connection, trace))
+
+
+def _revisions(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
+    rows = connection.execute(
+        "SELECT r.n, r.stands, r.why, r.passed, r.infra, r.events, r.findings, r.pack, o.path,"
+        " r.record, lower(hex(r.sha256)), r.at,"
+        " EXISTS (SELECT 1 FROM chunk c WHERE c.trace = -r.id)"
+        " FROM revision r JOIN source o ON o.id = r.source WHERE r.trace=? ORDER BY r.n",
+        (trace,),
+    ).fetchall()
+    for n, stands, why, passed, infra, events, found, pack, path, record, sha256, at, cut in rows:
+        word = "infra" if infra else {1: "pass", 0: "fail", None: "not measured"}[passed]
+        codes = " ".join(dict.fromkeys(one[1] for one in json.loads(found) if one[2] != "note"))
+        size = f"{events} events" if pack is not None or cut else "not stored: raw identifiers"
+        yield (
+            f"revision {n}",
+            f"{_STANDS[stands]} ({why}); {word}{f' {codes}' if codes else ''}; {size};"
+            f" {path} record {record} sha256 {sha256}; since {at}",
+        )
+
+
+def _rescored(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
+    rows = connection.execute(
+        "SELECT before, after, code_before, code_after, at FROM rescored WHERE trace=? ORDER BY id",
+        (trace,),
+    ).fetchall()
+    for before, after, old, new, at in rows:
+        yield (
+            f"judged again {at}",
+            f"{_codes(before)} under reviewer {old or 'of before'}; {_codes(after)} under {new}",
+        )
+
+
+def _codes(text: str) -> str:
+    codes: list[Any] = json.loads(text)
+    return " ".join(map(str, codes)) or "nothing found"
+
+
+MOST = 60
+"""Facts told; the raw source may be any JSON."""
+LONG = 500
+
+
+def source_facts(
+    connection: sqlite3.Connection, trace: int, head: TraceRecord | None
+) -> tuple[tuple[str, str], ...]:
+    """(name, text) pairs: the source's verdict first, then what its record says of its source. The
+    payload was masked when it was stored."""
+    found = list(_verdict(connection, trace))
+    if head is not None and head.usage != ABSENT:
+        found += _usage(json.loads(bytes(head.usage)))
+    if head is not None and head.source != ABSENT:
+        found += _members(json.loads(bytes(head.source)), "")
+    more = len(found) - MOST
+    if more > 0:
+        found = [*found[:MOST], ("", f"and {more} more, in the trace's `source`")]
+    return tuple(found)
+
+
+def _verdict(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
+    row = connection.execute(
+        "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (trace,)
+    ).fetchone()
+    if row is None:
+        return
+    passed, reward, detail = row
+    word = "says neither passed nor failed" if passed is None else "passed" if passed else "failed"
+    yield "verdict", word + ("" if reward is None else f", reward {reward:g}")
+    for name, text in _members(json.loads(detail), ""):
+        yield f"verdict {name}".strip(), text
+
+
+def _usage(usage: Any) -> Iterator[tuple[str, str]]:
+    """The agent's tokens; at least so many where some replies have no counts."""
+    if not isinstance(usage, dict):
+        return
+    least = usage.get("lower_bound") is True
+    for name, text in _members({k: v for k, v in usage.items() if k not in _BOUND}, "usage"):
+        yield name, f"at least {text}" if least else text
+    if least:
+        counted, replies = usage.get("replies_counted"), usage.get("replies")
+        yield "usage replies", f"{counted} of {replies} have token counts"
+
+
+_BOUND = ("lower_bound", "replies", "replies_counted")
+
+
+def _members(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Scalars by their path; a list of texts a line each."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _members(member, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list):
+        for member in value:
+            yield from _members(member, path)
+    elif value is not None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield path, text if len(text) <= LONG else text[: LONG - 1] + "…"
 
 
 def verdict_of(row: facts.TraceRow, found: Sequence[facts.FindingRow]) -> Verdict:

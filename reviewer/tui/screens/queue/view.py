@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import msgspec
 
 from reviewer.desk.labels.views import (
+    REASONS,
     DisagreementView,
     EstimateView,
     QuestionView,
     QueueView,
     ReasonLine,
 )
-from reviewer.desk.labels.words import REASONS
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.widgets.bars import estimate_lines

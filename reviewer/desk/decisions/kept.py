@@ -5,23 +5,26 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from reviewer.db import beside, decisions
-from reviewer.db.connection import close_writer
+from reviewer.db import beside, decisions, registry
+from reviewer.db.connection import close_writer, reader
 from reviewer.db.migrate import open_writer
-from reviewer.desk.decisions import cosign
+from reviewer.desk.decisions import signing
 from reviewer.desk.decisions.break_glass import info_of, take_break_glass
 from reviewer.desk.decisions.views import DecisionInfo
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity import decision_files as decision_book
+from reviewer.desk.integrity import decision_files
 from reviewer.desk.integrity.decision_files import Filed
 from reviewer.desk.integrity.signed import beyond
 from reviewer.desk.integrity.standing import WAYS_OUT
-from reviewer.desk.integrity.trust import signers_of, trusted
+from reviewer.desk.integrity.trust import signers_of, signing_key, trusted
 from reviewer.desk.place import Workspace
+from reviewer.desk.reports.renderings import put
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.break_glass import BREAK_GLASS_TYPE
 from reviewer.signing.dsse import parse_envelope
 from reviewer.signing.errors import AttestError
+from reviewer.signing.exports import SUMMARY, export_files
+from reviewer.signing.sign import sign_payload
 from reviewer.signing.trusted import approved, vouched
 
 
@@ -54,7 +57,7 @@ def listed(workspace: Workspace, connection: sqlite3.Connection) -> list[Decisio
             )
         )
     if signers is not None:
-        found += [_info(one) for one in decision_book.elsewhere(workspace, connection, signers)]
+        found += [_info(one) for one in decision_files.elsewhere(workspace, connection, signers)]
     found.sort(key=lambda one: one.number or 0)
     return found + [info_of(workspace, row) for row in beside.broken_glass(connection)]
 
@@ -68,11 +71,11 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
     """
     signers = trusted(workspace)
     try:
-        data = decision_book.read_envelope(path)
+        data = decision_files.read_envelope(path)
         found = vouched(data, signers)
         if found.body.get("predicateType") == BREAK_GLASS_TYPE:
             return take_break_glass(workspace, path, found, data)
-        decision_book.filed(path, data, signers)
+        decision_files.filed(path, data, signers)
     except OSError as error:
         raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
     except AttestError as error:
@@ -81,7 +84,7 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
     try:
         if gone := beyond(connection, data):
             raise DeskError(f"{path.name} is not of this store's history, {gone}", *WAYS_OUT)
-        one = cosign.find(workspace, connection, str(path)).one
+        one = signing.find(workspace, connection, str(path)).one
         who = approved(one.statement.predicate, one.found)
         if not who.approvers:
             raise DeskError(
@@ -90,10 +93,10 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
         row = decisions.by_payload(connection, one.digest)
         created = one.statement.predicate.time_created
         if row is not None:
-            row = decision_book.keep_more(workspace, connection, row, one, created)
+            row = decision_files.keep_more(workspace, connection, row, one, created)
         else:
-            place = cosign.place_of(connection, one)
-            row = decision_book.keep(workspace, connection, one, place, created, decisions.TAKEN)
+            place = signing.place_of(connection, one)
+            row = decision_files.keep(workspace, connection, one, place, created, decisions.TAKEN)
         info = next(x for x in listed(workspace, connection) if x.number == row.number)
     finally:
         close_writer(connection, workspace.store)
@@ -120,3 +123,51 @@ def _info(one: Filed) -> DecisionInfo:
         text=predicate.comment or "",
         path=str(one.path),
     )
+
+
+def export_decision(
+    workspace: Workspace,
+    reference: str,
+    out: Path,
+    key: str | None = None,
+    passphrase: str | None = None,
+) -> list[tuple[str, str]]:
+    """Write every form of a decision (by number, or a file) into a folder; (path, sha256) of each.
+
+    With `key`, whoever exports signs the verification summary too. Raises DeskError.
+    """
+    signers = trusted(workspace)
+    connection = reader(workspace.store)
+    try:
+        found = signing.find(workspace, connection, reference)
+        suite = registry.suite_row(connection, found.suite_id)
+        stored = suite and registry.candidate_row(connection, suite.id, found.candidate_id)
+        if not stored or stored.manifest is None:
+            raise DeskError(f"{found.candidate_id}: its manifest is not in this store")
+        envelope = found.one.found.envelope
+        files = {"decision.dsse.json": found.one.data}
+        files |= export_files(envelope, found.one.statement, stored.manifest, signers)
+        wanted = {one.digest.sha256 for one in found.one.statement.predicate.input_attestations}
+        results = {
+            one.file: one.envelope
+            for one in beside.run_results(connection, found.suite_id, found.candidate_id)
+            if one.uid in wanted
+        }
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+    finally:
+        connection.close()
+    if key is not None:
+        try:
+            signed = sign_payload(files[SUMMARY], signing_key(key, passphrase))
+        except AttestError as error:
+            raise DeskError(str(error)) from error
+        files[SUMMARY.replace(".json", ".dsse.json")] = signed
+    try:
+        (out / "attestations" if results else out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DeskError(
+            f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
+        ) from error
+    written = put(out, files)
+    return written + (put(out / "attestations", results) if results else [])

@@ -1,36 +1,149 @@
-"""A further signature under a decision: derived anew from this store, and any difference refuses.
+"""What is checked before a signature is made, and before it is kept."""
 
-Nobody signs a payload that their own tool did not derive.
-"""
-
+import platform
+import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from reviewer.db import decisions
-from reviewer.db.connection import close_writer
+import msgspec
+
+from reviewer import __version__
+from reviewer.db import decisions, ends, index, journal, shape
+from reviewer.db.connection import close_writer, one_moment
 from reviewer.db.migrate import open_writer
-from reviewer.desk.decisions.checks import as_a_stranger, intact
-from reviewer.desk.decisions.facts import stamp
-from reviewer.desk.decisions.rederive import Build, rederived
+from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
+from reviewer.desk.decisions.facts import Told, decision_facts, stamp
+from reviewer.desk.decisions.rederive import Build, rederived, refuse_twin
 from reviewer.desk.decisions.views import Signed
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity import decision_files as decision_book
+from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.doctor import payloads
+from reviewer.desk.integrity.signed import signed_checks
+from reviewer.desk.integrity.standing import WAYS_OUT
 from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
+from reviewer.desk.reports.reports import Built
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
 from reviewer.signing.errors import AttestError, PayloadMismatch
+from reviewer.signing.facts import agent_of, subject_name
 from reviewer.signing.keys import Signer
 from reviewer.signing.predicate import parse_time
-from reviewer.signing.sign import MadeElsewhere, add_signature
+from reviewer.signing.sign import MadeElsewhere, add_signature, sign_statement
 from reviewer.signing.signers import Signers
 from reviewer.signing.ssh import dearmored
+from reviewer.signing.statement import build_statement
 from reviewer.signing.trusted import approved
+from reviewer.signing.verify import VerifyResult, verify
+from reviewer.trace.safetext import visible_line
+
+WAY_OUT = "restore a backup"
+
+
+def intact(workspace: Workspace, connection: sqlite3.Connection) -> None:
+    """Schema, chain, file and everything that was signed are whole, checked before every signature
+    as doctor checks them. Raises DeskError."""
+    with one_moment(connection):
+        content_intact(connection)
+        wrong = [one.text for one in signed_checks(workspace, connection) if one.ok is False]
+    if wrong:
+        raise DeskError("; ".join(wrong), *WAYS_OUT)
+
+
+def content_intact(connection: sqlite3.Connection) -> None:
+    """The store does not contradict itself, whatever lies beside it. Raises DeskError."""
+    if strange := shape.strange(connection):
+        named = ", ".join(map(visible_line, strange[:5]))
+        raise DeskError(f"the store's schema is not ours: {named}", WAY_OUT)
+    found = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    if found != "ok":
+        raise DeskError(f"the store is damaged: {found}", WAY_OUT)
+    if wrong := ends.whole_faults(connection):
+        raise DeskError(
+            f"the store is not as its journal says: {'; '.join(wrong[:5])}",
+            "reviewer doctor says all of it; restore a backup",
+        )
+    if wrong := index.faults(connection):
+        raise DeskError(f"the index is not what the payloads give: {'; '.join(wrong)}", WAY_OUT)
+    if not (found := payloads(connection)).ok:
+        raise DeskError(f"payloads are {found.text}", WAY_OUT)
+
+
+def as_a_stranger(
+    workspace: Workspace, built: Built, envelope: bytes, now: datetime
+) -> VerifyResult:
+    """What `reviewer verify` says of it. Raises DeskError when more than approvals is wanting."""
+    checked = verify(
+        envelope,
+        msgspec.json.encode(built.gathered.manifest),
+        workspace.signers.read_text(encoding="utf-8"),
+        now=now,
+        report=built.raw,
+    )
+    if checked.decision is None and not checked.pending:
+        raise DeskError("; ".join(checked.lines), exit_code=checked.exit_code)
+    return checked
+
+
+def sign(
+    workspace: Workspace,
+    built: Built,
+    book: Book,
+    decision: str,
+    key: str,
+    comment: str = "",
+    passphrase: str | None = None,
+    environment: str = ENVIRONMENT,
+) -> Signed:
+    """Sign what `built` reports, check the signature as a stranger would, then keep it.
+
+    Where the policy wants more people, the decision waits for them. Nothing is written until the
+    signed bytes have verified. Raises DeskError: unknown key, an author of the candidate, PROMOTE
+    that the report does not recommend, the same decision waiting already, a store that changed, a
+    refused signature.
+    """
+    may_decide(built, decision, comment)
+    signers = trusted(workspace)
+    signer = signing_key(key, passphrase)
+    who = approving(workspace, signers, signer, built)
+    agent = agent_of(subject_name(built.gathered.manifest or {}))
+    connection = open_writer(workspace.store)
+    try:
+        intact(workspace, connection)
+        refuse_twin(workspace, connection, built, signers, book, decision, environment)
+        others = decision_files.elsewhere(workspace, connection, signers)
+        now = datetime.now(UTC).replace(microsecond=0)
+        told = Told(
+            decision=decision,
+            number=decision_files.next_number(connection, others),
+            previous=decision_files.before(connection, others, agent, environment),
+            created=now,
+            environment=environment,
+            comment=comment,
+            tool_version=__version__,
+            python_version=platform.python_version(),
+            journal_seq=journal.head(connection).seq,
+        )
+        facts = decision_facts(connection, built, told, signers, book)
+        path = decision_files.file_of(workspace, told.number, decision, built.gathered.candidate_id)
+        try:
+            envelope = sign_statement(build_statement(facts), signer)
+            one = decision_files.filed(path, envelope, signers)
+        except AttestError as error:
+            raise DeskError(str(error)) from error
+        checked = as_a_stranger(workspace, built, envelope, now)
+        keys = decision_files.keys_of(connection, built)
+        row = decision_files.keep(workspace, connection, one, keys, facts.created)
+        witness.add(workspace, connection, "decision", row.payload_sha256)
+        return decision_files.told(workspace, connection, row, who, checked)
+    finally:
+        close_writer(connection, workspace.store)
+
 
 BuildOf = Callable[[str, str], Build]
 """Reports of a candidate on a suite, by baseline."""
@@ -53,7 +166,7 @@ def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
     signers = trusted(workspace)
     path = _path(workspace, connection, signers, reference)
     try:
-        one = decision_book.filed(path, decision_book.read_envelope(path), signers)
+        one = decision_files.filed(path, decision_files.read_envelope(path), signers)
         row = decisions.by_payload(connection, one.digest)
         if row is not None:
             one = _joined(one, row.envelope, signers)
@@ -70,7 +183,7 @@ def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
         home = workspace.decisions / row.file
     else:
         decision = one.statement.predicate.decision
-        home = decision_book.file_of(workspace, one.number, decision, names[1])
+        home = decision_files.file_of(workspace, one.number, decision, names[1])
     return Found(one._replace(path=home), names[0], names[1])
 
 
@@ -133,7 +246,7 @@ def add(
             envelope = add_signature(
                 serialise_envelope(one.found.envelope), signer, expected_payload=ours
             )
-            signed = decision_book.filed(one.path, envelope, signers)
+            signed = decision_files.filed(one.path, envelope, signers)
         except PayloadMismatch as error:
             raise DeskError(
                 f"decision {one.number}: {error}",
@@ -144,11 +257,11 @@ def add(
         checked = as_a_stranger(workspace, built, envelope, now)
         row = decisions.by_payload(connection, one.digest)
         if row is None:
-            keys = decision_book.keys_of(connection, built)
-            row = decision_book.keep(workspace, connection, signed, keys, predicate.time_created)
+            keys = decision_files.keys_of(connection, built)
+            row = decision_files.keep(workspace, connection, signed, keys, predicate.time_created)
         else:
-            row = decision_book.keep_more(workspace, connection, row, signed, stamp(now))
-        return decision_book.told(workspace, connection, row, who, checked)
+            row = decision_files.keep_more(workspace, connection, row, signed, stamp(now))
+        return decision_files.told(workspace, connection, row, who, checked)
     finally:
         close_writer(connection, workspace.store)
 
@@ -184,7 +297,7 @@ def _path(workspace: Workspace, connection: Connection, signers: Signers, refere
         return workspace.decisions / row.file
     named = [
         one.path
-        for one in decision_book.elsewhere(workspace, connection, signers)
+        for one in decision_files.elsewhere(workspace, connection, signers)
         if one.number == int(reference)
     ]
     if len(named) != 1:
@@ -198,4 +311,4 @@ def _joined(one: Filed, known: bytes, signers: Signers) -> Filed:
     """A decision with its file's signatures, and those that this store has under the payload."""
     both = (*one.found.envelope.signatures, *parse_envelope(known).signatures)
     data = serialise_envelope(Envelope(one.found.envelope.payload, tuple(dict.fromkeys(both))))
-    return decision_book.filed(one.path, data, signers)
+    return decision_files.filed(one.path, data, signers)

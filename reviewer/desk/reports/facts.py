@@ -4,13 +4,19 @@ A large suite has a hundred thousand of the ones and as many of the others, and 
 alike: values that are equal are one value here.
 """
 
+import json
 import sqlite3
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewer.db import facts
+from reviewer.db import beside, facts
+from reviewer.db import costs as stored
 from reviewer.db.codec import gate_results
-from reviewer.report.evidence import EpisodeCounts, FailedTrace
+from reviewer.report.evidence import BrokenGlass, CostEntry, EpisodeCounts, FailedTrace, JournalLost
+from reviewer.signing.facts import ManifestError, agent_of, subject_name
+
+if TYPE_CHECKING:
+    from reviewer.review.costs import Cost
 
 
 class Counted(NamedTuple):
@@ -130,3 +136,81 @@ def failures(
             )
         )
     return tuple(failed)
+
+
+def ledger(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> tuple[CostEntry, ...]:
+    """Every entry of a candidate on a suite, oldest first; most stores have none."""
+    return views(entries_of(connection, suite_id, candidate_id))
+
+
+def entries_of(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
+    """The entries themselves, in the order in which they came in."""
+    bodies = stored.of_candidate(connection, suite_id, candidate_id)
+    if not bodies:
+        return []
+    from reviewer.review.costs import COSTS
+
+    return [COSTS.stored(body) for body in bodies]
+
+
+def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
+    """Entries by time, each with whether it counts."""
+    if not entries:
+        return ()
+    from reviewer.review.costs import counting
+
+    standing = counting(entries)
+    return tuple(
+        CostEntry(
+            entry_id=one.entry_id,
+            kind=one.kind,
+            amount_usd=one.amount_usd,
+            note=one.note,
+            reviewer=one.reviewer,
+            at=one.at,
+            corrects=one.corrects,
+            counts=one.entry_id in standing,
+        )
+        for one in sorted(entries, key=lambda one: (one.at, one.entry_id))
+    )
+
+
+def broken_glass(
+    connection: sqlite3.Connection, candidate_id: str, manifest: dict[str, Any] | None
+) -> tuple[BrokenGlass, ...]:
+    """Every record of the agent this candidate is a version of, in the order they were signed."""
+    try:
+        agent = agent_of(subject_name(manifest or {"candidate_id": candidate_id}))
+    except ManifestError:
+        agent = candidate_id
+    return tuple(
+        BrokenGlass(
+            candidate_id=one.candidate,
+            environment=one.environment,
+            principal=one.principal,
+            reason=one.reason,
+            at=one.at,
+            expires=one.expires,
+            payload_sha256=one.uid,
+        )
+        for one in beside.broken_glass(connection, agent)
+    )
+
+
+def journal_losses(connection: sqlite3.Connection) -> tuple[JournalLost, ...]:
+    """Everything that was stated to be gone of this store's journal, in order."""
+    return tuple(
+        JournalLost(
+            journal=one.journal,
+            lost_seq=one.lost_seq,
+            kept_seq=one.kept_seq,
+            decisions=len(json.loads(one.decisions)),
+            principal=one.principal,
+            reason=one.reason,
+            at=one.at,
+            payload_sha256=one.uid,
+        )
+        for one in beside.losses(connection)
+    )
