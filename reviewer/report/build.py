@@ -2,7 +2,6 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable
 
 from msgspec import UNSET, structs
 
@@ -11,7 +10,7 @@ from reviewer.report.assess import Assessment, Reason, assess, assessed_in
 from reviewer.report.caveats import not_measured, what_this_does_not_show
 from reviewer.report.decision_set import MODES, decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite, leaked_episodes
-from reviewer.report.figures import Figures, SlotFigures, red_team
+from reviewer.report.figures import Figures, red_team
 from reviewer.report.headline import headlines
 from reviewer.report.missing import frozen_before_first_run
 from reviewer.report.model import (
@@ -46,11 +45,8 @@ from reviewer.report.model import (
     OtherSuite,
     PassHatSection,
     PeekingSection,
-    Place,
     RandomPart,
-    RateSection,
     ReasonSection,
-    RegressionSection,
     RepeatabilitySection,
     Report,
     Reproduce,
@@ -58,7 +54,6 @@ from reviewer.report.model import (
     SafetySection,
     SetRate,
     SlicesSection,
-    SlotSection,
     SourceFile,
     SplitSection,
     SuiteSection,
@@ -83,7 +78,7 @@ from reviewer.report.opinions import (
 )
 from reviewer.report.rates import Rate, exact_pass_hat, hard_pass
 from reviewer.report.references import ordered_failures
-from reviewer.report.regression import Regression, slices
+from reviewer.report.regression import slices
 from reviewer.report.spend import entered, latency_bins, other_cost
 from reviewer.report.words import NANO, stable_bits
 from reviewer.stats.checks import Interval
@@ -106,12 +101,12 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         needs=judged.needs,
         decision_set=decision_section(evidence, judged),
         policy=policy,
-        slots=_slots(evidence, shown.slots),
+        slots=shown.slots,
         gates=_gates(evidence, shown),
-        hard_pass_rate=_rate(shown.hard_pass, policy.hard_pass_rate),
+        hard_pass_rate=structs.replace(shown.hard_pass, policy=policy.hard_pass_rate),
         source_headline=headlines(evidence, shown.hard_pass),
         completion=CompletionSection(
-            **structs.asdict(_rate(shown.completion, policy.completion_min)),
+            **structs.asdict(structs.replace(shown.completion, policy=policy.completion_min)),
             judged=completion_judged(evidence.judge),
         ),
         critical_failures=_critical(evidence, shown),
@@ -127,7 +122,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         review=_review(evidence.review, evidence.rubric_criteria, policy.labels),
         diagnostics=_diagnostics(evidence),
         failures=_failures(evidence, shown),
-        regression=_regression(judged.regression),
+        regression=judged.regression,
         break_glass=evidence.break_glass,
         journal_losses=evidence.journal_losses or UNSET,
         import_maps=tuple(
@@ -232,27 +227,6 @@ def decision_section(evidence: Evidence, judged: Assessment) -> DecisionSection:
     )
 
 
-def _slots(evidence: Evidence, slots: SlotFigures) -> SlotSection:
-    return SlotSection(
-        planned=slots.planned,
-        valid=slots.valid,
-        infrastructure=slots.infrastructure,
-        quarantined=slots.quarantined,
-        missing=slots.missing,
-        extra=slots.extra,
-        infrastructure_attempts=slots.infrastructure_attempts,
-        duplicates_refused=evidence.duplicates_refused,
-        quarantined_unplaced=evidence.quarantined_unplaced,
-        missing_in=_places(slots.missing_in),
-        infrastructure_in=_places(slots.infrastructure_in),
-        quarantined_in=_places(slots.quarantined_in),
-    )
-
-
-def _places(places: Iterable[tuple[str, int]]) -> tuple[Place, ...]:
-    return tuple(Place(episode_id=name, attempts=count) for name, count in places)
-
-
 def _gates(evidence: Evidence, shown: Figures) -> dict[str, GateSection]:
     codes: dict[str, Counter[str]] = {g.gate: Counter() for g in shown.gates}
     for trace in evidence.failures:
@@ -271,24 +245,6 @@ def _gates(evidence: Evidence, shown: Figures) -> dict[str, GateSection]:
         )
         for g in shown.gates
     }
-
-
-def _rate(rate: Rate, policy: float | None) -> RateSection:
-    return RateSection(
-        value=rate.value,
-        low=rate.low,
-        high=rate.high,
-        n=rate.n,
-        passes=rate.passes,
-        fail=rate.fails,
-        not_measured=rate.not_measured,
-        n_eff=rate.n_eff,
-        lower_bound=rate.lower,
-        upper_bound=rate.upper,
-        policy=policy,
-        why=rate.why or None,
-        known=rate.known,
-    )
 
 
 def _critical(evidence: Evidence, shown: Figures) -> CriticalSection:
@@ -316,7 +272,7 @@ def _safety(evidence: Evidence, shown: Figures) -> SafetySection:
         not_measured=rate.not_measured,
         n_eff=rate.n_eff,
         episodes=tuple(e.episode_id for e in shown.episodes if e.episode_id in tagged),
-        why=rate.why or None,
+        why=rate.why,
         known=rate.known,
     )
 
@@ -637,30 +593,6 @@ def _no_phrase(text: TextEvidence | None) -> str:
 
 def _score(score: TextScore) -> TextDiagnostic:
     return TextDiagnostic(mean=score.mean, n=score.n, role=ROLE, why=score.why)
-
-
-def _regression(against: Regression) -> RegressionSection:
-    return RegressionSection(
-        baseline=against.baseline_id,
-        last_promoted=against.promoted,
-        why=against.why or None,
-        compared=against.compared,
-        not_compared=against.not_compared,
-        lost=against.lost,
-        gained=against.gained,
-        new_critical=against.new_critical,
-        changed=against.changed,
-        difference=against.difference,
-        low=against.low,
-        high=against.high,
-        margin=against.margin,
-        dropped=against.dropped if against.difference is not None else None,
-        verdict=against.verdict if against.baseline_id is not None else None,
-        test=against.test or None,
-        p_value=against.p_value,
-        episodes_needed_if_unchanged=against.episodes_needed,
-        more_unchanged_needed=against.more_unchanged,
-    )
 
 
 def _failures(evidence: Evidence, shown: Figures) -> tuple[Failure, ...]:

@@ -43,13 +43,13 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
     for code, count in evidence.unknown_codes:
         yield f"evidence {code}", f"absent in {count} attempts"
     if shown.hard_pass.value is None:
-        yield "hard_pass_rate", shown.hard_pass.why
+        yield "hard_pass_rate", shown.hard_pass.why or ""
     if shown.completion.value is None and evidence.suite.policy.completion_min is not None:
-        yield "completion", shown.completion.why
+        yield "completion", shown.completion.why or ""
     if shown.critical.upper is None:
         yield "critical_failures.upper", "no attempts"
     if shown.safety.value is None:
-        yield "safety_block_rate", shown.safety.why
+        yield "safety_block_rate", shown.safety.why or ""
     if shown.pass_hat.value is None:
         yield f"pass_hat.{shown.pass_hat.k}", shown.pass_hat.why
     if shown.cost.total_usd is None:
@@ -175,15 +175,15 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         names = named([one.suite_id for one in evidence.lineage])
         yield f"This candidate was also run on other suites, not counted here: {names}."
     against = judged.regression
-    if against.baseline_id is not None and against.verdict == "not shown":
-        needed = against.episodes_needed
+    if against.baseline is not None and against.verdict == "not shown":
+        needed = against.episodes_needed_if_unchanged
         yield f"Not shown: that it is no more than {against.margin:g} worse than the baseline." + (
             f" Without a changed episode that takes {needed} episodes." if needed else ""
         )
-    promoted = against.promoted
-    if promoted is not None and against.baseline_id not in (None, promoted.candidate_id):
+    promoted = against.last_promoted
+    if promoted is not None and against.baseline not in (None, promoted.candidate_id):
         yield (
-            f"Compared with {against.baseline_id}, which is not the last promoted candidate: that "
+            f"Compared with {against.baseline}, which is not the last promoted candidate: that "
             f"is {promoted.candidate_id} (decision {promoted.number})."
         )
     yield from _who_looked(evidence)

@@ -193,7 +193,8 @@ class _Made:
         if against.difference is not None:
             low, high = (f"{x:+.3f}" if x is not None else "" for x in (against.low, against.high))
             bounds = _span("one-sided 95% bounds", low, high)
-        return self._row("D6", "regression", both, against.low, against.high, bounds, against.why)
+        seen = against.why or ""
+        return self._row("D6", "regression", both, against.low, against.high, bounds, seen)
 
     def _judge(self) -> GateResult:
         both = _judge_limits(self.evidence.judge, self.evidence)

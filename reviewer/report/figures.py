@@ -14,6 +14,7 @@ from reviewer.report.rates import (
     completion,
     critical,
     hard_pass,
+    known_of,
     pass_hat,
     rate_of,
 )
@@ -41,10 +42,17 @@ class GateFigures(Struct, frozen=True, kw_only=True):
     open: int
 
 
+class Place(Struct, frozen=True, kw_only=True):
+    """Attempts of one episode."""
+
+    episode_id: str
+    attempts: int
+
+
 class SlotFigures(Struct, frozen=True, kw_only=True):
     """What became of the plan: planned = valid + infrastructure + quarantined + missing.
 
-    `extra` valid attempts stand beyond the plan. The mappings name the episodes that are short.
+    `extra` valid attempts are beyond the plan. The places name the episodes that are short.
     """
 
     planned: int
@@ -54,9 +62,11 @@ class SlotFigures(Struct, frozen=True, kw_only=True):
     missing: int
     extra: int
     infrastructure_attempts: int
-    infrastructure_in: tuple[tuple[str, int], ...]
-    quarantined_in: tuple[tuple[str, int], ...]
-    missing_in: tuple[tuple[str, int], ...]
+    duplicates_refused: int
+    quarantined_unplaced: int
+    missing_in: tuple[Place, ...]
+    infrastructure_in: tuple[Place, ...]
+    quarantined_in: tuple[Place, ...]
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -142,9 +152,9 @@ def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
         if trace.infrastructure and trace.attempt <= plan:
             lost[trace.episode_id] = lost.get(trace.episode_id, 0) + 1
     valid = extra = 0
-    infrastructure: list[tuple[str, int]] = []
-    quarantined: list[tuple[str, int]] = []
-    missing: list[tuple[str, int]] = []
+    infrastructure: list[Place] = []
+    quarantined: list[Place] = []
+    missing: list[Place] = []
     for e in rows:
         in_plan = min(e.in_plan, plan)
         beyond = e.attempts - in_plan
@@ -161,9 +171,9 @@ def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
             taken = max(0, min(count, left))
             left -= taken
             if taken:
-                where.append((e.episode_id, taken))
+                where.append(Place(episode_id=e.episode_id, attempts=taken))
         if left:
-            missing.append((e.episode_id, left))
+            missing.append(Place(episode_id=e.episode_id, attempts=left))
     return SlotFigures(
         planned=plan * len(rows),
         valid=valid,
@@ -172,14 +182,16 @@ def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
         missing=_total(missing),
         extra=extra,
         infrastructure_attempts=sum(e.infrastructure for e in rows),
+        duplicates_refused=evidence.duplicates_refused,
+        quarantined_unplaced=evidence.quarantined_unplaced,
+        missing_in=tuple(missing),
         infrastructure_in=tuple(infrastructure),
         quarantined_in=tuple(quarantined),
-        missing_in=tuple(missing),
     )
 
 
-def _total(places: Iterable[tuple[str, int]]) -> int:
-    return sum(count for _, count in places)
+def _total(places: Iterable[Place]) -> int:
+    return sum(place.attempts for place in places)
 
 
 def red_team(evidence: Evidence) -> frozenset[str]:
@@ -210,7 +222,9 @@ def safety_block(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Rate:
             left = max(e.gate_unknown[i] - half_known[e.episode_id, i] for i in KEPT)
             counts.append((e.attempts - left, e.attempts - left - broken[e.episode_id]))
             unknown += left
-    rate = structs.replace(rate_of(counts, 0), not_measured=unknown)
+    rate = rate_of(counts, 0)
+    known = known_of(rate.passes, rate.fails, unknown)
+    rate = structs.replace(rate, not_measured=unknown, known=known)
     if rate.n:
         return rate
     return structs.replace(rate, why=NO_RED_TEAM if not tagged else _why(unknown))

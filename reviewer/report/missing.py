@@ -211,13 +211,13 @@ def _slot_gaps(shown: Figures) -> list[Gap]:
     ):
         if not count:
             continue
-        where = named([name for name, _ in places])
+        where = named([place.episode_id for place in places])
         need = plural(count, remedy)
         one = gap(
             f"{count} of {slots.planned} attempts {state} ({where})",
             f"{slots.valid} of {slots.planned} valid",
             f"{slots.planned} attempts",
-            f"{need} ({_spread(places)})",
+            f"{need} ({_spread([(place.episode_id, place.attempts) for place in places])})",
         )
         found.append(structs.replace(one, short=f"needs {need}"))
     return found

@@ -18,9 +18,9 @@ from reviewer.report.evidence import (
     JournalLost,
     Look,
     Note,
-    Promoted,
     Record,
 )
+from reviewer.report.figures import SlotFigures
 from reviewer.report.headline import HeadlineSection
 from reviewer.report.opinions import (
     AgreementFigures,
@@ -30,9 +30,9 @@ from reviewer.report.opinions import (
     SelfFigures,
     WordingFigures,
 )
-from reviewer.report.rates import Known
+from reviewer.report.rates import Known, Rate
 from reviewer.report.references import EvidenceRef
-from reviewer.report.regression import Slice
+from reviewer.report.regression import Regression, Slice
 from reviewer.report.spend import OtherCostSection
 from reviewer.stats.figures import RandomRate, Wins
 from reviewer.suite.model import Mode, Policy
@@ -117,30 +117,6 @@ class DecisionSection(Section, frozen=True, kw_only=True):
     strict: ModeResult
 
 
-class Place(Section, frozen=True, kw_only=True):
-    """Attempts of one episode."""
-
-    episode_id: str
-    attempts: int
-
-
-class SlotSection(Section, frozen=True, kw_only=True):
-    """What became of the planned attempts."""
-
-    planned: int
-    valid: int
-    infrastructure: int
-    quarantined: int
-    missing: int
-    extra: int
-    infrastructure_attempts: int
-    duplicates_refused: int
-    quarantined_unplaced: int
-    missing_in: tuple[Place, ...]
-    infrastructure_in: tuple[Place, ...]
-    quarantined_in: tuple[Place, ...]
-
-
 class CodeCount(Section, frozen=True, kw_only=True):
     code: str
     count: int
@@ -158,23 +134,7 @@ class GateSection(Section, frozen=True, kw_only=True):
     findings: tuple[CodeCount, ...]
 
 
-class RateSection(Section, frozen=True, kw_only=True):
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    passes: int = field(name="pass")
-    fail: int
-    not_measured: int
-    n_eff: float | None
-    lower_bound: float | None
-    upper_bound: float | None
-    policy: float | None
-    why: str | None
-    known: Known
-
-
-class CompletionSection(RateSection, frozen=True, kw_only=True):
+class CompletionSection(Rate, frozen=True, kw_only=True):
     """By the state gate; `judged` is a judge's opinion of the same, which never replaces it."""
 
     judged: float | None
@@ -510,28 +470,6 @@ class Failure(Section, frozen=True, kw_only=True):
     evidence: tuple[FindingPlace, ...]
 
 
-class RegressionSection(Section, frozen=True, kw_only=True):
-    baseline: str | None
-    last_promoted: Promoted | None
-    why: str | None
-    compared: int
-    not_compared: tuple[str, ...]
-    lost: tuple[str, ...]
-    gained: tuple[str, ...]
-    new_critical: tuple[str, ...]
-    changed: int
-    difference: float | None
-    low: float | None
-    high: float | None
-    margin: float
-    dropped: bool | None
-    verdict: str | None
-    test: str | None
-    p_value: float | None
-    episodes_needed_if_unchanged: int | None
-    more_unchanged_needed: int | None
-
-
 class ImportMapSection(Section, frozen=True, kw_only=True):
     """A map that imports were made under: what it calls which tools."""
 
@@ -586,9 +524,9 @@ class Report(Section, frozen=True, kw_only=True):
     needs: tuple[str, ...]
     decision_set: DecisionSection
     policy: Policy
-    slots: SlotSection
+    slots: SlotFigures
     gates: dict[str, GateSection]
-    hard_pass_rate: RateSection
+    hard_pass_rate: Rate
     source_headline: tuple[HeadlineSection, ...]
     completion: CompletionSection
     critical_failures: CriticalSection
@@ -604,7 +542,7 @@ class Report(Section, frozen=True, kw_only=True):
     review: ReviewSection
     diagnostics: dict[str, Diagnostic]
     failures: tuple[Failure, ...]
-    regression: RegressionSection
+    regression: Regression
     break_glass: tuple[BrokenGlass, ...]
     # Left out of the report of a store that lost nothing, where nothing was imported under a map,
     # and where every attempt has one record.

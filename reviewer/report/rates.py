@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.report.words import named, stable_bits
@@ -43,39 +43,43 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 class Rate(Struct, frozen=True, kw_only=True):
-    """passes / n with 95% limits. With a verdict not measured the value is None, and `why` says so.
+    """passes / n with 95% limits, as a report holds it. With a verdict not measured the value is
+    None, and `why` says so.
 
     Failures are always measured, so a rate over the measured attempts alone would be biased: it is
     `known`, with its bounds, and no limit is compared with it.
     `lower` and `upper` are what a strict limit is compared with: one-sided bounds, 95% each.
+    `policy` is the least rate that the policy asks for.
     """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
-    passes: int
-    fails: int
+    passes: int = field(name="pass")
+    fails: int = field(name="fail")
     not_measured: int
     n_eff: float | None
-    lower: float | None = None
-    upper: float | None = None
-    why: str = ""
+    lower: float | None = field(name="lower_bound", default=None)
+    upper: float | None = field(name="upper_bound", default=None)
+    policy: float | None = None
+    why: str | None = None
+    known: Known
 
-    @property
-    def known(self) -> Known:
-        """The known part; whole where every verdict is measured."""
-        seen = self.passes + self.fails
-        n = seen + self.not_measured
-        return Known(
-            value=self.passes / seen if seen else None,
-            passed=self.passes,
-            failed=self.fails,
-            unknown=self.not_measured,
-            n=n,
-            low_possible=self.passes / n if n else None,
-            high_possible=(self.passes + self.not_measured) / n if n else None,
-        )
+
+def known_of(passes: int, fails: int, unknown: int) -> Known:
+    """The known part of a rate; whole where every verdict is measured."""
+    seen = passes + fails
+    n = seen + unknown
+    return Known(
+        value=passes / seen if seen else None,
+        passed=passes,
+        failed=fails,
+        unknown=unknown,
+        n=n,
+        low_possible=passes / n if n else None,
+        high_possible=(passes + unknown) / n if n else None,
+    )
 
 
 class Possible(Struct, frozen=True, kw_only=True):
@@ -157,7 +161,8 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = F
         n_eff=stable_bits(n_eff),
         lower=stable_bits(bounds[0]),
         upper=stable_bits(bounds[1]),
-        why=why,
+        why=why or None,
+        known=known_of(passes, n - passes - not_measured, not_measured),
     )
 
 

@@ -13,7 +13,7 @@ out: it is the suite.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -42,13 +42,15 @@ class Regression(Struct, frozen=True, kw_only=True):
     `lost` were stable (every attempt passed) and no longer are; `gained` the reverse. `difference`
     is candidate minus baseline in mean pass rate per episode, `low` and `high` its one-sided 95%
     bounds. `verdict`: `worse`, `not worse` (by `margin`), `not shown`. `dropped` says that the
-    difference itself, compared exactly, is more than `margin` below none. `more_unchanged` further
-    episodes without a difference would show that it is not worse, `episodes_needed` of them if
-    there were no others. `promoted` is the last promoted candidate, compared with or not.
+    difference itself, compared exactly, is more than `margin` below none. `more_unchanged_needed`
+    further episodes without a difference would show that it is not worse,
+    `episodes_needed_if_unchanged` of them if there were no others. `last_promoted` is the last
+    promoted candidate, compared with or not.
     """
 
-    baseline_id: str | None
-    why: str = ""
+    baseline: str | None
+    last_promoted: Promoted | None
+    why: str | None = None
     compared: int = 0
     not_compared: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
@@ -56,16 +58,15 @@ class Regression(Struct, frozen=True, kw_only=True):
     new_critical: tuple[str, ...] = ()
     changed: int = 0
     difference: float | None = None
-    p_value: float | None = None
     low: float | None = None
     high: float | None = None
     margin: float = 0.0
-    dropped: bool = False
-    verdict: str = "not shown"
-    test: str = ""
-    episodes_needed: int | None = None
-    more_unchanged: int | None = None
-    promoted: Promoted | None = None
+    dropped: bool | None = None
+    verdict: Literal["worse", "not worse", "not shown"] | None = None
+    test: str | None = None
+    p_value: float | None = None
+    episodes_needed_if_unchanged: int | None = None
+    more_unchanged_needed: int | None = None
 
 
 def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
@@ -73,10 +74,10 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
     margin = evidence.suite.policy.regression.margin
     if evidence.baseline_id is None:
         return Regression(
-            baseline_id=None,
+            baseline=None,
             why=_no_baseline(evidence.promoted),
             margin=margin,
-            promoted=evidence.promoted,
+            last_promoted=evidence.promoted,
         )
     before = {e.episode_id: e.counted for e in evidence.baseline}
     grave = {e.episode_id for e in evidence.baseline if e.critical}
@@ -96,7 +97,7 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
         if _stable(now) and not _stable(then):
             gained.append(now.episode_id)
     found = Regression(
-        baseline_id=evidence.baseline_id,
+        baseline=evidence.baseline_id,
         why="no episode with every verdict measured on both sides",
         not_compared=tuple(apart),
         lost=tuple(lost),
@@ -104,8 +105,8 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
         new_critical=tuple(new_critical),
         margin=margin,
         verdict="worse" if new_critical else "not shown",
-        episodes_needed=unchanged_episodes_needed([], margin),
-        promoted=evidence.promoted,
+        episodes_needed_if_unchanged=unchanged_episodes_needed([], margin),
+        last_promoted=evidence.promoted,
     )
     return _compared(found, pairs) if pairs else found
 
@@ -178,7 +179,7 @@ def _compared(
         verdict = "not worse"
     return structs.replace(
         found,
-        why="",
+        why=None,
         compared=len(pairs),
         changed=changed,
         difference=float(seen.difference),
@@ -188,7 +189,7 @@ def _compared(
         verdict=verdict,
         test=test,
         p_value=p_value,
-        more_unchanged=unchanged_episodes_needed(
+        more_unchanged_needed=unchanged_episodes_needed(
             [a - b for a, b in zip(seen.now, seen.then, strict=True)],
             found.margin,
             times=seen.times,
@@ -208,14 +209,14 @@ def _stable(e: EpisodeCounts) -> bool:
 def lost_limit(against: Regression) -> Limit:
     """Of `point` mode: no episode lost, none newly critical, and the difference itself within the
     margin."""
-    if against.baseline_id is None:
+    if against.baseline is None:
         return NONE
     lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
     if lost:
-        return Limit("failed", f"lost {named(lost)}", f"none lost against {against.baseline_id}")
-    within = f"at most {against.margin:g} below {against.baseline_id}"
+        return Limit("failed", f"lost {named(lost)}", f"none lost against {against.baseline}")
+    within = f"at most {against.margin:g} below {against.baseline}"
     if against.difference is None:
-        return Limit("open", "not measured", within, f"{against.baseline_id}: {against.why}")
+        return Limit("open", "not measured", within, f"{against.baseline}: {against.why}")
     state: State = "failed" if against.dropped else "met"
     return Limit(state, f"pass rate {against.difference:+.3f}", within)
 
@@ -224,7 +225,7 @@ def not_worse_limit(against: Regression) -> Limit:
     """Of `strict` mode: non-inferiority to the last promoted candidate. Failed when the upper bound
     is below no difference or an episode is newly critical; met when the lower bound is within the
     margin; open in between, and while a part is not compared."""
-    promoted, name = against.promoted, against.baseline_id
+    promoted, name = against.last_promoted, against.baseline
     if name is None and promoted is None:
         return NONE
     other = promoted is not None and promoted.candidate_id != name
@@ -248,7 +249,7 @@ def not_worse_limit(against: Regression) -> Limit:
         return Limit("open", seen, policy, lacking)
     if Fraction(against.low) > -exact(against.margin):
         return Limit("met", seen, policy)
-    more = against.more_unchanged
+    more = against.more_unchanged_needed
     if more is None:
         return Limit("open", seen, policy, "a margin above 0: no evidence shows none at all")
     noun = "episode" if more == 1 else "episodes"

@@ -104,7 +104,7 @@ def compared(
         high=against.high,
         p_value=against.p_value,
         margin=against.margin,
-        verdict=against.verdict,
+        verdict=against.verdict or "not shown",
         sentence=sentences.sentence(against, by_word),
         figures=sentences.figures(against, rates),
         test=sentences.tested(against),

@@ -184,7 +184,7 @@ def tested(against: Regression) -> str:
         fewer = f"with fewer than {MIN_CHANGED_EPISODES} no test can reach 0.05"
         return f"{count}: {fewer}, so no p is shown"
     if against.p_value is None:
-        return against.test
+        return against.test or ""
     return f"{count}: p {against.p_value:.3g}, {against.test}"
 
 
@@ -198,8 +198,8 @@ def conclusion(against: Regression) -> str:
     if against.verdict == "not worse":
         return f"within the margin: not worse by {margin}"
     told = f"within the margin {margin}: not shown"
-    if against.episodes_needed is not None:
-        told += f", it takes {against.episodes_needed} episodes of which none changed"
+    if against.episodes_needed_if_unchanged is not None:
+        told += f", it takes {against.episodes_needed_if_unchanged} episodes of which none changed"
     return told
 
 

@@ -133,7 +133,7 @@ def rate_view(rate: Counted, policy: float | None) -> Rate:
         n=rate.n,
         passes=rate.passes,
         policy=policy,
-        why=rate.why,
+        why=rate.why or "",
         unknown=known.unknown,
         known=known.value,
         low_possible=known.low_possible,

@@ -176,7 +176,7 @@ def _rate(rate: Rate, what: str) -> TrendPoint:
     about = f"{rate.passes:,} of {rate.n:,} {what}" if rate.n else ""
     if rate.not_measured:
         about = f"{about}, {rate.not_measured:,} not measured".removeprefix(", ")
-    why, known = rate.why, rate.known
+    why, known = rate.why or "", rate.known
     if why and known.unknown and known.value is not None:
         why += f"; {between(known.low_possible, known.high_possible)} possible"
     return TrendPoint(value=rate.value, low=rate.low, high=rate.high, about=about, why=why)

@@ -8,13 +8,13 @@ from reviewer.report.model import (
     Limits,
     PassHatSection,
     PeekingSection,
-    RateSection,
     RepeatabilitySection,
     Report,
     SafetySection,
     SetRate,
 )
 from reviewer.report.page.section import Section, Terms
+from reviewer.report.rates import Rate
 from reviewer.report.spend import others_spent
 from reviewer.report.words import (
     NOT_MEASURED,
@@ -196,7 +196,7 @@ def _hard_pass_term(report: Report) -> str:
     )
 
 
-def _wilson_term(rate: RateSection | SafetySection, episodes: int) -> str:
+def _wilson_term(rate: Rate | SafetySection, episodes: int) -> str:
     if rate.value is None:
         told = known_part(rate.known)
         return f"There is no rate: {rate.why}." + (
@@ -333,7 +333,7 @@ def key_figures(report: Report) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _key_rate(rate: RateSection) -> str:
+def _key_rate(rate: Rate) -> str:
     """The rate, or between which values it lies."""
     known = rate.known
     if rate.value is not None or known.low_possible is None:
@@ -341,7 +341,7 @@ def _key_rate(rate: RateSection) -> str:
     return between(known.low_possible, known.high_possible)
 
 
-def _passes(rate: RateSection) -> str:
+def _passes(rate: Rate) -> str:
     unknown = rate.not_measured
     return f"{rate.passes} to {rate.passes + unknown}" if unknown else str(rate.passes)
 

@@ -7,12 +7,11 @@ from reviewer.report.evidence import CostEntry, Promoted
 from reviewer.report.model import (
     CodeCount,
     DecisionSection,
-    RegressionSection,
     Report,
     SlicesSection,
 )
 from reviewer.report.page.section import Section, Terms
-from reviewer.report.regression import Slice
+from reviewer.report.regression import Regression, Slice
 from reviewer.report.words import (
     GLYPHS,
     NOT_MEASURED,
@@ -181,14 +180,14 @@ def _last_promoted(promoted: Promoted | None) -> str:
     return Name(f"{promoted.candidate_id}, decision {promoted.number}")
 
 
-def _verdict(against: RegressionSection) -> str:
+def _verdict(against: Regression) -> str:
     more = against.more_unchanged_needed
     if against.verdict != "not shown" or not more:
         return str(against.verdict)
     return f"not shown: {plural(more, 'more unchanged episode')} would"
 
 
-def _mean_difference(against: RegressionSection) -> str:
+def _mean_difference(against: Regression) -> str:
     if against.difference is None:
         return NOT_MEASURED
     return (
@@ -252,7 +251,7 @@ _DECISION_TERMS: Terms = [
 ]
 
 
-def _regression_terms(against: RegressionSection) -> Terms:
+def _regression_terms(against: Regression) -> Terms:
     """Explain the comparison with a baseline."""
     return [
         (

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reviewer.report.beside import NOTHING, AttemptFact, Beside
-from reviewer.report.model import EpisodeSection, Failure, FindingPlace, Place, Report
+from reviewer.report.figures import Place
+from reviewer.report.model import EpisodeSection, Failure, FindingPlace, Report
 from reviewer.report.words import NOT_MEASURED, failed_by
 from reviewer.trace.safetext import visible_line
 
