@@ -6,11 +6,12 @@ has earned holds for its model, prompt, rubric and the family of candidates it w
 any other the calibration has expired.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from reviewer.review.agreement import share
-from reviewer.review.calibration_role import Earned, JudgeRole, Scores, earned
 from reviewer.review.judged import (
     JudgeKey,
     Left,
@@ -23,10 +24,158 @@ from reviewer.review.judged import (
 from reviewer.review.judging.judgments import Judgment, counting
 from reviewer.review.model import TIE, Label
 from reviewer.stats.figures import Share
+from reviewer.stats.judge import Calibration as Measured
 from reviewer.stats.judge import calibrate_judge
 from reviewer.stats.paired import mcnemar_exact
+from reviewer.stats.planning import labels_needed_for_accuracy, runs_needed_for_max_rate
 from reviewer.stats.rates import rate_lower_bound
 from reviewer.suite.model import JudgePolicy, Value
+
+# The role a judge has earned, in words: why it may not score, and what it would take.
+
+
+JudgeRole = Literal["scoring", "advisory only"]
+
+PLAN = 300
+"""Labels to plan for: a good judge, right on 97 % and flipping on 2 %, is accepted with them on its
+bounds in 85 of 100 cases."""
+
+_MOST = 1_000_000
+
+
+class Scores(NamedTuple):
+    """Of `n` pairs: right in forward order, right in both, and flipped."""
+
+    n: int
+    forward: int
+    both: int
+    flips: int
+
+
+class Earned(Value, frozen=True):
+    """A judge's role with its reasons. `more` labels at least are needed, all of them judged right
+    in both orders, for the policy in force and (`more_strict`) on its bounds; None when no number
+    would do. `needs` says it in a sentence, "" for a judge that may score."""
+
+    role: JudgeRole
+    why: str
+    more: int | None
+    more_strict: int | None
+    needs: str
+
+
+def earned(
+    scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
+) -> Earned:
+    """The role: `scoring` only when the estimates are within the policy, and in strict mode their
+    one-sided bounds too; never on an expired calibration, never without a labeled pair."""
+    point = _more_point(scores, policy)
+    bounds = _more_strict(scores, policy)
+    bounds = None if bounds is None or point is None else max(bounds, point)
+    more = bounds if strict else point
+    accepted = measured["judge_can_auto_accept"] and (
+        not strict or measured["judge_can_auto_accept_strict"] is True
+    )
+    if scores.n and accepted and not expired:
+        return Earned(role="scoring", why="within the policy", more=0, more_strict=bounds, needs="")
+    return Earned(
+        role="advisory only",
+        why=_why(scores, measured, policy, strict, expired),
+        more=more,
+        more_strict=bounds,
+        needs=_needs(scores, more, bounds, strict),
+    )
+
+
+def _why(
+    scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
+) -> str:
+    if expired:
+        return f"calibration expired: {expired}"
+    if not scores.n:
+        return "no pair that people labeled and the judge answered in both orders"
+    accuracy, flips = measured["forward_accuracy"], measured["order_flip_rate"]
+    against = [
+        _below("forward accuracy", accuracy, policy.min_accuracy),
+        _above("flip rate", flips, policy.max_flip_rate),
+    ]
+    if strict:
+        lower, upper = measured["both_orders_lower"], measured["flip_upper"]
+        against += [
+            _below("both orders right, bound", lower, policy.min_accuracy),
+            _above("flip rate, bound", upper, policy.max_flip_rate),
+        ]
+    said = ", ".join(text for text in against if text)
+    return f"{said} ({'strict' if strict else 'point'} mode)"
+
+
+def _below(name: str, value: float | None, limit: float) -> str:
+    if value is None or value >= limit:
+        return ""
+    return f"{name} {_told(value, limit)} < {limit:.2f}"
+
+
+def _above(name: str, value: float | None, limit: float) -> str:
+    if value is None or value <= limit:
+        return ""
+    return f"{name} {_told(value, limit)} > {limit:.2f}"
+
+
+def _told(value: float, limit: float) -> str:
+    """Two digits, or as many as show on which side of the limit it is."""
+    digits = 2
+    while digits < 6 and f"{value:.{digits}f}" == f"{limit:.{digits}f}":
+        digits += 1
+    return f"{value:.{digits}f}"
+
+
+def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
+    """The fewest further pairs, all right and none flipped, that bring both estimates within."""
+    wrong, flips = scores.n - scores.forward, scores.flips
+
+    def holds(total: int) -> bool:
+        right = (total - wrong) / total
+        return right >= policy.min_accuracy and flips / total <= policy.max_flip_rate
+
+    least = max(scores.n, 1)
+    slack = 1.0 - policy.min_accuracy
+    if (wrong and slack <= 0) or (flips and policy.max_flip_rate <= 0):
+        return None
+    wanted = [least]
+    if wrong:
+        wanted.append(math.floor(wrong / slack) - 1)
+    if flips:
+        wanted.append(math.floor(flips / policy.max_flip_rate) - 1)
+    total = max(wanted)
+    if total > _MOST:
+        return None
+    while not holds(total):
+        total += 1
+    return total - scores.n
+
+
+def _more_strict(scores: Scores, policy: JudgePolicy) -> int | None:
+    """The fewest further pairs, all right and none flipped, that bring both bounds within."""
+    if policy.min_accuracy >= 1 or policy.max_flip_rate <= 0:
+        return None  # no number of pairs shows that nothing is ever wrong
+    wanted = [max(scores.n, 1)]
+    if policy.min_accuracy > 0:
+        wrong = scores.n - scores.both
+        wanted.append(labels_needed_for_accuracy(wrong, policy.min_accuracy))
+    if policy.max_flip_rate < 1:
+        wanted.append(runs_needed_for_max_rate(scores.flips, policy.max_flip_rate))
+    return max(wanted) - scores.n
+
+
+def _needs(scores: Scores, more: int | None, bounds: int | None, strict: bool) -> str:
+    if more is None:
+        return "under this policy no number of labels lets this judge score"
+    noun = "pair" if more == 1 else "pairs"
+    text = f"{more} more labeled {noun} at least, each judged right in both orders"
+    if not strict and bounds is not None:
+        text += f" ({bounds} more to show it on bounds)"
+    return f"{text}; plan {PLAN}"
+
 
 CONFIDENCE = 0.95
 """Of every one-sided bound here."""
