@@ -206,7 +206,7 @@ print(time.process_time() - started, size)
 READER = """
 import sys, time
 from pathlib import Path
-from reviewer.importing.joining import gather, in_order
+from reviewer.importing.stored_results import gather, in_order
 from reviewer.importing.reader import RecordReader
 from reviewer.importing.source import Source
 from reviewer.importing.units import find_units

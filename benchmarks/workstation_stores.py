@@ -26,7 +26,7 @@ from reviewer.db.intake import NewTrace, Pack, Progress, write_batch
 from reviewer.db.migrate import open_writer
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.importing.catalogue import Target
-from reviewer.importing.judged import Judged, judge
+from reviewer.importing.scored import Scored, judge
 from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.lock import LOCK_FILE, make_lock
 from reviewer.suite.model import Suite
@@ -127,7 +127,7 @@ class Maker:
         self._shares = [each.share for each in BEHAVIORS]
         self._texts = [self._template(each) for each in BEHAVIORS]
         target = Target(suite)
-        self._judged: list[Judged] = []
+        self._judged: list[Scored] = []
         for text in self._texts:
             raw = self._fill(text, "episode-000000", NEWER, 1, 1, 900.0, 0.02)
             self._judged.append(judge(target, decode(raw), raw))

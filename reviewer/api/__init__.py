@@ -108,7 +108,7 @@ class Workspace:
         `suite` and `candidate` say whose the traces are where their records do not.
         """
         from reviewer.desk.imports.importing import import_paths, index_now
-        from reviewer.importing.judge import Asked
+        from reviewer.importing.scoring import Asked
 
         place = self._desk.place
         found = import_paths(

@@ -21,7 +21,7 @@ from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.files import FileResult, OnProgress
 from reviewer.importing.importer import Filled, Tally
-from reviewer.importing.judge import Asked
+from reviewer.importing.scoring import Asked
 from reviewer.importing.units import STDIN
 from reviewer.report.words import plural
 from reviewer.trace.safetext import visible_line

@@ -12,9 +12,8 @@ from collections.abc import Callable, Container
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from reviewer.importing.bynames import ByNames
 from reviewer.importing.draft import CallIndex, Draft, plain_id
-from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.foreign_json import ByNames, parse_text
 from reviewer.trace.events import marked
 from reviewer.trace.patterns import late
 from reviewer.trace.record import item, member

@@ -16,16 +16,16 @@ from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.faults import foreseen
 from reviewer.importing.gathering import Called, Together
-from reviewer.importing.identity import candidate_named, names_digest, placed_digest, unit_digest
+from reviewer.importing.identity import (
+    FindManifest,
+    candidate_named,
+    names_digest,
+    placed_digest,
+    unit_digest,
+)
 from reviewer.importing.importer import Batcher, Filled, Tally
-from reviewer.importing.joined import Joined
-from reviewer.importing.joining import gather, later
-from reviewer.importing.judge import Asked, Judge, Misdirected, Order
-from reviewer.importing.keys import FindManifest
 from reviewer.importing.opening import kind_of, start_of
-from reviewer.importing.outcome import Group
-from reviewer.importing.places import Places
-from reviewer.importing.pool import Judging, worth_processes
+from reviewer.importing.pool import ScoringPool, worth_processes
 from reviewer.importing.reader import (
     Broken,
     Foreign,
@@ -36,11 +36,14 @@ from reviewer.importing.reader import (
     speaks_by_place,
 )
 from reviewer.importing.requests import Requests
+from reviewer.importing.results import Joined
 from reviewer.importing.revising import Paths
+from reviewer.importing.scored import Group
+from reviewer.importing.scoring import Asked, Misdirected, Order, Scorer
 from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable, shape_of
-from reviewer.importing.stored import Attempt, Stored
-from reviewer.importing.units import STDIN, Unit
+from reviewer.importing.stored_results import Attempt, Stored, gather, later
+from reviewer.importing.units import STDIN, Places, Unit
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP
 
@@ -149,7 +152,7 @@ class FileImport:
         self.order = Order(context.suites, asked, reader.name, str(unit.path))
         place, home = around.places.of(unit, str(unit.path))
         self.order = self.order._replace(home=home)
-        self.judge = Judge(self.order, around.packer)
+        self.judge = Scorer(self.order, around.packer)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
         self.source.reader = reader.name
@@ -164,10 +167,10 @@ class FileImport:
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
         self._late: list[tuple[Attempt, Joined]] | None = None
-        self._judging: Judging | None = None
+        self._judging: ScoringPool | None = None
         # A large file of a size that none had is surely new: judging may begin meanwhile.
         if self._large() and not registry.size_known(context.connection, self.size):
-            self._judging = Judging(self.judge, self.order, self.path)
+            self._judging = ScoringPool(self.judge, self.order, self.path)
         try:
             if self._judging is not None:
                 self._judging.__enter__()
@@ -457,7 +460,7 @@ class FileImport:
 
     def _judged(self, done: int) -> Groups:
         if self._judging is None and not self.retried and self._large():
-            self._judging = Judging(self.judge, self.order, self.path)
+            self._judging = ScoringPool(self.judge, self.order, self.path)
             self._judging.__enter__()
         if self._judging is not None:
             yield from self._judging

@@ -1,19 +1,86 @@
-"""JSON as other tools write it: read with forgiveness, and every forgiveness noted.
-
-Bare NaN and infinities, and numbers beyond a double, become null, lone surrogates U+FFFD, a byte
-order mark is passed over. Depth is bounded before anything is parsed. An object in which a name
-is repeated is a `Repeated`: the member that lost may have been a call.
+"""JSON that others wrote: where a value ends and how deep it nests, lenient parsing, and a memory
+of what follows from the member names of an object.
 """
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from reviewer.importing.extent import MAX_DEPTH
 from reviewer.trace.patterns import late
 from reviewer.trace.strictjson import Repeated, has_many_digits, keeps_all
+
+MAX_DEPTH = 64
+_skip = msgspec.json.Decoder(msgspec.Raw).decode
+_BEHIND = re.compile(r"trailing characters \(byte (\d+)\)")
+_CLOSING = {ord("{"): ord("}"), ord("["): ord("]")}
+_BLANK = b" \t\r\n"
+_NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"{}[]")
+_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+
+def extent(buffer: bytes, start: int = 0) -> int | None:
+    """The length of the object or array that stands at `start`; 0 when the buffer ends inside it,
+    None when that cannot be said (it is no strict JSON)."""
+    view = memoryview(buffer)[start:]
+    try:
+        size = len(memoryview(_skip(view)))
+    except RecursionError:
+        return None
+    except msgspec.DecodeError as error:
+        stop = _stop(error)
+        if stop is None:
+            return 0 if "truncated" in str(error) else None
+        # Blanks before what follows are not the value's.
+        size = len(bytes(view[: max(stop - _OFF, 0)]).rstrip(_BLANK))
+    fits = size > 1 and _CLOSING.get(view[0]) == view[size - 1]
+    return size if fits else None
+
+
+def _stop(error: Exception) -> int | None:
+    """Where the parser met something behind a whole value: it says so in words only."""
+    behind = _BEHIND.search(str(error))
+    return int(behind.group(1)) if behind else None
+
+
+def _off() -> int:
+    """How far behind a value's end the parser says that it stopped; far beyond any file where it
+    does not say so."""
+    value = b'{"a":1}'
+    try:
+        _skip(value + b"}")
+    except msgspec.DecodeError as error:
+        stop = _stop(error)
+        return 1 << 62 if stop is None else stop - len(value)
+    return 1 << 62
+
+
+_OFF = _off()
+
+
+def deep(raw: bytes) -> bool:
+    """Whether a value nests deeper than MAX_DEPTH. Brackets inside texts may hide a level or two
+    from this, never from what reads records (`trace.validate`)."""
+    if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        return False
+    levels, left = _levels(raw)
+    if levels + left <= MAX_DEPTH:
+        return False
+    return levels > MAX_DEPTH or _levels(_TEXT.sub(b"", raw))[0] > MAX_DEPTH
+
+
+def _levels(raw: bytes) -> tuple[int, int]:
+    """(levels of brackets that pair, brackets left over)."""
+    marks, levels = raw.translate(None, _NO_BRACKET), 0
+    while marks and levels <= MAX_DEPTH:
+        inner = marks.replace(b"{}", b"").replace(b"[]", b"")
+        if len(inner) == len(marks):
+            break
+        marks, levels = inner, levels + 1
+    return levels, len(marks)
+
 
 NAN = "NaN or Infinity in the file was read as null"
 HUGE = "a number in the file that no double holds was read as null"
@@ -140,3 +207,26 @@ def parse_text(text: Any, notes: set[str] | None = None) -> Any:
         return parse(text.encode("utf-8", "replace"), notes)
     except NotJson:
         return None
+
+
+MOST = 4096
+"""Shapes that are kept."""
+LONGEST = 2000
+"""Characters of all names together, beyond which a shape is not kept."""
+
+Found = TypeVar("Found")
+Names = tuple[str, ...]
+
+
+class ByNames(dict[Names, Found], Generic[Found]):
+    """`self[tuple(value)]` is what `work` says of these names, in this order."""
+
+    def __init__(self, work: Callable[[Names], Found]) -> None:
+        super().__init__()
+        self._work = work
+
+    def __missing__(self, names: Names) -> Found:
+        found = self._work(names)
+        if len(self) < MOST and sum(map(len, names)) <= LONGEST:
+            self[names] = found
+        return found

@@ -6,8 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from reviewer.importing.extent import MAX_DEPTH, deep, extent
-from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, extent, parse
 from reviewer.importing.opening import kind_of, opened, start_of
 from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import EACH, walk

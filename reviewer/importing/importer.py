@@ -20,8 +20,7 @@ from reviewer.db.payload import compress, slices
 from reviewer.db.revisions import Revised
 from reviewer.db.slots import Placed, Slots
 from reviewer.importing.gathering import linked
-from reviewer.importing.keys import Begin, FindManifest, Keys, Manifest
-from reviewer.importing.outcome import Facts, Group
+from reviewer.importing.identity import Begin, FindManifest, Manifest, StoreKeys
 from reviewer.importing.revising import (
     Binding,
     Named,
@@ -32,8 +31,8 @@ from reviewer.importing.revising import (
     record_of,
     stored,
 )
-from reviewer.importing.revisions import compare
-from reviewer.importing.rewritten import rewritten
+from reviewer.importing.revisions import compare, rewritten
+from reviewer.importing.scored import Facts, Group
 from reviewer.suite.model import Suite
 from reviewer.trace.record import SourceVerdict
 
@@ -163,7 +162,7 @@ class Batcher:
         self._retried = retried
         self._again: set[int] = set()  # of those, what was met in this reading
         self._begin: Begin = begin or partial(transaction, connection, store)
-        self._keys = Keys(connection, suites, manifests, now, self._begin)
+        self._keys = StoreKeys(connection, suites, manifests, now, self._begin)
         may_be_alike = share_evidence or any(suite.probe for suite in suites.values())
         self._slots = Slots(connection, may_be_alike, source, number_on)
         self._alike = may_be_alike

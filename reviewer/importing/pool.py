@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from reviewer.db.payload import PACK_BYTES
-from reviewer.importing.judge import Judge, Order
-from reviewer.importing.outcome import Facts, Group
+from reviewer.importing.scored import Facts, Group
+from reviewer.importing.scoring import Order, Scorer
 from reviewer.importing.split import blocks, lines_of
 
 # Two full packs and a little less, so that a block leaves no small third one.
@@ -29,7 +29,7 @@ AHEAD = 24 << 20
 WORTH = 24 << 20
 MOST = 4
 
-_judge: Judge | None = None
+_judge: Scorer | None = None
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Group).decode
 
@@ -54,13 +54,13 @@ def _start_method() -> str:
     return "fork" if alone else "spawn"
 
 
-def _begin(order: Order, parent: int, judge: Judge | None) -> None:
+def _begin(order: Order, parent: int, judge: Scorer | None) -> None:
     import gc
 
     global _judge  # each process keeps its own
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     gc.disable()
-    _judge = judge or Judge(order)
+    _judge = judge or Scorer(order)
 
 
 def _end_with(parent: int) -> None:
@@ -77,13 +77,13 @@ def _judge_block(path: str, start: int, end: int) -> bytes:
         return _encode(_judge.group(lines_of(handle, start, end)))
 
 
-class Judging:
+class ScoringPool:
     """A file of JSON lines, judged by processes from the moment this is entered.
 
     Iterating gives groups in file order with the offset behind each; raises OSError.
     """
 
-    def __init__(self, judge: Judge, order: Order, path: Path) -> None:
+    def __init__(self, judge: Scorer, order: Order, path: Path) -> None:
         method = _start_method()
         start = order, os.getpid(), judge if method == "fork" else None  # a fork has it already
         context = multiprocessing.get_context(method)
@@ -94,7 +94,7 @@ class Judging:
         self._asked = self._taken = 0
         self._problem: OSError | None = None
 
-    def __enter__(self) -> "Judging":
+    def __enter__(self) -> "ScoringPool":
         self._ask()
         return self
 

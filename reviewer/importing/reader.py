@@ -13,7 +13,7 @@ from reviewer.trace.record import SourceVerdict
 
 if TYPE_CHECKING:
     from reviewer.importing.head import Head
-    from reviewer.importing.joined import Joined
+    from reviewer.importing.results import Joined
     from reviewer.importing.source import Source
 
 

@@ -16,7 +16,6 @@ from reviewer.db import revisions
 from reviewer.db.intake import NewTrace
 from reviewer.db.revisions import Revised
 from reviewer.gates.model import Finding
-from reviewer.importing.judged import MASKED_CODE
 from reviewer.importing.parts import (
     CHAINED,
     UNNAMED,
@@ -31,6 +30,7 @@ from reviewer.importing.parts import (
     within,
 )
 from reviewer.importing.revisions import compare
+from reviewer.importing.scored import MASKED_CODE
 
 TOGETHER = "parts of one session, put together"
 READ_TOGETHER = "read out of all files that hold parts of it"

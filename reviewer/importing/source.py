@@ -7,11 +7,11 @@ from typing import Any, BinaryIO
 
 from reviewer.importing.faults import show
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.joins import Joins
 from reviewer.importing.opening import opened, start_of
 from reviewer.importing.opening import refused as refused_content
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.requests import opening
+from reviewer.importing.results import Joins
 from reviewer.importing.split import MAX_RECORD, Piece, Unreadable, pieces_of
 from reviewer.importing.walking import Part, Pattern, walk
 

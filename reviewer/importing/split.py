@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from reviewer.importing.extent import MAX_DEPTH, deep, extent
+from reviewer.importing.foreign_json import MAX_DEPTH, deep, extent
 
 MAX_RECORD = 64 * 1024 * 1024
 CHUNK = 1 << 20

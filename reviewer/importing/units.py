@@ -3,15 +3,27 @@
 A named file is always a unit. Below a named folder, every file that a reader claims is one; files
 that another one's reader takes as companions are not; and files that are no trace at all (images,
 logs, settings) are passed over and counted.
+
+Files that belong to a benchmark but hold no run: its tasks, its answers, totals of a run.
+
+Named for an import they are refused by what they are; below a named folder they are passed over.
+
+What to call records that name nothing themselves: after their file's path, not its stem alone.
+
+An episode is called after the path below the folder that was named. A candidate, and an episode of
+a file that was named by itself, after the stem as long as no other file of that name was or is
+imported, else after as many folders above it as tell them apart. A file that was imported before
+keeps the names that its attempts have.
 """
 
 import os
+import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reviewer.importing import not_runs
 from reviewer.importing.faults import asked, foreseen
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head
@@ -132,7 +144,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
         return native_reader() if head.path.suffix.lower() in _TEXTS else None
     if head.has("episode_id", "events"):  # our own, and the only format that may be in a hurry
         return native_reader()
-    if reason := not_runs.reason(head):
+    if reason := why_no_run(head):
         if inside:
             return None
         raise Unreadable(reason)
@@ -194,3 +206,86 @@ def _walked(path: Path, failed: Callable[[OSError], None]) -> Iterator[Path]:
 
 def _missing(path: Path) -> Unit:
     return Unit(path, None, (), "cannot be read: No such file or directory")
+
+
+_JOURNAL = (b"avg_reward", b"std_err", b"n_completed", b"agent_name")
+
+
+def why_no_run(head: Head) -> str:
+    """Why there is no run in a file that starts like this; empty for any other file."""
+    line = head.text[:4096].partition(b"\n")[0]
+    if all(name in line.split(b",") for name in _JOURNAL):
+        return (
+            "AgentLab's reproducibility journal, not runs: a row averages a whole study; import "
+            "the study's folder with its summary_info.json files"
+        )
+    first: Any = head.first
+    if not isinstance(first, dict):
+        return ""
+    if head.has("Question", "Final answer") and "model_answer" not in first:
+        return "GAIA's answers, not runs: import the file an agent wrote"
+    if head.has("intent", "eval", "sites") and ("task_id" in first or "intent_template" in first):
+        return (
+            "WebArena task configs, not runs: import the result folder with its "
+            "render_<task id>.html"
+        )
+    if head.has("instruction", "evaluator") and "id" in first and "snapshot" in first:
+        return "an OSWorld task config, not a run: import the result folder with its traj.jsonl"
+    if {"chrome", "libreoffice_calc", "os"} <= set(first) and isinstance(first["os"], list):
+        return "OSWorld's list of tasks, not runs: import the result folder with its traj.jsonl"
+    if head.has("validation", "custom") and "total" in first and isinstance(head.value, dict):
+        return "AgentBench totals, not runs: import the runs.jsonl beside it"
+    return ""
+
+
+MOST_FOLDERS = 8
+_OF_PATH = """
+SELECT DISTINCT e.episode_id, c.candidate_id FROM source s JOIN trace t ON t.source = s.id
+JOIN episode e ON e.id = t.episode JOIN candidate c ON c.id = t.candidate
+WHERE s.path = ? LIMIT 20
+"""
+
+
+class Places:
+    """The names of the files of one import."""
+
+    def __init__(self, connection: sqlite3.Connection, units: Iterable[Unit]) -> None:
+        self._connection = connection
+        self._named: dict[str, set[str]] = defaultdict(set)
+        for unit in units:
+            self._named[unit.path.name].add(os.path.abspath(unit.path))
+        self._asked = False
+
+    def of(self, unit: Unit, shown: str) -> tuple[str, str]:
+        """(what its episodes are called after, what its candidate is); `shown` is its path as the
+        store has it."""
+        home = unit.path.stem if unit.name else self._home(unit, shown)
+        return unit.place or home, home
+
+    def _home(self, unit: Unit, shown: str) -> str:
+        names = list(_names(unit.path))
+        if not self._asked:
+            self._asked = True
+            for (path,) in self._connection.execute("SELECT path FROM source").fetchall():
+                self._named[os.path.basename(path)].add(os.path.abspath(path))
+        others = self._named[unit.path.name] - {os.path.abspath(unit.path)}
+        if not others:
+            return names[0]
+        if kept := self._kept(shown, names):
+            return kept
+        taken = {name for other in others for name in _names(Path(other))}
+        return next((name for name in names if name not in taken), names[-1])
+
+    def _kept(self, shown: str, names: list[str]) -> str:
+        """The name under which its attempts stand already."""
+        rows = self._connection.execute(_OF_PATH, (shown,)).fetchall()
+        known = {text for row in rows for one in row for text in (one, one.rpartition("-")[0])}
+        return next((name for name in names if name in known), "")
+
+
+def _names(path: Path) -> Iterator[str]:
+    """The shortest name of a file, then longer ones."""
+    whole = Path(os.path.abspath(path)).with_suffix("")
+    parts = [part for part in whole.parts if part != whole.anchor]
+    for count in range(1, min(len(parts), MOST_FOLDERS + 1) + 1):
+        yield "/".join(parts[-count:])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from reviewer.importing.bynames import ByNames
+from reviewer.importing.foreign_json import ByNames
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
 from reviewer.importing.split import shape

@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from reviewer.importing.extent import MAX_DEPTH
+from reviewer.importing.foreign_json import MAX_DEPTH
 from reviewer.importing.split import Cutter, Unreadable, bracketed, scalar, too_large
 
 EACH = "*"

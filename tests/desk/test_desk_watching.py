@@ -19,7 +19,7 @@ from reviewer.desk.imports.watching import PATIENCE, SETTLE_S, Watch
 from reviewer.desk.place import at
 from reviewer.importing.files import FileResult
 from reviewer.importing.importer import WHOLE
-from reviewer.importing.judge import Asked
+from reviewer.importing.scoring import Asked
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 JOB = DATA / "harbor/job"

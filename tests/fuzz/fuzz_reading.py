@@ -16,12 +16,12 @@ from fuzz_mutate import CANARIES
 
 from reviewer.db import index
 from reviewer.db.migrate import open_writer
-from reviewer.importing import not_runs
+from reviewer.importing import units
 from reviewer.importing.files import Around, Context, FileImport, FileResult, refused_unit
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.head import Head
-from reviewer.importing.judge import Asked, Misdirected
 from reviewer.importing.reader import knows_times, speaks_by_place
+from reviewer.importing.scoring import Asked, Misdirected
 from reviewer.importing.split import Unreadable
 from reviewer.importing.units import claim
 from reviewer.suite.model import Suite
@@ -140,7 +140,7 @@ def heads(path: Path) -> None:
     """Every reader is asked whether a file is its own, whoever wrote it."""
     try:
         head = Head(path)
-        not_runs.reason(head)
+        units.why_no_run(head)
         for reader in foreign_readers():
             reader.sniff(head)
     except REFUSALS:

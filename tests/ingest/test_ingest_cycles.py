@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.joining import gather, in_order
 from reviewer.importing.reader import DocumentReader, RecordReader
 from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable
+from reviewer.importing.stored_results import gather, in_order
 from reviewer.importing.units import Unit, find_units
 
 DATA = Path(__file__).parents[1] / "data"

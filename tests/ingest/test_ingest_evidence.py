@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.importing.judged import _slotless, digests
+from reviewer.importing.scored import _slotless, digests
 
 NAMES = ("schema", "episode_id", "candidate_id", "attempt", "started_at", "events", "final_state")
 

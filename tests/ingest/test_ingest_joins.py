@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from reviewer.importing.joined import CONTRADICTION, Joined
-from reviewer.importing.joins import OTHER_MODEL, OTHER_PATCH, UNCLEAR, Joins
+from reviewer.importing.results import (
+    CONTRADICTION,
+    OTHER_MODEL,
+    OTHER_PATCH,
+    UNCLEAR,
+    Joined,
+    Joins,
+)
 from reviewer.trace.record import SourceVerdict
 
 ONE = "django__django-11001"

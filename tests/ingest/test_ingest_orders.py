@@ -13,7 +13,7 @@ from doors import Door, copied
 from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
 from reviewer.importing.importer import OTHER_VERDICT, VERDICT_LATER, WHOLE
-from reviewer.importing.joining import SEVERAL
+from reviewer.importing.stored_results import SEVERAL
 
 PARTS = ("preds.json", "logs", f"{MODEL.replace('/', '__')}.v1.json", "trajs")
 ORDERS = random.Random(7).sample(list(permutations(PARTS)), 3)

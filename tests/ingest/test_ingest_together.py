@@ -16,7 +16,7 @@ from doors import Door
 from reviewer.desk.imports.importing import import_paths
 from reviewer.desk.place import at
 from reviewer.importing.files import FileResult
-from reviewer.importing.judge import Asked
+from reviewer.importing.scoring import Asked
 
 COUNT = 150
 

@@ -12,8 +12,7 @@ import pytest
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse
 from reviewer.importing.messages import Teller, turns
-from reviewer.importing.messages.usual import side_of
-from reviewer.importing.messages.usual_langchain import usual_langchain
+from reviewer.importing.messages.usual import side_of, usual_langchain
 from reviewer.trace.strictjson import has_repeats
 
 DATA = Path(__file__).resolve().parents[1] / "data"

@@ -20,8 +20,8 @@ from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.files import Context, FileResult, OnProgress, refused_file
-from reviewer.importing.judge import Asked
-from reviewer.importing.keys import FindManifest, Manifest
+from reviewer.importing.identity import FindManifest, Manifest
+from reviewer.importing.scoring import Asked
 from reviewer.importing.together import import_all
 from reviewer.importing.units import Unit, find_units
 from reviewer.suite.errors import ContractError

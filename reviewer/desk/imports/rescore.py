@@ -21,8 +21,8 @@ from reviewer.desk.traces.records import Records
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
 from reviewer.gates.model import Finding
 from reviewer.gates.revised import SHARED, combined, without
-from reviewer.importing.judged import MASKED_CODE, diagnostic_values
 from reviewer.importing.rejoining import part_of
+from reviewer.importing.scored import MASKED_CODE, diagnostic_values
 from reviewer.suite.model import Episode
 from reviewer.suite.tool_names import ToolMap
 from reviewer.trace.record import TraceRecord

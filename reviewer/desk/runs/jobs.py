@@ -18,7 +18,7 @@ from reviewer.desk.runs.start import Begun, RunWriter, begin
 from reviewer.desk.runs.views import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.outcome import Facts
+from reviewer.importing.scored import Facts
 from reviewer.running.attempt import run_attempt
 from reviewer.running.control import Control, Steered
 from reviewer.running.engine import Events, carry_out

@@ -31,8 +31,8 @@ from reviewer.desk.runs.checks import (
 from reviewer.desk.runs.views import RunOrder
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.importer import Batcher, Manifest, Tally
-from reviewer.importing.judge import Asked, Judge, Order
-from reviewer.importing.outcome import Facts
+from reviewer.importing.scored import Facts
+from reviewer.importing.scoring import Asked, Order, Scorer
 from reviewer.importing.split import Piece
 from reviewer.running.model import Finished, Slot, Task
 from reviewer.running.plan import Made, Place, missing_places, next_places, span
@@ -64,7 +64,7 @@ class RunWriter:
     ) -> None:
         self._connection, self._store, self._source = connection, store, source.id
         asked = Asked(suite.suite_id, manifest.candidate.candidate_id)
-        self._judge = Judge(Order((suite,), asked, "native", source.path, own=True))
+        self._judge = Scorer(Order((suite,), asked, "native", source.path, own=True))
         self._batcher = batcher(connection, store, suite, source, manifest)
 
     def write(self, finished: Sequence[Finished]) -> Written:

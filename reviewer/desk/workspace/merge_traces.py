@@ -27,11 +27,10 @@ from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.gates.model import Finding, Severity
 from reviewer.importing.catalogue import Target, redactor_of
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.judge import MOST_USD, Asked, Judge, Order, Packing
-from reviewer.importing.judged import MASKED_CODE, judge_unredacted
-from reviewer.importing.outcome import Facts, Group
 from reviewer.importing.parts import STRONG, fits
 from reviewer.importing.reader import Foreign
+from reviewer.importing.scored import MASKED_CODE, Facts, Group, score_unredacted
+from reviewer.importing.scoring import MOST_USD, Asked, Order, Packing, Scorer
 from reviewer.importing.split import Piece
 from reviewer.suite.gates import GATES, in_force
 from reviewer.suite.model import RedactionRules, Suite
@@ -211,8 +210,8 @@ class Carrier:
     def __init__(self, other: sqlite3.Connection, path: Path, shared: Iterable[Shared]) -> None:
         self._other, self._path = other, path
         self._shared = {one.theirs: one for one in shared}
-        self._judges: dict[tuple[int, bool, ToolMap], Judge] = {}
-        self._last: dict[str, Judge] = {}
+        self._judges: dict[tuple[int, bool, ToolMap], Scorer] = {}
+        self._last: dict[str, Scorer] = {}
         self._made = origins(other)
         self._sound: dict[tuple[str, ToolMap], bool] = {}
         self._probes = {s.suite.suite_id for s in self._shared.values() if s.suite.probe}
@@ -305,13 +304,13 @@ class Carrier:
         raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
         return payload.large_record(self._other, row.id) if raw is None else raw
 
-    def _judge(self, one: Shared, pieces: Sequence[Piece], own: bool, tools: ToolMap) -> Judge:
+    def _judge(self, one: Shared, pieces: Sequence[Piece], own: bool, tools: ToolMap) -> Scorer:
         judge = self._judges.get((one.theirs, own, tools))
         asked = Asked(one.suite.suite_id, one.candidate_id, tools=tools)
         if judge is None:
             reader = foreign_readers()[0].name if one.suite.probe else "native"
             suites = () if one.suite.probe else (one.suite,)
-            judge = Judge(Order(suites, asked, reader, str(self._path), own))
+            judge = Scorer(Order(suites, asked, reader, str(self._path), own))
             self._judges[one.theirs, own, tools] = judge
         self._last[one.suite.suite_id] = judge
         if one.suite.probe:
@@ -387,7 +386,7 @@ class Carrier:
             latency_ms=_believed(row.latency_ms, math.inf),
         )
         force = in_force(one.suite.policy.limits)
-        judged = judge_unredacted(record, b"", hits, force)
+        judged = score_unredacted(record, b"", hits, force)
         judged = judged._replace(sha256=row.sha256, evidence=self._evidence(row.id))
         packing = Packing(self._packer)
         made = packing.add(Target(one.suite), judged, new.id, "")

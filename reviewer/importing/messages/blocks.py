@@ -1,13 +1,276 @@
-"""The parts of a message's content, block by block, whichever dialect wrote it."""
+"""Blocks of content: Anthropic's, Bedrock Converse's, those of Vercel's AI SDK, and what other
+dialects share with them.
+"""
 
 from typing import Any
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Status
-from reviewer.importing.messages import anthropic, items, vercel
-from reviewer.importing.messages.calls import call_of, given
-from reviewer.importing.messages.converse import held
-from reviewer.importing.messages.parts import ANNOTATIONS, Part, first, text_of
+from reviewer.importing.messages import items
+from reviewer.importing.messages.parts import ANNOTATIONS, Part, call_of, first, given, text_of
+
+_CALL = frozenset(("type", "id", "name", *ANNOTATIONS))
+_RESULT = frozenset(("type", "tool_use_id", "content", "is_error", "name", *ANNOTATIONS))
+
+
+def anthropic_tool_use(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool_use`, `server_tool_use`, `mcp_tool_use`."""
+    member, arguments = given(value, "input", "partial_json")
+    account.read(value, {*_CALL, "input", "partial_json", member}, strict=True)
+    account.whole(arguments)
+    return [Part("call", arguments, first(value, "id"), text_of(value.get("name")), None, value)]
+
+
+def anthropic_tool_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool_result` and `…_tool_result` of the provider's own tools."""
+    content = value.get("content")
+    account.read(value, _RESULT, strict=True)
+    account.whole(content)
+    kind = content.get("type") if isinstance(content, dict) else None
+    failed = value.get("is_error") is True or text_of(kind).endswith("_error")
+    status: Status | None = "error" if failed else None
+    own = first(value, "tool_use_id")
+    return [Part("result", content, own, text_of(value.get("name")), status, value)]
+
+
+ANTHROPIC_BLOCKS = {
+    "tool_use": anthropic_tool_use,
+    "server_tool_use": anthropic_tool_use,
+    "mcp_tool_use": anthropic_tool_use,
+    "tool_result": anthropic_tool_result,
+    "mcp_tool_result": anthropic_tool_result,
+}
+ANTHROPIC_RESULT = "_tool_result"
+"""How the types of results of the provider's own tools end."""
+
+
+_CONVERSE_OUTCOME: dict[str, Status] = {"success": "ok", "error": "error"}
+_CONVERSE_BESIDE = frozenset(("thought", "type", *ANNOTATIONS))
+
+
+def converse_tool_use(value: dict[str, Any], account: Account) -> list[Part]:
+    """Bedrock's `toolUse`."""
+    member, arguments = given(value, "input")
+    account.read(value, {"toolUseId", "name", "type", member, *ANNOTATIONS}, strict=True)
+    account.whole(arguments)
+    own, name = first(value, "toolUseId"), text_of(value.get("name"))
+    return [Part("call", arguments, own, name, None, value)]
+
+
+def converse_tool_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Bedrock's `toolResult`."""
+    account.read(value, {"toolUseId", "content", "type", *ANNOTATIONS}, strict=True)
+    account.whole(value.get("content"))
+    status = _CONVERSE_OUTCOME.get(text_of(value.get("status")))
+    return [Part("result", value.get("content"), first(value, "toolUseId"), "", status, value)]
+
+
+def function_call(value: dict[str, Any], account: Account) -> list[Part]:
+    """Gemini's `functionCall`."""
+    member, arguments = given(value, "args", "arguments")
+    account.read(value, {"id", "name", "type", member, *ANNOTATIONS}, strict=True)
+    account.whole(arguments)
+    return [Part("call", arguments, first(value, "id"), text_of(value.get("name")), None, value)]
+
+
+def function_response(value: dict[str, Any], account: Account) -> list[Part]:
+    """Gemini's `functionResponse`."""
+    response = value.get("response")
+    beside = ("id", "name", "response", "type", "parts", "scheduling", "willContinue")
+    account.read(value, {*beside, *ANNOTATIONS}, strict=True)
+    account.whole(response, value.get("parts"))
+    failed = isinstance(response, dict) and (
+        bool(response.get("error")) or response.get("status") == "error"
+    )
+    status: Status | None = "error" if failed else None
+    own = first(value, "id")
+    return [Part("result", response, own, text_of(value.get("name")), status, value)]
+
+
+def executable_code(value: dict[str, Any], account: Account) -> list[Part]:
+    """Gemini's own Python: what it ran."""
+    account.read(value, {"language", "code", "id", *ANNOTATIONS}, strict=True)
+    arguments = {name: value[name] for name in ("language", "code") if name in value}
+    return [Part("call", arguments, first(value, "id"), "code_execution", None, value)]
+
+
+def code_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return what Gemini's own Python gave."""
+    account.read(value, {"outcome", "output", "id", *ANNOTATIONS}, strict=True)
+    account.whole(value.get("output"))
+    outcome = text_of(value.get("outcome"))
+    status: Status | None = "error" if outcome and not outcome.endswith("OK") else None
+    if outcome.endswith("DEADLINE_EXCEEDED"):
+        status = "timeout"
+    own = first(value, "id")
+    return [Part("result", value.get("output"), own, "code_execution", status, value)]
+
+
+def server_call(value: dict[str, Any], account: Account) -> list[Part]:
+    """Gemini's `toolCall` of a tool that the provider runs."""
+    member, arguments = given(value, "args")
+    account.read(value, {"id", "toolType", "name", member, *ANNOTATIONS}, strict=True)
+    account.whole(arguments)
+    name = first(value, "name", "toolType")
+    return [Part("call", arguments, first(value, "id"), name, None, value)]
+
+
+def server_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Gemini's `toolResponse`."""
+    account.read(value, {"id", "toolType", "name", "response", *ANNOTATIONS}, strict=True)
+    account.whole(value.get("response"))
+    name = first(value, "name", "toolType")
+    return [Part("result", value.get("response"), first(value, "id"), name, None, value)]
+
+
+HELD = {
+    "toolUse": converse_tool_use,
+    "toolResult": converse_tool_result,
+    "functionCall": function_call,
+    "function_call": function_call,
+    "functionResponse": function_response,
+    "function_response": function_response,
+    "executableCode": executable_code,
+    "executable_code": executable_code,
+    "codeExecutionResult": code_result,
+    "code_execution_result": code_result,
+    "toolCall": server_call,
+    "tool_call": server_call,
+    "toolResponse": server_result,
+    "tool_response": server_result,
+}
+"""What such a block holds, by its member."""
+
+
+def converse_parts(value: dict[str, Any], account: Account) -> list[Part] | None:
+    """The parts of a block without a type; None when it holds none of these."""
+    found: list[Part] = []
+    names: list[str] = []
+    for name, read in HELD.items():
+        inner = value.get(name)
+        if isinstance(inner, dict):
+            names.append(name)
+            found += read(inner, account)
+    if names:
+        account.read(value, {*names, *_CONVERSE_BESIDE}, strict=True)
+        return found
+    return None
+
+
+_VERCEL_BESIDE = frozenset(
+    ("type", "toolCallId", "toolName", "dynamic", "invalid", "isError", *ANNOTATIONS)
+)
+_VERCEL_OUTCOME: dict[str, Status] = {
+    "error-text": "error",
+    "error-json": "error",
+    "execution-denied": "denied",
+}
+_STATES: dict[str, Status] = {
+    "output-available": "ok",
+    "result": "ok",
+    "output-error": "error",
+    "error": "error",
+    "output-denied": "denied",
+}
+
+
+def tool_call(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool-call`."""
+    member, arguments = given(value, "input", "args")
+    account.read(value, {*_VERCEL_BESIDE, member}, strict=True)
+    account.whole(arguments)
+    return [Part("call", arguments, *_named(value), None, value)]
+
+
+def vercel_tool_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool-result` of a message or a step: a typed output, or a bare one."""
+    output = value.get("output", value.get("result"))
+    copied = {"input", "args"}  # steps say again what the call was given
+    beside = {*_VERCEL_BESIDE, "output", "result", "experimental_content", *copied}
+    account.read(value, beside, strict=True)
+    account.whole(output, value.get("experimental_content"), *(value.get(one) for one in copied))
+    status: Status | None = "error" if value.get("isError") is True else None
+    if isinstance(output, dict) and isinstance(kind := output.get("type"), str):
+        status = _VERCEL_OUTCOME.get(kind, status)
+        if set(output) <= {"type", "value", "reason", "providerOptions"}:
+            output = output.get("value", output.get("reason"))
+    return [Part("result", output, *_named(value), status, value)]
+
+
+def tool_error(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool-error` of a step."""
+    account.read(value, {*_VERCEL_BESIDE, "input", "args", "error"}, strict=True)
+    account.whole(value.get("input"), value.get("args"), value.get("error"))
+    return [Part("result", value.get("error"), *_named(value), "error", value)]
+
+
+def approval_request(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool-approval-request`: a call that waits for a person."""
+    beside = {"type", "approvalId", "toolCallId", "isAutomatic", *ANNOTATIONS}
+    account.read(value, {*beside, "toolCall"}, strict=True)
+    own, name = first(value, "toolCallId"), first(value, "approvalId")
+    return [Part("approval", {"decision": "pending"}, own, name, None, value)]
+
+
+def approval_response(value: dict[str, Any], account: Account) -> list[Part]:
+    """`tool-approval-response`: what was said of it."""
+    beside = {"type", "approvalId", "approved", "reason", *ANNOTATIONS}
+    account.read(value, beside, strict=True)
+    return [Part("approval", _said(value), "", first(value, "approvalId"), None, value)]
+
+
+def vercel_tool_part(value: dict[str, Any], account: Account) -> list[Part]:
+    """A UI part that is a call, what a person said of it, and its result: `tool-NAME`,
+    `dynamic-tool`, or the older `tool-invocation`."""
+    inner = value.get("toolInvocation")
+    if isinstance(inner, dict):
+        account.read(value, {"type", "toolInvocation", *ANNOTATIONS}, strict=True)
+        value = inner
+    kind = text_of(value.get("type"))
+    name = text_of(value.get("toolName"))
+    if not name and kind.startswith("tool-") and kind != "tool-invocation":
+        name = kind.removeprefix("tool-")
+    member, arguments = given(value, "input", "args", "rawInput")
+    output = value.get("output", value.get("result"))
+    beside = {*_VERCEL_BESIDE, member, "output", "result", "errorText", "approval"}
+    account.read(value, beside, strict=True)
+    approval, own = value.get("approval"), first(value, "toolCallId")
+    account.whole(arguments, output, approval)
+    state = text_of(value.get("state"))
+    whole = state not in ("input-streaming", "partial-call")
+    parts = [Part("call", arguments, own, name, None, value, whole)]
+    if isinstance(approval, dict):
+        said = _said(approval) if "approved" in approval else {"decision": "pending"}
+        parts.append(Part("approval", said, own, "", None, value))
+    status = _STATES.get(state)
+    if status is not None or output is not None or value.get("errorText"):
+        seen = value.get("errorText") if output is None else output
+        parts.append(Part("result", seen, own, name, status, value))
+    return parts
+
+
+def _said(value: dict[str, Any]) -> dict[str, Any]:
+    said = {"decision": "approve" if value.get("approved") is True else "reject"}
+    reason = value.get("reason")
+    return {**said, "reason": reason} if isinstance(reason, str) and reason else said
+
+
+def _named(value: dict[str, Any]) -> tuple[str, str]:
+    return first(value, "toolCallId"), text_of(value.get("toolName"))
+
+
+VERCEL_BLOCKS = {
+    "tool-call": tool_call,
+    "tool-result": vercel_tool_result,
+    "tool-error": tool_error,
+    "tool-approval-request": approval_request,
+    "tool-approval-response": approval_response,
+    "dynamic-tool": vercel_tool_part,
+    "tool-invocation": vercel_tool_part,
+}
+VERCEL_TOOL = "tool-"
+"""How the type of a UI part that is a call begins."""
+
 
 _TEXTS = frozenset(("text", "input_text", "output_text", "summary_text", "refusal"))
 _WORDS = ("text", "content", "refusal", "value")
@@ -80,7 +343,7 @@ def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
         return _text(value, account)
     if not isinstance(kind, str):
         return _typeless(value, account) if kind is None else None
-    reader = anthropic.BLOCKS.get(kind) or vercel.BLOCKS.get(kind)
+    reader = ANTHROPIC_BLOCKS.get(kind) or VERCEL_BLOCKS.get(kind)
     if reader is not None and not (kind == "tool_result" and "tool_call_id" in value):
         return reader(value, account)
     if kind in _THOUGHTS:
@@ -96,19 +359,19 @@ def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
         return None if part is None else [part._replace(status="error", certain=False)]
     if kind in _RESULTS:
         return [_result(value, account)]
-    if kind.endswith(anthropic.RESULT):
-        return anthropic.tool_result(value, account)
+    if kind.endswith(ANTHROPIC_RESULT):
+        return anthropic_tool_result(value, account)
     if kind in items.ITEMS:
         return items.item_of(value, account)
-    if kind.startswith(vercel.TOOL) and "toolCallId" in value:
-        return vercel.tool_part(value, account)
+    if kind.startswith(VERCEL_TOOL) and "toolCallId" in value:
+        return vercel_tool_part(value, account)
     if kind in _QUIET or kind.startswith("data-"):
         account.read(value, ("type",))
         return [Part("text", f"[{kind}]")] if kind in _QUIET and "-" not in kind else []
     if kind == "non_standard" and isinstance(inner := value.get("value"), dict):
         account.read(value, ("type", "value", *ANNOTATIONS), strict=True)
         return block_of(inner, account)
-    return held(value, account)
+    return converse_parts(value, account)
 
 
 def _text(value: dict[str, Any], account: Account) -> list[Part]:
@@ -126,7 +389,7 @@ def _text(value: dict[str, Any], account: Account) -> list[Part]:
 
 
 def _typeless(value: dict[str, Any], account: Account) -> list[Part] | None:
-    found = held(value, account)
+    found = converse_parts(value, account)
     if found is not None:
         return found
     if value.keys() & _BARE:

@@ -6,8 +6,7 @@ from typing import Any
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Status
-from reviewer.importing.messages.calls import as_text, given
-from reviewer.importing.messages.parts import ANNOTATIONS, Part, first, text_of
+from reviewer.importing.messages.parts import ANNOTATIONS, Part, as_text, first, given, text_of
 
 _BESIDE = frozenset(("type", "call_id", *ANNOTATIONS))
 _FAILED = ("failed", "incomplete", "error")

@@ -7,22 +7,21 @@ from reviewer.importing.draft import Status
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.messages import items
 from reviewer.importing.messages.astext import written
-from reviewer.importing.messages.blocks import parts_of
-from reviewer.importing.messages.calls import calls_of, legacy_call
+from reviewer.importing.messages.blocks import parts_of, vercel_tool_part
 from reviewer.importing.messages.parts import (
     ASIDE,
     CALL_ROLES,
     Part,
     Role,
     Turn,
+    calls_of,
     first,
+    legacy_call,
     role_of,
     text_of,
     thoughts,
 )
-from reviewer.importing.messages.usual import side_of, usual
-from reviewer.importing.messages.usual_langchain import usual_langchain
-from reviewer.importing.messages.vercel import tool_part
+from reviewer.importing.messages.usual import side_of, usual, usual_langchain
 
 _LANGCHAIN = frozenset(
     (
@@ -262,7 +261,7 @@ def _calls(held: dict[str, Any], parts: list[Part], names: set[str], account: Ac
         known = {part.id for part in parts if part.kind == "call"}
         for one in invoked:
             if isinstance(one, dict):
-                made = tool_part(one, account)
+                made = vercel_tool_part(one, account)
                 if made[0].id not in known or not made[0].id:
                     parts += made
 

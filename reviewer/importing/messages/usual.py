@@ -1,16 +1,76 @@
-"""The usual messages of chat APIs, read at once: words with a role, an agent's function calls, a
-tool's answer. Most messages are of a few shapes, by the names of their members; whatever else one
-holds is for `turns`, which says the same of these."""
+"""Calls that hold calls: one that a model made to make several at once.
 
+The usual messages of chat APIs, read at once: words with a role, an agent's function calls, a
+tool's answer. Most messages are of a few shapes, by the names of their members; whatever else one
+holds is for `turns`, which says the same of these.
+
+The usual messages of LangChain's `messages_to_dict`, read at once; see `usual`.
+"""
+
+import re
 from typing import Any, NamedTuple
 
-from reviewer.importing.bynames import ByNames
-from reviewer.importing.draft import UNNAMED, Draft, name_of
+from reviewer.importing.account import inert
+from reviewer.importing.draft import UNNAMED, Draft, Status, name_of
+from reviewer.importing.foreign_json import ByNames, parse_text
 from reviewer.importing.messages.astext import answers, holds_blocks, written
 from reviewer.importing.messages.parts import ROLES, Part, Role, Turn, thoughts
-from reviewer.importing.messages.wrappers import wraps
 from reviewer.trace.events import marked
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import Repeated, has_repeats
+
+_WRAPPER = re.compile(r"(?:.*[._/])?(?:multi_tool_use(?:[._]parallel)?|parallel|batch(?:_tool)?)\Z")
+_LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
+_NAMES = ("recipient_name", "name", "tool", "tool_name")
+_ARGUMENTS = ("parameters", "arguments", "args", "input", "tool_input")
+_OURS = "functions."
+"""The namespace OpenAI puts in front of the names a request gives it."""
+
+
+def wraps(name: str) -> bool:
+    """Return whether calls of that name may hold others."""
+    known = _known.get(name)
+    if known is None:
+        known = _WRAPPER.match(name) is not None
+        if len(_known) < _MEMO and len(name) <= _LONGEST:
+            _known[name] = known
+    return known
+
+
+_known: dict[str, bool] = {}
+_MEMO = 1024
+_LONGEST = 200
+
+
+def inner_calls(name: str, arguments: Any) -> list[tuple[str, Any]] | None:
+    """The calls that a call holds; None for a call that is one itself. Empty when it is a wrapper
+    and what it holds was not understood."""
+    if not wraps(name):
+        return None
+    value = parse_text(arguments) if isinstance(arguments, str) else arguments
+    if not isinstance(value, dict):
+        return [] if name.startswith("multi_tool_use") else None
+    listed = next((n for n in _LISTS if isinstance(value.get(n), (list, str, dict))), None)
+    if listed is None:
+        return [] if name.startswith("multi_tool_use") else None
+    held = value[listed]
+    held = parse_text(held) if isinstance(held, str) else held
+    if not isinstance(held, list) or len(value) > 1 or not held:
+        return []
+    found: list[tuple[str, Any]] = []
+    for one in held:
+        if not isinstance(one, dict):
+            return []
+        inner = one.get("function")
+        call = inner if isinstance(inner, dict) else one
+        names = [n for n in _NAMES if isinstance(call.get(n), str) and call[n].strip()]
+        given = [n for n in _ARGUMENTS if n in call]
+        known = {"type", "id", "function", *names[:1], *given[:1]}
+        if len(names) != 1 or len(given) > 1 or set(one) - known or set(call) - known:
+            return []
+        arguments = call[given[0]] if given else None
+        found.append((call[names[0]].removeprefix(_OURS), arguments))
+    return found
+
 
 _SCALARS = frozenset(
     (
@@ -161,3 +221,75 @@ def _only_words(messages: list[Any], sides: list[Role]) -> bool:
         if not made and side != "agent" and answers(said):
             return False
     return True
+
+
+_KINDS = frozenset(("human", "ai", "system", "tool"))
+_MESSAGE = {"type", "data"}
+_SPOKEN = frozenset(
+    (
+        *("content", "additional_kwargs", "response_metadata", "type", "name", "id", "example"),
+        *("tool_calls", "invalid_tool_calls", "usage_metadata"),
+    )
+)
+_RETURNED = frozenset(
+    (
+        *("content", "additional_kwargs", "response_metadata", "type", "name", "id"),
+        *("tool_call_id", "artifact", "status"),
+    )
+)
+_EMPTY = ("additional_kwargs", "invalid_tool_calls", "artifact")
+"""Members that are to be empty."""
+_LANGCHAIN_TEXT = (str, type(None))
+_LANGCHAIN_CALL = {"name", "args", "id", "type"}
+_STATUS: dict[Any, Status | None] = {None: None, "success": "ok", "error": "error"}
+
+
+def usual_langchain(message: dict[str, Any]) -> Turn | None:
+    """A message of which nothing can be left when it is read so; None for any other."""
+    if message.keys() != _MESSAGE or type(message) is not dict:
+        return None
+    kind, held = message["type"], message["data"]
+    if type(kind) is not str or kind not in _KINDS or type(held) is not dict:
+        return None
+    if not held.keys() <= (_RETURNED if kind == "tool" else _SPOKEN):
+        return None
+    said, name = held.get("content"), held.get("name")
+    if (
+        type(said) is not str
+        or type(name) not in _LANGCHAIN_TEXT
+        or type(held.get("id")) not in _LANGCHAIN_TEXT
+    ):
+        return None
+    if type(held.get("type")) not in _LANGCHAIN_TEXT or type(held.get("example")) in (
+        dict,
+        list,
+        Repeated,
+    ):
+        return None
+    for empty in _EMPTY:
+        if held.get(empty):
+            return None
+    for told in (held.get("response_metadata"), held.get("usage_metadata")):
+        if told and not inert(told):
+            return None
+    if kind == "tool":
+        own, status = held.get("tool_call_id"), held.get("status")
+        if type(own) is not str or type(status) not in _LANGCHAIN_TEXT or status not in _STATUS:
+            return None
+        return Turn("tool", kind, [Part("result", said, own, name or "", _STATUS[status], held)])
+    parts = [Part("text", said)] if said else []
+    calls = held.get("tool_calls") or []
+    if type(calls) is not list:
+        return None
+    for call in calls:
+        if kind != "ai" or type(call) is not dict or call.keys() != _LANGCHAIN_CALL:
+            return None
+        called, given, own = call["name"], call["args"], call["id"]
+        if not (type(called) is type(call["type"]) is str) or type(given) is not dict:
+            return None
+        if has_repeats(given):
+            return None
+        if type(own) not in _LANGCHAIN_TEXT:
+            return None
+        parts.append(Part("call", given or None, own or "", called, None, call))
+    return Turn(ROLES[kind], kind, parts)

@@ -20,7 +20,7 @@ from reviewer.importing.formats.stated import episode_of, stated
 from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of
-from reviewer.importing.messages.chunks import whole_messages
+from reviewer.importing.messages.streams import whole_messages
 from reviewer.importing.messages.turns import plain
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source

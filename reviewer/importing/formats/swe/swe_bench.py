@@ -19,7 +19,8 @@ from reviewer.importing.formats.swe import swe_bench_rows as rows
 from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
 from reviewer.importing.formats.values import mapping
 from reviewer.importing.head import Head
-from reviewer.importing.joined import (
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.results import (
     NO_TRAJECTORY,
     RUNS_OWN,
     STANDS,
@@ -28,7 +29,6 @@ from reviewer.importing.joined import (
     UNSCORED,
     Joined,
 )
-from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

@@ -1,14 +1,18 @@
-"""One record, judged: from bytes to facts, findings and the payload that may be kept."""
+"""What judging makes of records, small enough to travel between processes.
+
+One record, judged: from bytes to facts, findings and the payload that may be kept.
+"""
 
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from reviewer.db.codec import mask_of, pack_diagnostics
+from reviewer.db.intake import Chunk, Pack, Refused
 from reviewer.gates import (
     Diagnostics,
     Verdict,
@@ -25,13 +29,67 @@ from reviewer.suite.model import Episode
 from reviewer.trace.patterns import late
 from reviewer.trace.record import SourceVerdict, TraceRecord
 
+
+class Facts(NamedTuple):
+    """One judged record without its payload. `pack`, `offset`, `length` say where that stands in
+    the group's packs; all None when nothing of it may be stored, or when it is in `chunks`.
+    `replaces`, `identity`, `names` and `read_with` are as the reader's `Foreign` has them;
+    `another` says that it is known to be one more record of the attempt whose number it has (in a
+    merge)."""
+
+    number: int
+    suite_id: str
+    candidate_id: str
+    episode_id: str
+    attempt: int | None
+    title: str
+    gates: int
+    passed: bool | None
+    critical: bool
+    infra: bool
+    cost_usd: float | None
+    latency_ms: float | None
+    steps: int
+    timeouts: int
+    events: int
+    termination: str | None
+    final_state: str | None
+    evidence: int
+    sha256: bytes
+    pack: int | None
+    offset: int | None
+    length: int | None
+    diagnostics: bytes | None
+    findings: tuple[Finding, ...]
+    chunks: Sequence[Chunk]
+    verdict: tuple[bool | None, float | None, str] | None
+    replaces: tuple[int, int] | None = None
+    identity: str = ""
+    another: bool = False
+    names: tuple[str, ...] = ()
+    read_with: frozenset[int] = frozenset()
+
+
+class Group(NamedTuple):
+    """A run of records, judged. `records` counts them all; numbers start at `first`. `flagged` are
+    those of `facts` that held raw identifiers: judged, but nothing of them may be stored."""
+
+    first: int
+    records: int
+    facts: list[Facts]
+    packs: list[Pack]
+    refused: list[Refused]
+    notes: dict[str, int]
+    flagged: list[Refused]
+
+
 FINAL_STATE_CHARS = 500
 MASKED_CODE = "masked"
 """The note on a trace of which something was masked before storing."""
 _NO_CONTRACT = compile_contract(Episode(episode_id="probe"))
 
 
-class Judged(NamedTuple):
+class Scored(NamedTuple):
     """A record with its verdict. `payload` is None when nothing of it may be stored."""
 
     record: TraceRecord
@@ -44,13 +102,13 @@ class Judged(NamedTuple):
     source: SourceVerdict | None = None
 
 
-def judge(target: Target, record: TraceRecord, raw: bytes) -> Judged:
+def judge(target: Target, record: TraceRecord, raw: bytes) -> Scored:
     """Score a clean record of a private suite against its frozen contract."""
     contract = target.contract(record.episode_id)
     acts = acts_of(record, contract.aliases)
     verdict = score(contract, record, acts=acts)
     digest, evidence = digests(raw)
-    return Judged(
+    return Scored(
         record,
         verdict,
         mask_of(verdict),
@@ -73,22 +131,22 @@ def diagnostic_values(found: Diagnostics) -> tuple[float | None, ...]:
     )
 
 
-def judge_unredacted(
+def score_unredacted(
     record: TraceRecord,
     raw: bytes,
     hits: list[tuple[str, int | None]],
     in_force: tuple[str, ...],
-) -> Judged:
+) -> Scored:
     """A private record with raw identifiers: its slot is kept, its payload and its behaviour are
     not looked at, and the critical finding names paths only."""
     verdict = redaction_only(hits, in_force)
     digest, evidence = digests(raw)
-    return Judged(record, verdict, mask_of(verdict), None, None, evidence, digest)
+    return Scored(record, verdict, mask_of(verdict), None, None, evidence, digest)
 
 
 def kept_masked(
-    judged: Judged, shown: TraceRecord, raw: bytes, masked: int, text: Callable[[str], str]
-) -> Judged:
+    judged: Scored, shown: TraceRecord, raw: bytes, masked: int, text: Callable[[str], str]
+) -> Scored:
     """A verdict on a record as it came, with the masked record `shown` (`raw` are its bytes) to be
     kept in its place. The masked one cannot be judged again, and the note that `masked` values were
     masked says so. What identifies the evidence is that of the record as it came."""
@@ -109,7 +167,7 @@ def kept_masked(
 
 def judge_probe(
     record: TraceRecord, raw: bytes, source: SourceVerdict | None, masked: int
-) -> Judged:
+) -> Scored:
     """A probe's record: the source's verdict stands for pass or fail, and gates that its contract
     does not let us measure say so."""
     contract_free: dict[str, Result] = dict.fromkeys(ALWAYS, "not_measured")
@@ -138,7 +196,7 @@ def judge_probe(
         infrastructure=own.infrastructure,
     )
     digest, evidence = digests(raw)
-    return Judged(record, verdict, mask_of(verdict), None, raw, evidence, digest, source)
+    return Scored(record, verdict, mask_of(verdict), None, raw, evidence, digest, source)
 
 
 def digests(raw: bytes) -> tuple[bytes, int]:

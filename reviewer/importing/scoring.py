@@ -1,4 +1,4 @@
-"""Judging records: from the bytes of one record to its facts, or to why it is refused.
+"""Score records: from the bytes of one record to its facts, or to why it is refused.
 
 Nothing here touches the store, so the same code runs beside the writer or in other processes.
 """
@@ -20,18 +20,19 @@ from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.importing.catalogue import Catalogue, Target, redactor_of
 from reviewer.importing.draft import ZEROS
 from reviewer.importing.formats import named
-from reviewer.importing.judged import (
-    Judged,
-    final_state_text,
-    judge,
-    judge_probe,
-    judge_unredacted,
-    kept_masked,
-)
-from reviewer.importing.outcome import Facts, Group
 from reviewer.importing.parts import session_of
 from reviewer.importing.reader import Broken, Foreign, RecordReader, Rejected, by_record
 from reviewer.importing.requests import Requests
+from reviewer.importing.scored import (
+    Facts,
+    Group,
+    Scored,
+    final_state_text,
+    judge,
+    judge_probe,
+    kept_masked,
+    score_unredacted,
+)
 from reviewer.importing.split import Piece
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Policy, RedactionRules, Suite
@@ -77,7 +78,7 @@ class Misdirected(Exception):
     """The file and the suite asked for do not go together; the text says why."""
 
 
-class Judge:
+class Scorer:
     """Judges the records of one file. `packer` may be that of the file before it."""
 
     def __init__(self, order: Order, packer: Packer | None = None) -> None:
@@ -287,7 +288,7 @@ class Judge:
 
     def _judge(
         self, number: int, foreign: Foreign, suspect: bool, notes: dict[str, int]
-    ) -> Refused | tuple[Target, Judged]:
+    ) -> Refused | tuple[Target, Scored]:
         if not suspect:
             try:
                 record = decode(foreign.raw)
@@ -302,7 +303,7 @@ class Judge:
 
     def _judge_masked(
         self, number: int, foreign: Foreign, notes: dict[str, int]
-    ) -> Refused | tuple[Target, Judged]:
+    ) -> Refused | tuple[Target, Scored]:
         """A probe's record that may hold identifiers. Its reader wrote it, so nothing in it stands
         twice and no number is beyond a double; masking says itself what it found."""
         try:
@@ -322,7 +323,7 @@ class Judge:
 
     def _judge_slowly(
         self, number: int, foreign: Foreign, notes: dict[str, int]
-    ) -> Refused | tuple[Target, Judged]:
+    ) -> Refused | tuple[Target, Scored]:
         """The complete path: every reason at once, identifiers found, probes masked."""
         explained = self._explained(foreign.raw)
         value = explained.value
@@ -368,7 +369,7 @@ class Judge:
         record: TraceRecord,
         value: Any,
         notes: dict[str, int],
-    ) -> Refused | tuple[Target, Judged]:
+    ) -> Refused | tuple[Target, Scored]:
         """A record by which no detector of its suite stops, but which an added one may mask: it is
         judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
         if not self.redactor.maskable(value):
@@ -403,7 +404,7 @@ class Judge:
         record: TraceRecord,
         value: Any,
         hits: list[tuple[str, int | None]],
-    ) -> Refused | tuple[Target, Judged]:
+    ) -> Refused | tuple[Target, Scored]:
         """A private record with raw identifiers: its slot is taken, unless it cannot be named."""
         codes = tuple(code for code, _ in hits)
         named = any(code.partition(":")[2] in _SLOT_MEMBERS for code in codes)
@@ -421,7 +422,7 @@ class Judge:
             latency_ms=_believed(record.latency_ms, "latency_ms", paths),
         )
         force = in_force(target.suite.policy.limits)
-        return target, judge_unredacted(bare, foreign.raw, paths, force)
+        return target, score_unredacted(bare, foreign.raw, paths, force)
 
     def _suite_named(self, value: Any) -> str | None:
         episode = value.get("episode_id") if isinstance(value, dict) else None
@@ -434,7 +435,7 @@ class Judge:
 
     def _place(
         self, number: int, foreign: Foreign, record: TraceRecord, masked: int = 0
-    ) -> Refused | tuple[Target, Judged]:
+    ) -> Refused | tuple[Target, Scored]:
         named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
         if record.cost_usd is not None and record.cost_usd > MOST_USD:
             suite = self._suite_named(named)
@@ -497,7 +498,7 @@ class Packing:
         return *place, []
 
     def add(
-        self, target: Target, judged: Judged, number: int, title: str, detail: str = "{}"
+        self, target: Target, judged: Scored, number: int, title: str, detail: str = "{}"
     ) -> Facts:
         record, verdict, source = judged.record, judged.verdict, judged.source
         pack, offset, length, chunks = self._store(judged.payload)

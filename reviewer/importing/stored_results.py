@@ -1,10 +1,11 @@
-"""What the store holds of instances whose results and trajectories may come in several imports."""
+"""Results in other files than the trajectories they are about: of this import, and of the store."""
 
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +13,21 @@ import msgspec
 
 from reviewer.db import payload
 from reviewer.db.connection import StoreError
+from reviewer.importing.faults import asked, foreseen
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.joined import OF_ATTEMPT, RUNS_OWN, Joined, plain_name
-from reviewer.importing.reader import gives_results
+from reviewer.importing.reader import gives_results, knows_times
+from reviewer.importing.results import (
+    OF_ATTEMPT,
+    RUNS_OWN,
+    Joined,
+    Joins,
+    Result,
+    named_by,
+    plain_name,
+)
+from reviewer.importing.source import Source
 from reviewer.importing.split import Unreadable
+from reviewer.importing.units import Unit
 from reviewer.trace.record import SourceVerdict
 
 MOST_PACKS = 8
@@ -70,7 +82,7 @@ class Attempt(NamedTuple):
     judged: bool
 
 
-class Result(NamedTuple):
+class StoredResult(NamedTuple):
     """A stored attempt that is known by its result alone."""
 
     said: Joined
@@ -158,7 +170,7 @@ class Stored:
             if (said := _said(row, record)) is not None:
                 yield said
 
-    def left(self, models: Iterable[str]) -> Iterator[Result]:
+    def left(self, models: Iterable[str]) -> Iterator[StoredResult]:
         """Attempts that are known by their results alone, of candidates that are called after
         these models, by their plain names."""
         theirs = {ours: theirs for theirs, ours in self._names.items()}
@@ -166,7 +178,7 @@ class Stored:
             if (said := _said(row, record)) is not None:
                 instance_id = theirs.get(row.episode_id, row.episode_id)
                 place = row.candidate_id, row.source, row.path, row.record
-                yield Result(said, str(record.source["format"]), instance_id, *place)
+                yield StoredResult(said, str(record.source["format"]), instance_id, *place)
 
     def homes(self, model: str, place: str) -> frozenset[str]:
         """The candidates of this model, by its plain name, whose trajectories lie below a
@@ -285,3 +297,119 @@ def _attempt(row: _Row, record: _Record) -> Attempt | None:
         patch if isinstance(patch, str) and patch else None,
         row.passed is not None,
     )
+
+
+SEVERAL = "results that may be meant for several attempts that are there: given to none of them"
+
+
+def gather(units: Iterable[Unit], stored: Stored | None = None) -> Joins:
+    """What every result file among `units` says, by instance id, and what the store holds of it. A
+    file that cannot be read says so when it is imported itself."""
+    joins = Joins(stored)
+    spoken = False
+    for unit in units:
+        if not gives_results(unit.reader):
+            if unit.reader is not None:
+                joins.run_at(unit.path)
+            continue
+        try:
+            with foreseen(unit.reader.name):
+                source = Source(unit.path, "", unit.companions)
+                source.reader = unit.reader.name
+                for instance_id, joined in unit.reader.results(source):
+                    joins.add(instance_id, joined)
+                    spoken = True
+        except (Unreadable, OSError):
+            continue
+    for one in stored.models() if stored and spoken else ():
+        joins.model(one)
+    return joins
+
+
+def in_order(units: Iterable[Unit]) -> list[Unit]:
+    """Trajectories before results, so that results know which found their trajectory; those whose
+    reader knows when they ran, among themselves, in that order."""
+    ordered = sorted(units, key=lambda unit: gives_results(unit.reader))
+    timed = {n: unit for n, unit in enumerate(ordered) if knows_times(unit.reader)}
+    if len(timed) < 2:  # asking when is reading
+        return ordered
+    for place, unit in zip(timed, sorted(timed.values(), key=_ran_at), strict=True):
+        ordered[place] = unit
+    return ordered
+
+
+def _ran_at(unit: Unit) -> float:
+    reader = unit.reader
+    if not knows_times(reader):
+        return 0.0
+    return asked(lambda: reader.ran_at(unit.path), inf, reader.name)
+
+
+class Claim(NamedTuple):
+    """A stored trajectory and the results that are meant for it."""
+
+    attempt: Attempt
+    fits: list[Result]
+
+    @property
+    def sure(self) -> bool:
+        """Whether they hold its very patch."""
+        return self.attempt.patch is not None and self.fits[0].patch == self.attempt.patch
+
+    @property
+    def holds(self) -> bool:
+        """Whether they may be its: others' are not, and what names another model is only as long
+        as nothing better is known."""
+        if self.sure:
+            return True
+        named = any(named_by(fit, self.attempt.names) for fit in self.fits)
+        return not all(fit.taken for fit in self.fits) and (named or not self.attempt.judged)
+
+
+def later(
+    joins: Joins, stored: Stored, path: str, read: Collection[int], notes: set[str]
+) -> Iterator[tuple[Attempt, Joined]]:
+    """(a trajectory that was imported before, what the results of this import say of it), for the
+    instances that `path` speaks of, once each. `read` are sources of this import: their
+    trajectories took what is theirs when they were read."""
+    for instance_id in joins.once(path):
+        found = [one for one in stored.trajectories(instance_id) if one.source not in read]
+        for one in found:
+            if one.path is not None:
+                joins.run_at(one.path)
+        claims = [
+            Claim(one, fits)
+            for one in found
+            if (fits := joins.meant(instance_id, one.names, one.patch, one.path, fresh=True))
+        ]
+        claims = [one for one in claims if one.holds]
+        for claim in claims:
+            attempt = claim.attempt
+            if not _alone(claim, claims):
+                joins.hold(claim.fits)
+                notes.add(SEVERAL)
+                continue
+            told, note = joins.carry(claim.fits, attempt.names, attempt.patch, attempt.candidate_id)
+            if note:
+                notes.add(note)
+            yield attempt, told
+
+
+def _alone(claim: Claim, claims: list[Claim]) -> bool:
+    """Whether it is clear that the results are this trajectory's: by their patch, or because no
+    other has the same claim; one of their own folder comes first, then one without a verdict."""
+    if claim.sure:
+        return True
+    rivals = [one for one in claims if not one.sure and any(fit in claim.fits for fit in one.fits)]
+    near = [one for one in rivals if _near(one)]
+    rivals = near or rivals
+    open_ones = [one for one in rivals if not one.attempt.judged]
+    return (open_ones or rivals) == [claim]
+
+
+def _near(claim: Claim) -> bool:
+    path = claim.attempt.path
+    if path is None:
+        return False
+    above = {str(folder) for folder in path.absolute().parents}
+    return any(fit.said.place in above for fit in claim.fits)
