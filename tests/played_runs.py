@@ -13,7 +13,7 @@ from reviewer.desk.place import at
 from reviewer.desk.runs.jobs import RunHandle, Runs
 from reviewer.desk.runs.views import RunOrder, RunView
 from reviewer.running.attempt import lost_attempt, run_attempt
-from reviewer.running.executor import Attempt
+from reviewer.running.executors import Attempt
 from reviewer.running.model import ApprovalRequest, Approver, Finished, Task
 
 PATIENCE = 60.0

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from reviewer.running.broker import Broker, Policy
 from reviewer.running.candidates import adapter_for
-from reviewer.running.clock import OwnClock, WallClock
-from reviewer.running.meter import Meter
+from reviewer.running.meter import Meter, OwnClock, WallClock
 from reviewer.running.model import (
     Adapter,
     Approver,

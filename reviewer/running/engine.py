@@ -1,4 +1,11 @@
-"""Carrying out a list of attempts: as many at a time as there are places, until all have ended.
+"""Which attempts a run makes: the next ones of every episode, or those that are missing.
+
+Attempts stand number by number, each for every episode in the suite's order, so that complete
+sets come first.
+
+Steering a run from any thread: pause, go on, stop, abandon.
+
+Carrying out a list of attempts: as many at a time as there are places, until all have ended.
 
 An attempt whose worker is lost is run again; nothing here knows where attempts run, or what
 becomes of their records.
@@ -6,12 +13,122 @@ becomes of their records.
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Any, Literal, NamedTuple
 
 from reviewer.running.attempt import lost_attempt
-from reviewer.running.control import Control
 from reviewer.running.model import Executor, Finished, Lost, Slot, Task
+
+Made = Mapping[str, Mapping[int, bool]]
+"""Episode id → attempts that hold a trace, each with whether infrastructure took it."""
+
+
+class Place(NamedTuple):
+    """An episode and the number of an attempt on it, from 1."""
+
+    episode_id: str
+    attempt: int
+
+
+def next_places(episodes: Sequence[str], made: Made, attempts: int) -> list[Place]:
+    """`attempts` more of every episode, numbered on from the last one made."""
+    places = [
+        Place(episode, last + n)
+        for episode in episodes
+        for last in (max(made.get(episode, {}), default=0),)
+        for n in range(1, attempts + 1)
+    ]
+    return _by_attempt(places, episodes)
+
+
+def missing_places(
+    episodes: Sequence[str], made: Made, planned: int, last: Mapping[str, int]
+) -> list[Place]:
+    """The attempts of every episode, 1 to its `last`, that hold no trace; and for each attempt
+    within the plan that infrastructure took, one beyond, unless one beyond makes it good already.
+    """
+    places: list[Place] = []
+    for episode in episodes:
+        held = made.get(episode, {})
+        absent = [n for n in range(1, last[episode] + 1) if n not in held]
+        lost = sum(taken for n, taken in held.items() if n <= planned)
+        beyond = sum(not taken for n, taken in held.items() if n > planned)
+        beyond += sum(n > planned for n in absent)
+        free = max([last[episode], *held]) + 1
+        absent += range(free, free + max(0, lost - beyond))
+        places += [Place(episode, n) for n in absent]
+    return _by_attempt(places, episodes)
+
+
+def _by_attempt(places: list[Place], episodes: Sequence[str]) -> list[Place]:
+    order = {episode: position for position, episode in enumerate(episodes)}
+    return sorted(places, key=lambda place: (place.attempt, order[place.episode_id]))
+
+
+def span(places: Sequence[Place]) -> str:
+    """The attempts in words: `attempt 4`, `attempts 1–3`."""
+    numbers = [place.attempt for place in places]
+    first, last = min(numbers), max(numbers)
+    return f"attempt {first}" if first == last else f"attempts {first}–{last}"
+
+
+Steered = Literal["open", "paused", "stopping", "abandoned"]
+
+
+class Control:
+    """What a person wants of a run. Thread-safe; each step may be asked for at any time.
+
+    `open` begins new attempts, `paused` begins none for now, `stopping` none any more, and
+    `abandoned` also kills those that run. There is no way back from the last two.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._state: Steered = "open"
+        self._listener: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+
+    @property
+    def state(self) -> Steered:
+        return self._state
+
+    def pause(self) -> None:
+        self._move("paused", "open")
+
+    def go_on(self) -> None:
+        self._move("open", "paused")
+
+    def stop(self) -> None:
+        """Begin no new attempt; those that run finish."""
+        self._move("stopping", "open", "paused")
+
+    def abandon(self) -> None:
+        """Kill the attempts that run."""
+        self._move("abandoned", "open", "paused", "stopping")
+
+    def _move(self, to: Steered, *whence: Steered) -> None:
+        with self._lock:
+            if self._state not in whence:
+                return
+            self._state = to
+            if self._listener is not None:
+                loop, changed = self._listener
+                with suppress(RuntimeError):  # the run's loop is closed: it has ended
+                    loop.call_soon_threadsafe(changed.set)
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """An event of this thread's loop that is set on every change, for one listener."""
+        changed = asyncio.Event()
+        with self._lock:
+            self._listener = (asyncio.get_running_loop(), changed)
+        try:
+            yield changed
+        finally:
+            with self._lock:
+                self._listener = None
+
 
 MOST_AGAIN = 3
 """How often one attempt is run again after its worker was lost."""

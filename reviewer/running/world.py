@@ -1,4 +1,6 @@
-"""An episode's simulated environment, in this process: tools that answer, change and fail as the
+"""JSON Merge Patch, RFC 7396.
+
+An episode's simulated environment, in this process: tools that answer, change and fail as the
 episode's `simulator` says.
 
 Each world starts from a deep copy of the episode's initial state, and whatever it hands out is a
@@ -11,11 +13,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewer.gates.values import Nothing, at, path_of, same
-from reviewer.running.merge import merged
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
 from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import Episode
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """`target` with `patch` applied, as a new value; neither is changed.
+
+    A null in the patch takes the member away; an object is merged into what stands there (into
+    nothing, when that is no object); anything else takes its place. Parts that are not patched
+    are shared with the originals.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, part in patch.items():
+        if part is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), part)
+    return result
+
 
 Fault = dict[str, Any]
 """A fault as `reviewer.suite.model.Fault` has it."""

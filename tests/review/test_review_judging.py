@@ -59,9 +59,9 @@ from reviewer.review.judging.plan import (
 from reviewer.review.judging.reply import LONGEST, NotParsed, UnknownEvent, read_reply
 from reviewer.review.judging.reply import Reply as Said
 from reviewer.review.model import Item
-from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.candidates.prices import Prices
-from reviewer.running.control import Control
+from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
 from reviewer.suite.canonical import sha256_hex

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from reviewer.running.candidates.openai_chat import OpenAIChat
-from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.model import (
     Brief,
     CandidateFault,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reviewer.running.model import Adapter, Brief, Observation, Slot, Task, ToolSpec, Turn
-from reviewer.running.sandbox import bubblewrap, landlock, room
+from reviewer.running.sandbox import landlock, protection, room
 from reviewer.running.sandbox.protection import Protection
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, RedactionRules
@@ -29,7 +29,7 @@ def hold(kind: str, patch: pytest.MonkeyPatch) -> None:
     """From here on children are held in this way; the test is skipped where it cannot be."""
     held = Protection("none", why_not="a test")
     if kind == "bubblewrap":
-        start, why = bubblewrap.usable()
+        start, why = protection.bubblewrap_usable()
         if not start:
             pytest.skip(f"bubblewrap: {why}")
         held = Protection("bubblewrap", start)

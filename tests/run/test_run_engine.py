@@ -9,9 +9,8 @@ import pytest
 import run_fakes
 from run_fakes import record, tasks
 
-from reviewer.running.control import Control
-from reviewer.running.engine import MOST_AGAIN, Events, carry_out
-from reviewer.running.executor import LocalExecutor
+from reviewer.running.engine import MOST_AGAIN, Control, Events, carry_out
+from reviewer.running.executors import LocalExecutor
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,

@@ -20,7 +20,7 @@ from openai_server import (
 )
 
 from reviewer.running.candidates.openai_chat import OpenAIChat
-from reviewer.running.candidates.openai_pace import HostGate
+from reviewer.running.candidates.openai_http import HostGate
 from reviewer.running.model import (
     Infrastructure,
     Usage,

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.running.plan import Made, Place, missing_places, next_places, span
+from reviewer.running.engine import Made, Place, missing_places, next_places, span
 
 EPISODES = ("b", "a")
 made = st.dictionaries(

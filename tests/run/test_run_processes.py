@@ -15,11 +15,9 @@ from doors import environment
 from run_fakes import tasks
 from test_run_engine import Heard
 
-from reviewer.running.control import Control
-from reviewer.running.engine import MOST_AGAIN, carry_out
-from reviewer.running.executor import Attempt
+from reviewer.running.engine import MOST_AGAIN, Control, carry_out
+from reviewer.running.executors import Attempt, ProcessExecutor
 from reviewer.running.model import Approval, ApprovalRequest, Unrunnable
-from reviewer.running.processes import ProcessExecutor
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +98,7 @@ PARENT = """
 import asyncio, sys
 sys.path[:0] = {path!r}
 import run_fakes
-from reviewer.running.processes import ProcessExecutor
+from reviewer.running.executors import ProcessExecutor
 async def main():
     executor = ProcessExecutor(1, 1, attempt=run_fakes.for_ever)
     await executor.submit(run_fakes.task(1, folder={folder!r}))

@@ -24,10 +24,17 @@ from run_guests import KINDS, hold, running, up, workspace, written
 import reviewer
 from reviewer.running.sandbox import landlock, room
 from reviewer.running.sandbox.clearing import remove
-from reviewer.running.sandbox.pipes import Pipes
 from reviewer.running.sandbox.protection import Protection, describe, protection
-from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
-from reviewer.running.sandbox.strays import strays
+from reviewer.running.sandbox.room import (
+    Child,
+    Ended,
+    Flooded,
+    NotStarted,
+    Order,
+    Pipes,
+    start,
+    strays,
+)
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_builders import ANY, episode, tool
 
-from reviewer.running.merge import merged
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
 from reviewer.running.parameters import Parameters
-from reviewer.running.world import SimulatedWorld
+from reviewer.running.world import SimulatedWorld, merged
 from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.model import Episode
 

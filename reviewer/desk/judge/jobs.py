@@ -35,10 +35,10 @@ from reviewer.review.judging.endpoint import Address, judge_settings
 from reviewer.review.judging.judgments import KIND_OF, Judgment, stored_judgment
 from reviewer.review.judging.plan import Bench, Observed, Question, questions
 from reviewer.review.model import Item, Kind, TraceMessage
+from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.candidates.openai_manifest import Settings
-from reviewer.running.candidates.openai_pace import Pace
 from reviewer.running.candidates.prices import Prices
-from reviewer.running.control import Control
+from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
 from reviewer.suite.rubric import JudgePrompt

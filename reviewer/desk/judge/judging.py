@@ -23,7 +23,7 @@ from reviewer.desk.traces.finals import Finals
 from reviewer.review.judged import WinRate
 from reviewer.review.judging.ask import PACE
 from reviewer.review.judging.plan import estimate, prompt_digest
-from reviewer.running.candidates.openai_pace import Pace
+from reviewer.running.candidates.openai_http import Pace
 
 
 class _About(NamedTuple):

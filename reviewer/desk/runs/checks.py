@@ -13,8 +13,8 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.runs.views import Runnable, RunOrder
 from reviewer.exit_codes import ExitCode
 from reviewer.running.candidates import check_runnable
+from reviewer.running.engine import Made, missing_places
 from reviewer.running.model import Unrunnable
-from reviewer.running.plan import Made, missing_places
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files

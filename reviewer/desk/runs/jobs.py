@@ -20,12 +20,9 @@ from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import Facts
 from reviewer.running.attempt import run_attempt
-from reviewer.running.control import Control, Steered
-from reviewer.running.engine import Events, carry_out
-from reviewer.running.executor import Attempt, LocalExecutor
+from reviewer.running.engine import Control, Events, Place, Steered, carry_out
+from reviewer.running.executors import Attempt, LocalExecutor, ProcessExecutor
 from reviewer.running.model import Approval, ApprovalRequest, Executor, Finished, Slot, Unrunnable
-from reviewer.running.plan import Place
-from reviewer.running.processes import ProcessExecutor
 from reviewer.suite.gates import GATES
 
 _STEERED: dict[Steered, RunState] = {

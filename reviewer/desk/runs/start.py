@@ -34,8 +34,8 @@ from reviewer.importing.importer import Batcher, Manifest, Tally
 from reviewer.importing.scored import Facts
 from reviewer.importing.scoring import Asked, Order, Scorer
 from reviewer.importing.split import Piece
+from reviewer.running.engine import Made, Place, missing_places, next_places, span
 from reviewer.running.model import Finished, Slot, Task
-from reviewer.running.plan import Made, Place, missing_places, next_places, span
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
 

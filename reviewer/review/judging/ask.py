@@ -12,11 +12,10 @@ from reviewer.review.judging.plan import Bench, Question, prompt_digest
 from reviewer.review.judging.reply import NotParsed, Reply, UnknownEvent, read_reply
 from reviewer.running.candidates.openai_answers import Refused
 from reviewer.running.candidates.openai_chat import COUNTS, read_answer
-from reviewer.running.candidates.openai_http import Endpoint
+from reviewer.running.candidates.openai_http import Endpoint, Pace
 from reviewer.running.candidates.openai_manifest import Settings
-from reviewer.running.candidates.openai_pace import Pace
 from reviewer.running.candidates.prices import metered
-from reviewer.running.control import Control
+from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import CandidateFault, Infrastructure, Usage
 from reviewer.suite.model import RedactionRules

@@ -40,13 +40,13 @@ def _kind_of(candidate: Candidate, folder: Path) -> _Kind:
 
         return _Kind(openai_responses.check, openai_responses.OpenAIResponses)
     if kind == "command":
-        from reviewer.running.candidates import command
+        from reviewer.running.candidates import child
 
-        return _Kind(command.check, command.CommandCandidate)
+        return _Kind(child.check_command, child.CommandCandidate)
     if kind == "python":
-        from reviewer.running.candidates import python
+        from reviewer.running.candidates import child
 
-        return _Kind(python.check, python.PythonCandidate)
+        return _Kind(child.check_python, child.PythonCandidate)
     raise Unrunnable(
         f"{manifest_file(candidate, folder)}: $.runner: is missing: this candidate's traces can be "
         "imported, but it cannot be run; make a version of it that says how"

@@ -1,25 +1,156 @@
-"""Candidates in a child process of their own, and what holds for them whatever the program is."""
+"""Candidates that are programs: commands, Python modules, and the lines they exchange with us."""
 
+import importlib.machinery
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
-from reviewer.running.candidates.child_lines import Lines, observations_line, start_line
 from reviewer.running.candidates.prices import Prices, cost_usd, read_prices
 from reviewer.running.files import manifest_file, read_below
 from reviewer.running.masking import Mask, secrets_of
 from reviewer.running.model import (
     Brief,
+    Call,
     CandidateFault,
     Infrastructure,
     Observation,
     Task,
     Turn,
     Unrunnable,
+    Usage,
 )
-from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
+from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, found, start
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import shown
+from reviewer.suite.errors import ContractError, json_path, shown
+from reviewer.suite.folder import CANDIDATES
+from reviewer.suite.names import name_problem
+from reviewer.suite.strict_json import loads, type_name
+
+MOST_CALLS = 128
+"""Calls that one line may make."""
+
+_LONGEST_ID = 200
+_MOST_TOKENS = 10**12
+_BESIDE = frozenset({"type", "message", "usage"})
+_OF_A_CALL = ("call_id", "tool", "arguments")
+_MEMBERS = {
+    "call": _BESIDE.union(_OF_A_CALL),
+    "calls": _BESIDE | {"calls"},
+    "final": _BESIDE,
+}
+
+
+class Lines:
+    """Reads one attempt's lines in order. Each is a Turn without cost, or a CandidateFault that
+    names the line and the member; nothing else is ever raised."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._used: set[str] = set()
+
+    def read(self, line: bytes) -> Turn:
+        self._number += 1
+        try:
+            value = loads(line, "")
+        except ContractError as error:
+            self._refuse(error.path, error.reason)
+        said = self._object(value, "$")
+        kind = said.get("type")
+        if not isinstance(kind, str) or kind not in _MEMBERS:
+            told = (
+                f"not `{shown(kind)}`" if isinstance(kind, str) else f"not {_named(said, 'type')}"
+            )
+            self._refuse("$.type", f"must be `call`, `calls` or `final`, {told}")
+        self._known(said, _MEMBERS[kind], "$")
+        return Turn(self._calls(said, kind), self._message(said, kind), self._usage(said))
+
+    def _calls(self, said: Mapping[str, Any], kind: str) -> tuple[Call, ...]:
+        if kind == "final":
+            return ()
+        if kind == "call":
+            return (self._call(said, "$"),)
+        calls = said.get("calls")
+        if not isinstance(calls, list) or not 1 <= len(calls) <= MOST_CALLS:
+            self._refuse("$.calls", f"must be a list of 1 to {MOST_CALLS} calls")
+        found = []
+        for position, item in enumerate(calls):
+            where = f"$.calls[{position}]"
+            call = self._object(item, where)
+            self._known(call, frozenset(_OF_A_CALL), where)
+            found.append(self._call(call, where))
+        return tuple(found)
+
+    def _call(self, said: Mapping[str, Any], where: str) -> Call:
+        call_id, tool = said.get("call_id"), said.get("tool")
+        if not isinstance(call_id, str) or not 0 < len(call_id) <= _LONGEST_ID:
+            self._refuse(f"{where}.call_id", f"must be a text of 1 to {_LONGEST_ID} characters")
+        if not call_id.isprintable():
+            self._refuse(f"{where}.call_id", "must not hold control characters")
+        if call_id in self._used:
+            self._refuse(f"{where}.call_id", "was used before; give each call an id of its own")
+        self._used.add(call_id)
+        if not isinstance(tool, str):
+            self._refuse(f"{where}.tool", f"must be the name of a tool, not {_named(said, 'tool')}")
+        if (reason := name_problem(tool)) is not None:
+            self._refuse(f"{where}.tool", reason)
+        arguments = said.get("arguments", {})
+        if not isinstance(arguments, dict):
+            return Call(call_id, tool, {}, f"must be an object, not {type_name(arguments)}")
+        return Call(call_id, tool, arguments)
+
+    def _message(self, said: Mapping[str, Any], kind: str) -> str | None:
+        message = said.get("message")
+        if message is not None and not isinstance(message, str):
+            self._refuse("$.message", f"must be a text, not {type_name(message)}")
+        if message is None and kind == "final":
+            self._refuse("$.message", "is missing: the last line says what the user is told")
+        return message
+
+    def _usage(self, said: Mapping[str, Any]) -> Usage | None:
+        if said.get("usage") is None:
+            return None
+        counts = self._object(said["usage"], "$.usage")
+        self._known(counts, frozenset(Usage._fields), "$.usage")
+        for name, count in counts.items():
+            if count is not None and (type(count) is not int or not 0 <= count <= _MOST_TOKENS):
+                self._refuse(f"$.usage.{name}", "must be a number of tokens, or null")
+        usage = Usage(**counts)
+        given, cached = usage.input_tokens, usage.cached_input_tokens
+        if cached is not None and (given is None or cached > given):
+            reason = "is part of input_tokens, and so cannot be more"
+            self._refuse("$.usage.cached_input_tokens", reason)
+        return usage
+
+    def _object(self, value: Any, where: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self._refuse(where, f"must be an object, not {type_name(value)}")
+        return value
+
+    def _known(self, said: Mapping[str, Any], names: frozenset[str], where: str) -> None:
+        for name in said:
+            if name not in names:
+                known = ", ".join(sorted(names))
+                self._refuse(where + json_path([name])[1:], f"is not known here; known: {known}")
+
+    def _refuse(self, where: str, reason: str) -> NoReturn:
+        raise CandidateFault(f"line {self._number} of its output: {where}: {reason}")
+
+
+def start_line(brief: Brief) -> dict[str, Any]:
+    """All that a command is told before it begins."""
+    tools = [tool._asdict() for tool in brief.tools]
+    return {"type": "start", "user_request": brief.user_request, "tools": tools}
+
+
+def observations_line(observations: Sequence[Observation]) -> dict[str, Any]:
+    return {"type": "observations", "observations": [o._asdict() for o in observations]}
+
+
+def _named(said: Mapping[str, Any], name: str) -> str:
+    return type_name(said[name]) if name in said else "nothing"
+
 
 TURN_S = 600.0
 """How long a turn may take when the manifest has no `timeout_s`."""
@@ -121,3 +252,113 @@ def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
         tuple(opened),
         bool(runner.get("network")) and task.network,
     )
+
+
+class CommandCandidate(ChildCandidate):
+    """The manifest's `runner.command`. Raises Unrunnable as `check`."""
+
+    def __init__(self, task: Task) -> None:
+        folder = Path(task.folder)
+        check_command(task.candidate, folder)
+        argv = argv_of(task.candidate, folder)
+        super().__init__(task, order_for(task, argv, (folder / CANDIDATES,)))
+
+
+def check_command(candidate: Candidate, folder: Path) -> None:
+    """Raises Unrunnable unless there is such a program, and all that the manifest names for it."""
+    check_common(candidate, folder)
+    argv_of(candidate, folder)
+
+
+def argv_of(candidate: Candidate, folder: Path) -> tuple[str, ...]:
+    """The command with its program as an absolute path.
+
+    A program without a slash is looked for on PATH; a relative path is one below the suite's
+    `candidates/`, and so is any argument that begins with `./`. Raises Unrunnable.
+    """
+    where = f"{manifest_file(candidate, folder)}: $.runner.command"
+    command: list[Any] = candidate.runner.get("command") or []
+    base = (folder / CANDIDATES).resolve()
+    for word in command:
+        if not isinstance(word, str) or "\0" in word:
+            raise Unrunnable(f"{where}: must be a list of texts")
+    if not command or not command[0]:
+        raise Unrunnable(f"{where}: names no program")
+    program, *arguments = command
+    place = _program(program, base, where)
+    below = [str(_below(word, base, where)) if word[:2] == "./" else word for word in arguments]
+    return (place, *below)
+
+
+def _program(program: str, base: Path, where: str) -> str:
+    if "/" not in program:
+        place = found(program)
+        if place is None:
+            raise Unrunnable(
+                f"{where}: there is no program `{shown(program)}` on PATH; install it, or write "
+                f"`./{shown(program)}` for one in {base.parent.name}/{CANDIDATES}/"
+            )
+        return place
+    path = Path(program) if program.startswith("/") else _below(program, base, where)
+    if not path.is_file():
+        raise Unrunnable(f"{where}: there is no file `{shown(str(path), 200)}`")
+    if not os.access(path, os.X_OK):
+        raise Unrunnable(
+            f"{where}: `{shown(str(path), 200)}` is not executable; make it so (chmod +x), or name "
+            "its interpreter first"
+        )
+    return str(path)
+
+
+def _below(word: str, base: Path, where: str) -> Path:
+    path = Path(os.path.normpath(base / word))
+    if not path.is_relative_to(base):
+        raise Unrunnable(f"{where}: `{shown(word, 200)}` leads out of {CANDIDATES}/")
+    return path
+
+
+HARNESS = Path(__file__).parents[1] / "python_child.py"
+
+
+class PythonCandidate(ChildCandidate):
+    """The manifest's `runner.entry`. Raises Unrunnable as `check`."""
+
+    def __init__(self, task: Task) -> None:
+        folder = Path(task.folder)
+        check_python(task.candidate, folder)
+        place = (folder / CANDIDATES).resolve()
+        argv = (
+            *(sys.executable, "-I", "-B", str(HARNESS)),
+            *("candidate", str(place), task.candidate.runner["entry"]),
+        )
+        super().__init__(task, order_for(task, argv, (place, HARNESS)))
+
+
+def check_python(candidate: Candidate, folder: Path) -> None:
+    """Raises Unrunnable unless there is such a module; nothing of it is run."""
+    check_common(candidate, folder)
+    entry = candidate.runner.get("entry")
+    where = f"{manifest_file(candidate, folder)}: $.runner.entry"
+    if not entry:
+        raise Unrunnable(f"{where}: is missing: name the callable as `module:callable`")
+    if not has_module(entry, folder / CANDIDATES):
+        module = shown(entry.partition(":")[0], 200)
+        raise Unrunnable(
+            f"{where}: there is no module `{module}` in {folder.name}/{CANDIDATES}/, nor installed"
+        )
+
+
+def has_module(entry: str, place: Path, installed: bool = True) -> bool:
+    """Whether the module of a "module:name" stands in `place`, or (its first part) among what is
+    installed here. Imports nothing."""
+    parts = entry.partition(":")[0].split(".")
+    path = place.joinpath(*parts)
+    if path.with_name(path.name + ".py").is_file() or path.is_dir():
+        return True
+    top = parts[0]
+    if not installed or (place / top).exists() or (place / f"{top}.py").exists():
+        return False
+    if top in sys.builtin_module_names:
+        return True
+    elsewhere = [part for part in sys.path if part]
+    return importlib.machinery.PathFinder.find_spec(top, elsewhere) is not None

@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.running.candidates.openai_answers import Again
-from reviewer.running.candidates.openai_calls import CallIds, call_of, text_of, told
-from reviewer.running.candidates.openai_http import Endpoint
+from reviewer.running.candidates.openai_answers import Again, CallIds, call_of, text_of, told
+from reviewer.running.candidates.openai_http import Endpoint, Pace
 from reviewer.running.candidates.openai_manifest import (
     CHOICE,
     COUNT,
@@ -20,7 +19,6 @@ from reviewer.running.candidates.openai_manifest import (
     Dialect,
     read_settings,
 )
-from reviewer.running.candidates.openai_pace import Pace
 from reviewer.running.candidates.prices import UsageNames, metered
 from reviewer.running.model import Brief, Call, CandidateFault, Observation, Task, ToolSpec, Turn
 from reviewer.suite.candidate import Candidate

@@ -9,9 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.running.candidates.openai_answers import Again, Refused
-from reviewer.running.candidates.openai_calls import CallIds, call_of, text_of, told
-from reviewer.running.candidates.openai_http import Endpoint
+from reviewer.running.candidates.openai_answers import (
+    Again,
+    CallIds,
+    Refused,
+    call_of,
+    text_of,
+    told,
+)
+from reviewer.running.candidates.openai_http import Endpoint, Pace
 from reviewer.running.candidates.openai_manifest import (
     CHOICE,
     COUNT,
@@ -22,7 +28,6 @@ from reviewer.running.candidates.openai_manifest import (
     Dialect,
     read_settings,
 )
-from reviewer.running.candidates.openai_pace import Pace
 from reviewer.running.candidates.prices import UsageNames, metered
 from reviewer.running.model import (
     Brief,

@@ -1,9 +1,147 @@
-"""What holds a child on this machine: found out once, and said in one sentence."""
+"""What holds a child on this machine: what it sees of the file system, bubblewrap, and limits.
 
+Found out once, and said in one sentence.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from reviewer.running.sandbox import bubblewrap, landlock
+from reviewer.resources import data_folder
+from reviewer.running.sandbox import landlock
+
+SECRETS = (
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials"),
+    *(".npmrc", ".pypirc", ".vault-token", ".password-store", ".config/gcloud", ".config/gh"),
+    *(".config/op", ".local/share/keyrings", ".bash_history", ".zsh_history"),
+)
+"""Below the home folder: where keys and passwords commonly lie."""
+
+SHARED = ("/tmp", "/run", "/dev/shm")
+"""Folders through which processes meet; /run holds the sockets of the machine's services."""
+
+RESOLVER = "/run/systemd/resolve"
+"""What /etc/resolv.conf is often a link into."""
+
+
+class Places(NamedTuple):
+    """Absolute paths without links, all of them there.
+
+    `shared` folders are empty for the child but for `kept`; `hidden` ones are empty wherever they
+    lie, but for `opened`.
+    """
+
+    shared: tuple[str, ...]
+    kept: tuple[str, ...]
+    hidden: tuple[str, ...]
+    opened: tuple[str, ...]
+
+
+def places_for(suite: Path, program: Path, opened: Iterable[Path], network: bool) -> Places:
+    """For a child that works on `suite`: it may see `opened`, not the rest of the workspace."""
+    shared = _there((*SHARED, tempfile.gettempdir()))
+    wanted: list[str | Path] = [sys.prefix, sys.base_prefix]
+    if network:
+        wanted.append(RESOLVER)
+    beside = program.resolve().parent
+    wanted.append(program if str(beside) in shared else beside)
+    kept = [path for path in _there(wanted) if any(_within(path, place) for place in shared)]
+    return Places(shared, tuple(kept), _there(_secret(suite.resolve())), _there(opened))
+
+
+def _secret(suite: Path) -> list[str | Path]:
+    """The workspace's suites and store (a suite elsewhere: itself), the shipped data, the home's
+    secrets."""
+    found: list[str | Path] = [suite]
+    if suite.parent.name == "suites":
+        found = [suite.parent, suite.parent.parent / "store"]
+    for name in ("suites", "store"):
+        try:
+            found.append(data_folder(name))
+        except FileNotFoundError:
+            continue
+    home = os.path.expanduser("~")
+    return [*found, *(os.path.join(home, name) for name in SECRETS)]
+
+
+def _there(paths: Iterable[str | Path]) -> tuple[str, ...]:
+    resolved = (os.path.realpath(path) for path in paths)
+    return tuple(dict.fromkeys(path for path in resolved if os.path.exists(path)))
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+BUBBLEWRAP_HOME = "/tmp/room"
+"""The child's folder, in memory: the same path in every attempt, and gone with the child."""
+
+BUBBLEWRAP_SIZE = 1024**3
+"""Bytes that a child may keep in its folder."""
+
+_PROBE_S = 10
+
+
+def bubblewrap_usable() -> tuple[tuple[str, ...], str]:
+    """The start of a command line that works here, or () and why there is none."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return (), "it is not installed"
+    why = ""
+    nothing = Places(("/tmp", "/run"), (), (), ())
+    for size in (
+        ("--size", str(BUBBLEWRAP_SIZE)),
+        (),
+    ):  # older releases cannot limit a folder in memory
+        start = (program, *size)
+        command = bubblewrap_command(start, nothing, ["/bin/sh", "-c", "exit 0"], network=False)
+        try:
+            tried = subprocess.run(
+                command,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=_PROBE_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return (), f"it cannot be started ({type(error).__name__})"
+        if tried.returncode == 0:
+            return start, ""
+        why = tried.stderr.decode(errors="replace").strip().removeprefix("bwrap: ")
+    return (), f"it is not allowed to work here ({why[:200]})"
+
+
+def bubblewrap_command(
+    start: Sequence[str], places: Places, argv: Sequence[str], network: bool
+) -> list[str]:
+    """`argv` inside bubblewrap. `start` is what `usable` gave."""
+    program, *size = start
+    words = [program, "--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent"]
+    if network:
+        words.append("--share-net")
+    words += ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    words += [*size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+    shared = [path for path in places.shared if path != "/dev/shm"]
+    for path in shared:
+        words += [*size, "--tmpfs", path]
+    for path in places.kept:
+        words += ["--ro-bind", path, path]
+    for path in places.hidden:
+        words += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
+    for path in places.opened:
+        words += ["--ro-bind", path, path]
+    words += ["--perms", "0700", "--dir", BUBBLEWRAP_HOME, "--chdir", BUBBLEWRAP_HOME]
+    for path in (*places.hidden, *shared):
+        if path != "/tmp" and os.path.isdir(path):
+            words += ["--remount-ro", path]
+    return [*words, "--", *argv]
+
 
 LIMITS = {
     "CORE": 0,
@@ -32,7 +170,7 @@ class Protection(NamedTuple):
 @cache
 def protection() -> Protection:
     """The best there is here. Starts a process the first time."""
-    start, why = bubblewrap.usable()
+    start, why = bubblewrap_usable()
     if start:
         return Protection("bubblewrap", start)
     known = landlock.version()
@@ -46,7 +184,7 @@ def describe(held: Protection | None = None) -> str:
     """Which protections are in force for commands, Python candidates and toolkits: a sentence."""
     held = held or protection()
     if held.kind == "bubblewrap":
-        room = f"of {bubblewrap.SIZE // 1024**3} GiB " if "--size" in held.bubblewrap else ""
+        room = f"of {BUBBLEWRAP_SIZE // 1024**3} GiB " if "--size" in held.bubblewrap else ""
         return (
             f"bubblewrap: each child sees the file system read-only without suites, store, /tmp "
             f"and common secrets, writes to a folder in memory {room}only, has processes of its "

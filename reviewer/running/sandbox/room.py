@@ -1,23 +1,143 @@
-"""Starting a child in a room of its own, talking with it in lines, and ending it whole."""
+"""The three streams of a child, read as they come and never beyond their bounds.
+
+Processes that got away from their keeper, found by what they carry.
+
+Starting a child in a room of its own, talking with it in lines, and ending it whole.
+"""
 
 import asyncio
 import contextlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from reviewer.running.sandbox import bubblewrap
 from reviewer.running.sandbox.clearing import remove
 from reviewer.running.sandbox.keeper import NOT_STARTED
-from reviewer.running.sandbox.pipes import Pipes
-from reviewer.running.sandbox.places import Places, places_for
-from reviewer.running.sandbox.protection import LIMITS, MORE_PROCESSES, Protection, protection
-from reviewer.running.sandbox.strays import kill_strays
+from reviewer.running.sandbox.protection import (
+    BUBBLEWRAP_HOME,
+    LIMITS,
+    MORE_PROCESSES,
+    Places,
+    Protection,
+    bubblewrap_command,
+    places_for,
+    protection,
+)
+
+LONGEST_LINE = 8 * 1024**2
+MOST_OUTPUT = 64 * 1024**2
+"""Bytes of standard output and standard error together."""
+
+_TAIL = 4096
+
+
+class Pipes(asyncio.SubprocessProtocol):
+    """Whole lines of standard output, the end of standard error, and why no more may be read.
+
+    `news` is set whenever any of it changes.
+    """
+
+    def __init__(self) -> None:
+        self.lines: deque[bytes] = deque()
+        self.tail = b""
+        self.flood = ""
+        self.closed = False
+        self.gone = asyncio.Event()
+        self.news = asyncio.Event()
+        self._partial = bytearray()
+        self._total = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._total += len(data)
+        if self.flood:
+            return
+        if self._total > MOST_OUTPUT:
+            self._refuse(f"wrote more than {MOST_OUTPUT // 1024**2} MiB")
+        elif fd == 2:
+            self.tail = (self.tail + data)[-_TAIL:]
+        else:
+            self._take(data)
+
+    def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
+        if fd == 1:
+            self.closed = True
+            self.news.set()
+
+    def process_exited(self) -> None:
+        self.gone.set()
+        self.news.set()
+
+    def _take(self, data: bytes) -> None:
+        *whole, rest = data.split(b"\n")
+        for part in whole:
+            self.lines.append(bytes(self._partial) + part)
+            self._partial.clear()
+        self._partial += rest
+        longest = max(len(self._partial), *(len(line) for line in self.lines), 0)
+        if longest > LONGEST_LINE:
+            self._refuse(f"wrote a line of more than {LONGEST_LINE // 1024**2} MiB")
+        elif len(self.lines) > 1:  # each line answers one of ours
+            self._refuse("wrote a line before it was asked for one")
+        elif whole:
+            self.news.set()
+
+    def _refuse(self, why: str) -> None:
+        """What it writes from here on stays in its pipe."""
+        self.flood = why
+        self.lines.clear()
+        self._partial.clear()
+        for fd in (1, 2):
+            pipe = self._transport.get_pipe_transport(fd)
+            if pipe is not None:
+                cast(asyncio.ReadTransport, pipe).pause_reading()
+        self.news.set()
+
+
+_PATIENCE_S = 2.0
+
+
+def kill_strays(home: str) -> None:
+    """Kills every process of ours that was started with `home` as its HOME, or stands in it.
+
+    One that changed both its environment's memory and its folder is not found; only Linux tells.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    while (found := strays(home)) and time.monotonic() < until:
+        for process in found:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def strays(home: str) -> list[int]:
+    """Process ids, without our own and without those that only wait to be reaped."""
+    if sys.platform != "linux":
+        return []
+    mark = f"HOME={home}".encode()
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [n for n in numbers if n != os.getpid() and _carries(n, mark, home)]
+
+
+def _carries(process: int, mark: bytes, home: str) -> bool:
+    try:
+        with open(f"/proc/{process}/environ", "rb") as environment:
+            if mark in environment.read().split(b"\0"):
+                return True
+        return (os.readlink(f"/proc/{process}/cwd") + "/").startswith(home + "/")
+    except OSError:
+        return False
+
 
 KEEPER = Path(__file__).with_name("keeper.py")
 _ENDING_S = 5.0
@@ -141,7 +261,7 @@ async def start(order: Order) -> Child:
     folder = None
     if held.kind != "bubblewrap":
         folder = os.path.realpath(tempfile.mkdtemp(prefix="reviewer-room-"))
-    home = folder or bubblewrap.HOME
+    home = folder or BUBBLEWRAP_HOME
     try:
         transport, pipes = await asyncio.get_running_loop().subprocess_exec(
             Pipes,
@@ -163,7 +283,7 @@ def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
     places = places_for(order.suite, Path(order.argv[0]), order.opened, order.network)
     argv = list(order.argv)
     if held.kind == "bubblewrap":
-        argv = bubblewrap.command_line(held.bubblewrap, places, argv, order.network)
+        argv = bubblewrap_command(held.bubblewrap, places, argv, order.network)
     return {
         "argv": argv,
         "bubblewrap": held.kind == "bubblewrap",
