@@ -174,6 +174,10 @@ class DeskScreen(Asking[None]):
         """Somebody wrote to the store. Screens that show live things read again."""
         self._seen = self.shell.version
 
+    def seen(self) -> None:
+        """What stands here is as new as the store."""
+        self._seen = self.shell.version
+
     def runs_changed(self) -> None:
         if self.query("#top"):  # not before it is composed
             self.head(self._top)
@@ -256,6 +260,10 @@ class DeskScreen(Asking[None]):
         """The news line: what just happened. `text` is already safe."""
         self._news = [Span(f" {text}", style)]
         self.foot()
+
+    def forget_news(self) -> None:
+        """What was said is over; `foot` draws the line without it."""
+        self._news = ()
 
     @property
     def said(self) -> str:

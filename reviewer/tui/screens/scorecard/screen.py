@@ -1,48 +1,62 @@
 """The scorecard: may this candidate be promoted? Home of the workstation, and its acts."""
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
+from textual.events import Resize
+from textual.widget import Widget
 
-from reviewer.desk.scorecards.views import PAGE, Group
-from reviewer.desk.views import CellLine, Evidence
+from reviewer.desk.runs.views import RunView
+from reviewer.desk.scorecards.views import Group
+from reviewer.desk.views import CellLine, Scorecard
+from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint
-from reviewer.tui.screens.run_acts import RUN_KEYS
+from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
 from reviewer.tui.screens.scorecard import view as view
-from reviewer.tui.screens.scorecard.reader import reds_first
-from reviewer.tui.screens.scorecard.seek import Episode, Found, Place, marks_of, seek, seek_among
-from reviewer.tui.screens.scorecard.ways import WAY_KEYS, ScorecardWays
+from reviewer.tui.screens.scorecard.cell import CellDrawer, RunFollowing, reds_first
+from reviewer.tui.screens.scorecard.controller import ScorecardReading
+from reviewer.tui.screens.scorecard.seek import Place, Seeking, is_red
+from reviewer.tui.screens.scorecard.sheet import ScorecardSheet
+from reviewer.tui.screens.scorecard.sides import SidesSheet
+from reviewer.tui.screens.scorecard.ways import WAY_KEYS, Ways
 from reviewer.tui.settings.keys import bind, digits, key_of
-from reviewer.tui.settings.theme import RED
 from reviewer.tui.shell.places import Around, ToTrace
+from reviewer.tui.views import run as run_view
+from reviewer.tui.views.run_marks import AT_WORK
 from reviewer.tui.views.verdict import where
-from reviewer.tui.widgets.chrome import Menu
+from reviewer.tui.widgets.chrome import LineBox, Menu
+from reviewer.tui.widgets.columns import Sheet
 from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.lines import Line, Span
 
 if TYPE_CHECKING:
-    from reviewer.desk.desk import Desk
     from reviewer.tui.shell.traces import Ready
 
-NEAR = PAGE
-"""Rows looked through at once; what is further is looked for in the background."""
+START_HINTS: tuple[Hint, ...] = (
+    ("jk", "choose", "screen.start(1)"),
+    ("Enter", "take it", "screen.start(0)"),
+    ("r", "run", "screen.run"),
+    ("?", "help", "app.explain"),
+    ("ctrl+p", "palette", "app.command_palette"),
+    ("ctrl+q", "quit", "app.quit"),
+)
 
 
-def _is_red(row: Episode, cell: int) -> bool:
-    return marks_of(row)[cell] in RED
-
-
-SEARCHING = "searching…"
-
-
-class ScorecardScreen(ScorecardWays):
+class ScorecardScreen(RunActs):
     """Episodes by gates for one candidate, the verdict above, the cell's attempts below."""
 
+    NAME = "scorecard"
     ABOUT = (
         "You are asked: may this candidate be promoted?  The banner answers; a",
         "red cell is a reason. Go to the cell, press Enter: you stand on the event.",
     )
+    CSS = """
+    #drawer { height: 5; }
+    #drawer.-tall { height: 11; }
+    .-folded { display: none; }
+    """
     ENTER = "the event behind the cell"
     NUMBERS = "the evidence of that reason"
     HINTS: ClassVar[tuple[Hint, ...]] = (
@@ -79,17 +93,177 @@ class ScorecardScreen(ScorecardWays):
         *digits("numbered"),
     ]
 
-    # the cell under the cursor -----------------------------------------------------------------
+    def __init__(self, suite_id: str = "", candidate_id: str = "") -> None:
+        super().__init__()
+        self.reading = ScorecardReading(self, suite_id, candidate_id)
+        self.cell = CellDrawer(self, self.reading)
+        self.following = RunFollowing(self, self.reading)
+        self.ways = Ways(self, self.reading)
+        self.seeking = Seeking(self, self.reading)
 
-    def arrive_first(self) -> None:
-        """To the cell of reason 1, else the first red cell."""
-        if self.card is not None and self.card.reasons and self.card.reasons[0].evidence:
-            self._to_evidence(self.card.reasons[0].evidence[0], self._first_red)
+    def chosen_run(self) -> RunView | None:
+        return self.following.chosen_run()
+
+    def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
+        """Saved views as commands, beside the keys."""
+        return self.ways.palette_acts()
+
+    @property
+    def grid(self) -> Grid:
+        """The episodes."""
+        return self.query_one("#grid", Grid)
+
+    @property
+    def drawer(self) -> Menu:
+        """The attempts behind the cell."""
+        return self.query_one("#drawer", Menu)
+
+    def on_mount(self) -> None:
+        self.head([[Span(" reading the store…", "dim")]])
+        self.foot()
+        self.grid.focus()
+        self.reading.open()
+        self.ways.begin()
+
+    def store_changed(self) -> None:
+        super().store_changed()
+        self.reading.store_changed()
+
+    def redraw(self) -> None:
+        if self.reading.card is None:
+            super().redraw()
         else:
-            self._first_red()
+            self._draw_card(self.reading.card)
+        self.query_one("#run", LineBox).show(self._run_lines())
 
-    def _first_red(self) -> None:
-        self._look(Place(0, -1), 1, _is_red, self.draw_cell, self._red_keys())
+    def _draw_card(self, card: Scorecard) -> None:
+        candidate, names = self.reading.candidate_id, self.reading.names
+        lines: list[Line] = [
+            view.context(card.suite, candidate, card.decided, names, self.columns),
+            *view.banner(card, roomy=self._roomy, width=self.columns),
+            *view.figures(card, self.columns),
+        ]
+        self.head(lines)
+        self.foot()
+        self.grid.caption([Span(self._title(), "strong")], [Span(self._order_words(), "dim")])
+
+    def _title(self) -> str:
+        of = self.reading.card.episodes if self.reading.card else 0
+        if self.reading.rows.groups:
+            groups, kind = len(self.reading.rows.groups), self.reading.looking.group
+            kinds = kind if groups == 1 else {"tag": "tags", "category": "categories"}[kind]
+            return f"{groups:,} {kinds}, {of:,} episodes"
+        count = "…" if self.reading.rows.partial else f"{len(self.grid.keys):,}"
+        title = f"episodes {count} of {of:,}"
+        if self.reading.mode == "candidates" and len(self.reading.sides) < len(self.reading.names):
+            title += f", {len(self.reading.sides)} of {len(self.reading.names)} candidates"
+        return title
+
+    def _order_words(self) -> str:
+        how = self.reading.looking
+        found = "worst first" if how.by == "worst" else f"by {how.by}"
+        if how.by != "worst":
+            found += ", falling" if how.descending else ", rising"
+        if how.of:
+            found += f" of {visible_line(how.of)}"
+        if how.only_failing:
+            found = f"only failing, {found}"
+        if how.text:
+            found = f"{visible_line(how.text)}, {found}"
+        moved = self.reading.moved_order
+        return f"order changed: {key_of('sort')} takes it, {found}" if moved else found
+
+    @property
+    def _roomy(self) -> bool:
+        return self.columns >= 120 and self.app.size.height >= 36
+
+    def on_resize(self, event: Resize) -> None:
+        self.drawer.set_class(event.size.height >= 40, "-tall")
+        self.redraw()
+
+    def on_grid_moved(self, message: Grid.Moved) -> None:
+        self.cell.draw()
+
+    def regions(self) -> Iterable[Widget]:
+        yield Grid(self._sheet, self.reading.page, id="grid")
+        yield Menu(id="drawer", ruled=True)
+        yield LineBox(id="run")
+
+    def _sheet(self, width: int) -> Sheet:
+        if self.reading.mode == "candidates":
+            of = self.reading.card.episodes if self.reading.card else 0
+            return SidesSheet(width, self.reading.sides, self.reading.rows.totals, of)
+        return ScorecardSheet(width, self.reading.card, self.following.overlay, self.reading.folded)
+
+    def run_begun(self, view: RunView, *, asked: bool) -> None:
+        """Follow the run when it was asked for here, or when there is nothing else to look at."""
+        if asked or self.grid.has_class("-folded"):
+            self.following.follow(view)
+        elif self.reading.card is None:
+            self.following.offered = view  # still reading: followed if that finds nothing
+        self.runs_changed()
+
+    def run_ended(self, view: RunView, text: str, style: str) -> None:
+        self.following.ended(view, text, style)
+
+    def runs_changed(self) -> None:
+        """Overlay, run line and line 1 follow the run; nothing is read from the store."""
+        if not self.query("#run"):
+            return
+        self.redraw()
+        self.grid.redress()
+        self.cell.offer_attempts()
+
+    def _run_lines(self) -> list[Line]:
+        run, approvals = self.chosen_run(), self.shell.live.approvals
+        lines: list[Line] = []
+        if approvals:
+            lines.append(run_view.approval_line(approvals[0][1], len(approvals), self.columns))
+        if run is not None and (run.state in AT_WORK or run.state == "failed"):
+            shown = self.reading.suite_id, self.reading.candidate_id
+            here = (run.suite_id, run.candidate_id) == shown
+            lines.append(run_view.run_line(run, here, self.columns))
+        return lines
+
+    def hints(self) -> Iterable[Hint]:
+        if self.grid.has_class("-folded"):
+            return START_HINTS
+        return (*self.HINTS, *RUN_HINTS) if self.shell.live.at_work else self.HINTS
+
+    def legend(self) -> Line:
+        return run_view.LEGEND if self.following.overlay.open else view.LEGEND
+
+    def action_sort(self) -> None:
+        """By the cursor's column; again reverses; on rows that moved, takes the new order."""
+        self.ways.sort()
+
+    def action_failing(self) -> None:
+        """Only failing episodes, or all again."""
+        self.ways.failing()
+
+    def action_filter(self) -> None:
+        """Ask for a filter."""
+        self.ways.filter()
+
+    async def action_unfilter(self) -> None:
+        """Esc drops the filter, then the view, then goes back."""
+        await self.ways.unfilter()
+
+    def action_group(self) -> None:
+        """By tag, by category, and not in groups again."""
+        self.ways.group()
+
+    def action_side_by_side(self) -> None:
+        """Candidates as columns, and gates again."""
+        self.ways.side_by_side()
+
+    def action_views(self) -> None:
+        """Choose a view, save what is on screen, or remove a saved one."""
+        self.ways.views()
+
+    def action_releases(self, by: Any) -> None:
+        """Every candidate of every suite, by suite or by candidate."""
+        self.ways.releases(by)
 
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
         self.action_enter()
@@ -101,12 +275,12 @@ class ScorecardScreen(ScorecardWays):
 
     def action_enter(self) -> None:
         """To the event that broke the gate, in the first attempt that failed it."""
-        here, row = self.grid.current, self.episode
+        here, row = self.grid.current, self.cell.episode
         if isinstance(here, Group):
-            self.fold_group(here)
+            self.ways.fold_group(here)
         if row is None:
             return
-        suite, (candidate, gate), desk = self.suite_id, self.cell, self.shell.desk
+        suite, (candidate, gate), desk = self.reading.suite_id, self.cell.place, self.shell.desk
         self._go_in(
             gate, lambda: reds_first(desk.scorecards.cell(suite, candidate, row.episode_id, gate))
         )
@@ -133,31 +307,29 @@ class ScorecardScreen(ScorecardWays):
         line, ready = found
         self.shell.trace_id = ready.trace.trace_id
         keys, at = self.grid.keys, self.grid.row
-        if self.rows.groups:
+        if self.reading.rows.groups:
             at -= sum(key < 0 for key in keys[:at])
             keys = [key for key in keys if key >= 0]
         self.shell.around = Around(keys, at)
         self.shell.visit(ToTrace(ready.trace.trace_id, line.seq, gate, ready=ready))
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
-        if message.menu.cursor < len(self._drawn):
-            line = self._drawn[message.menu.cursor]
-            self._go_in(self.gate, lambda: [line])
-
-    # going to cells ----------------------------------------------------------------------------
+        if message.menu.cursor < len(self.cell.drawn):
+            line = self.cell.drawn[message.menu.cursor]
+            self._go_in(self.cell.gate, lambda: [line])
 
     def action_red(self, step: int) -> None:
         """The next or previous failing cell."""
-        column, cells = self.grid.column, self.columns_of_cells
+        column, cells = self.grid.column, self.reading.columns_of_cells
         at = cells.index(column) if column in cells else len(cells)
         start = Place(self.grid.row, at)
         missed = partial(self.say, "no more red cells that way")
-        self._hush()
-        self._look(start, step, _is_red, missed, self._red_keys())
+        self.seeking.hush()
+        self.seeking.go(start, step, is_red, missed, self.seeking.red_keys())
 
     def action_numbered(self, number: int) -> None:
         """The cell of a reason."""
-        reasons = self.card.reasons if self.card else ()
+        reasons = self.reading.card.reasons if self.reading.card else ()
         chosen = [reason for reason in reasons if reason.number == number]
         if not chosen:
             self.say(f"there is no reason {number}: the banner numbers them")
@@ -168,88 +340,16 @@ class ScorecardScreen(ScorecardWays):
             return
         evidence = chosen[0].evidence[0]
         lost = f"{where(evidence)} is not among the rows shown: Esc drops the filter"
-        self._hush()
-        self._to_evidence(evidence, partial(self.say, lost))
-
-    def _to_evidence(self, evidence: Evidence, missed: Callable[[], None]) -> None:
-        wanted: int | None = None
-        if self.mode == "candidates":
-            wanted = self.sides.index(self.candidate_id) if self.candidate_id in self.sides else 0
-        elif evidence.gate in self.gates:
-            wanted = self.gates.index(evidence.gate)
-        self._look(
-            Place(0, -1),
-            1,
-            lambda row, cell: (
-                row.episode_id == evidence.episode_id
-                and (cell == wanted if wanted is not None else _is_red(row, cell))
-            ),
-            missed,
-            partial(self._key_of, self.shell.desk, self.suite_id, evidence.episode_id),
-        )
-
-    @staticmethod
-    def _key_of(desk: "Desk", suite_id: str, episode_id: str) -> list[int]:
-        key = desk.scorecards.episode_key(suite_id, episode_id)
-        return [] if key is None else [key]
-
-    def _red_keys(self) -> Callable[[], Container[int]]:
-        """Asks which rows may hold a red cell."""
-        shown = self.sides if self.mode == "candidates" else (self.candidate_id,)
-        return partial(self.shell.desk.scorecards.maybe_red, self.suite_id, shown)
-
-    def _look(
-        self,
-        start: Place,
-        step: int,
-        match: Found,
-        missed: Callable[[], None],
-        maybe: Callable[[], Container[int]],
-    ) -> None:
-        """Go to the next cell that matches: among the rows around, else in the background among
-        those that `maybe` names."""
-        grid = self.grid
-        near = range(max(0, start.row - NEAR), min(len(grid.keys), start.row + NEAR + 1))
-        place = seek(start, step, near, self._episode_at, match)
-        if place is not None or len(near) == len(grid.keys):
-            self._arrive(place, missed)
-            return
-        keys, fetch = grid.keys, self._rows
-        self.say(SEARCHING)
-        self.ask(
-            "seek",
-            lambda: seek_among(start, step, keys, maybe(), fetch, match),
-            lambda found: self._arrive(found, missed),
-        )
-
-    def _episode_at(self, index: int) -> Episode | None:
-        row = self.grid.at(index)
-        return None if isinstance(row, Group) else row
-
-    def _arrive(self, place: Place | None, missed: Callable[[], None]) -> None:
-        if self.said == SEARCHING:
-            self._hush()
-        if place is None:
-            missed()
-            return
-        self.grid.go(place.row, self.columns_of_cells[place.cell])
-        self.draw_cell()
-
-    def _hush(self) -> None:
-        """What was said is over: the person goes on."""
-        if self._news:
-            self._news = ()
-            self.foot()
-
-    # candidate, and what is done with it ----------------------------------------------------
+        self.seeking.hush()
+        self.seeking.to_evidence(evidence, partial(self.say, lost))
 
     def action_candidate(self, step: int) -> None:
         """The candidate before or after."""
-        names = self.names
-        if self.candidate_id in names:
-            at = names.index(self.candidate_id) + step
+        names = self.reading.names
+        if self.reading.candidate_id in names:
+            at = names.index(self.reading.candidate_id) + step
             if 0 <= at < len(names):
-                self._turn_to(self.suite_id, names[at])
+                self.reading.turn_to(self.reading.suite_id, names[at])
             else:
                 self.say("no candidate further that way")
 
@@ -257,11 +357,12 @@ class ScorecardScreen(ScorecardWays):
         """Choose suite and candidate from a list."""
         from reviewer.tui.screens.dialogs.choose import ChooseScreen
 
-        self.app.push_screen(ChooseScreen(self.suite_id, self.candidate_id), self._chosen)
+        place = self.reading.suite_id, self.reading.candidate_id
+        self.app.push_screen(ChooseScreen(*place), self._chosen)
 
     def _chosen(self, place: tuple[str, str] | None) -> None:
         if place is not None:
-            self._turn_to(*place)
+            self.reading.turn_to(*place)
 
     def action_fold(self) -> None:
         """Fold the drawer away, and back."""
@@ -278,5 +379,5 @@ class ScorecardScreen(ScorecardWays):
         """Write the report and its renderings to a folder."""
         from reviewer.tui.screens.dialogs.prompt import export_to
 
-        if self.card is not None:
-            export_to(self, self.suite_id, self.candidate_id)
+        if self.reading.card is not None:
+            export_to(self, self.reading.suite_id, self.reading.candidate_id)

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.binding import BindingType
 
 from reviewer.desk.scorecards.views import GROUPS, FilterValues, Group, SavedView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.live import ScorecardLive
 from reviewer.tui.screens.scorecard.reading import Looking, laid_out
 from reviewer.tui.screens.scorecard.sheet import SORTS
 from reviewer.tui.screens.scorecard.sides import SIDE
 from reviewer.tui.settings.keys import bind, key_of, worded
 from reviewer.tui.shell.places import ToReleases
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.scorecard.controller import ScorecardReading
+    from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 
 WAY_KEYS: tuple[BindingType, ...] = (
     bind("f", "failing", "only failing episodes"),
@@ -25,124 +28,58 @@ WAY_KEYS: tuple[BindingType, ...] = (
 )
 
 
-class ScorecardWays(ScorecardLive):
-    """The part of the scorecard that picks and orders rows."""
+class Ways:
+    """Picks and orders the rows of the scorecard."""
 
-    BINDINGS: ClassVar[list[BindingType]] = []
-
-    def __init__(self, suite_id: str = "", candidate_id: str = "") -> None:
-        super().__init__(suite_id, candidate_id)
+    def __init__(self, screen: "ScorecardScreen", reading: "ScorecardReading") -> None:
+        self._screen = screen
+        self._reading = reading
         self._saved: list[SavedView] = []
 
-    def on_mount(self) -> None:
-        desk = self.shell.desk
+    def begin(self) -> None:
+        """Ask for the saved views."""
+        desk = self._screen.shell.desk
         # What cannot be read is said when views are asked for.
-        self.ask("saved views", desk.scorecards.saved_views, self._have, lambda error: None)
+        self._screen.ask("saved views", desk.scorecards.saved_views, self._have, lambda error: None)
 
     def _have(self, saved: list[SavedView]) -> None:
         self._saved = saved
 
-    # order and filter --------------------------------------------------------------------------
-
-    def action_sort(self) -> None:
-        """By the cursor's column; again reverses; on rows that moved, takes the new order."""
-        if self._moved_order is None:
-            self.looking = self._sorted(self.looking)
-        self.reorder()
-
     def _sorted(self, how: Looking) -> Looking:
-        column = self.grid.column
+        column = self._screen.grid.column
         if column.startswith(SIDE):
             return how._replace(by="worst", descending=False, of=column.removeprefix(SIDE))
-        by = SORTS.get(column, self.gate)
+        by = SORTS.get(column, self._screen.cell.gate)
         if how.by == by and how.descending:
             return how._replace(by="worst", descending=False, of="")
         return how._replace(by=by, descending=how.by == by, of="")
 
-    def action_failing(self) -> None:
-        """Only failing episodes, or all again."""
-        self.looking = self.looking._replace(only_failing=not self.looking.only_failing)
-        self.reorder()
-
-    def action_filter(self) -> None:
-        """Ask for a filter."""
-        from reviewer.tui.screens.scorecard.filter import FilterPrompt
-
-        prompt = FilterPrompt(self.looking.text)
-        self.app.push_screen(prompt, self._filtered)
-        suite, candidate, desk = self.suite_id, self.candidate_id, self.shell.desk
-
-        def known(values: FilterValues) -> None:
-            if prompt.is_attached:
-                prompt.knows(values)
-
-        self.ask("filter values", lambda: desk.scorecards.filter_values(suite, candidate), known)
-
     def _filtered(self, text: str | None) -> None:
-        if text is not None and text != self.looking.text:
-            self.looking = self.looking._replace(text=text)
-            self.reorder()
-
-    async def action_unfilter(self) -> None:
-        """Esc drops the filter, then the view, then goes back."""
-        if self.looking.text or self.looking.only_failing:
-            self.looking = self.looking._replace(text="", only_failing=False)
-        elif self.looking.group != "none" or self.mode != "gates":
-            self._look_as("gates", self.looking._replace(group="none", of=""))
-            return
-        else:
-            await self.shell.action_back()
-            return
-        self._news = ()
-        self.reorder()
-
-    # groups and sides --------------------------------------------------------------------------
-
-    def action_group(self) -> None:
-        """By tag, by category, and not in groups again."""
-        after = GROUPS[(GROUPS.index(self.looking.group) + 1) % len(GROUPS)]
-        self._look_as(self.mode, self.looking._replace(group=after))
-
-    def action_side_by_side(self) -> None:
-        """Candidates as columns, and gates again."""
-        if self.mode == "candidates":
-            self._look_as("gates", self.looking._replace(of=""))
-        elif len(self.candidates) < 2:
-            self.say(worded("one candidate only: {run} runs another, {import} imports one"))
-        else:
-            self._look_as("candidates", self.looking)
+        if text is not None and text != self._reading.looking.text:
+            self._reading.looking = self._reading.looking._replace(text=text)
+            self._reading.reorder()
 
     def _look_as(self, mode: Any, how: Looking) -> None:
-        if how.group != self.looking.group:
-            self.folded = frozenset()
-        changed = mode != self.mode
-        self.mode, self.looking = mode, how
-        self._news = ()
+        if how.group != self._reading.looking.group:
+            self._reading.folded = frozenset()
+        changed = mode != self._reading.mode
+        self._reading.mode, self._reading.looking = mode, how
+        self._screen.forget_news()
         if changed:
-            self.rows = self.rows._replace(keys=[], groups=())
-            self.grid.set_keys([])  # rows of another kind do not fit the new columns
-            self.grid.column = self.columns_of_cells[0]
-        self.reorder()
+            self._reading.rows = self._reading.rows._replace(keys=[], groups=())
+            self._screen.grid.set_keys([])  # rows of another kind do not fit the new columns
+            self._screen.grid.column = self._reading.columns_of_cells[0]
+        self._reading.reorder()
 
     def fold_group(self, group: Group) -> None:
         """Fold or unfold the rows of a group; the cursor stays on its head."""
-        self.folded ^= {group.label}
-        self.rows = self.rows._replace(keys=laid_out(self.rows.groups, self.folded))
-        number = next(n for n, each in enumerate(self.rows.groups, 1) if each.label == group.label)
-        self.grid.set_keys(self.rows.keys, self.rows.keys.index(-number))
-        self.draw_cell()
-
-    # saved views -------------------------------------------------------------------------------
-
-    def action_views(self) -> None:
-        """Choose a view, save what is on screen, or remove a saved one."""
-        from reviewer.tui.screens.scorecard.views import ViewsScreen
-
-        def offer(saved: list[SavedView]) -> None:
-            self._saved = saved
-            self.app.push_screen(ViewsScreen(saved), self._view_chosen)
-
-        self.ask("saved views", self.shell.desk.scorecards.saved_views, offer)
+        reading = self._reading
+        reading.folded ^= {group.label}
+        groups, keys = reading.rows.groups, laid_out(reading.rows.groups, reading.folded)
+        reading.rows = reading.rows._replace(keys=keys)
+        number = next(n for n, each in enumerate(groups, 1) if each.label == group.label)
+        self._screen.grid.set_keys(keys, keys.index(-number))
+        self._screen.cell.draw()
 
     def _view_chosen(self, chosen: tuple[str, SavedView] | None) -> None:
         if chosen is None:
@@ -151,23 +88,21 @@ class ScorecardWays(ScorecardLive):
         if act == "take":
             self.take_view(view)
         elif act == "go":
-            self.action_releases(view.name.removeprefix("by "))
+            self.releases(view.name.removeprefix("by "))
         elif act == "drop":
             words = f"removed the view {visible_line(view.name)}"
-            self._keep(partial(self.shell.desk.scorecards.drop_view, view.name), words)
+            self._keep(partial(self._screen.shell.desk.scorecards.drop_view, view.name), words)
         else:
             from reviewer.tui.screens.dialogs.prompt import PromptScreen
 
-            self.app.push_screen(PromptScreen("name of the view", "", "red refunds"), self._named)
-
-    def action_releases(self, by: Any) -> None:
-        """Every candidate of every suite, by suite or by candidate."""
-        self.shell.visit(ToReleases(by, self.suite_id, self.candidate_id))
+            self._screen.app.push_screen(
+                PromptScreen("name of the view", "", "red refunds"), self._named
+            )
 
     def take_view(self, view: SavedView) -> None:
         """Look as a view says."""
-        if view.mode == "candidates" and len(self.candidates) < 2:
-            self.say("one candidate only: nothing stands beside it")
+        if view.mode == "candidates" and len(self._reading.candidates) < 2:
+            self._screen.say("one candidate only: nothing stands beside it")
             return
         how = Looking(view.by, view.descending, view.only_failing, view.filter, view.group)
         self._look_as(view.mode, how)
@@ -175,7 +110,7 @@ class ScorecardWays(ScorecardLive):
     def _named(self, name: str | None) -> None:
         if not name:
             return
-        how = self.looking
+        how = self._reading.looking
         view = SavedView(
             name=name,
             filter=how.text,
@@ -183,17 +118,17 @@ class ScorecardWays(ScorecardLive):
             descending=how.descending,
             only_failing=how.only_failing,
             group=how.group,
-            mode=self.mode,
+            mode=self._reading.mode,
         )
         said = f"saved the view {visible_line(name)}: {key_of('view')} and the palette offer it"
-        self._keep(partial(self.shell.desk.scorecards.save_view, view), said)
+        self._keep(partial(self._screen.shell.desk.scorecards.save_view, view), said)
 
     def _keep(self, work: Any, words: str) -> None:
         def kept(saved: list[SavedView]) -> None:
             self._saved = saved
-            self.say(words, "pass")
+            self._screen.say(words, "pass")
 
-        self.ask("saved views", work, kept)
+        self._screen.ask("saved views", work, kept)
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
         """Saved views as commands, beside the keys."""
@@ -201,7 +136,77 @@ class ScorecardWays(ScorecardLive):
 
         for by in ("suite", "candidate"):
             told = f"every candidate of every suite, by {by}"
-            yield f"group by {by}", told, partial(self.action_releases, by)
+            yield f"group by {by}", told, partial(self.releases, by)
         for view in self._saved:
             words = f"view {visible_line(view.name)}"
             yield words, described(view), partial(self.take_view, view)
+
+    def sort(self) -> None:
+        """By the cursor's column; again reverses; on rows that moved, takes the new order."""
+        if self._reading.moved_order is None:
+            self._reading.looking = self._sorted(self._reading.looking)
+        self._reading.reorder()
+
+    def failing(self) -> None:
+        """Only failing episodes, or all again."""
+        looking = self._reading.looking
+        self._reading.looking = looking._replace(only_failing=not looking.only_failing)
+        self._reading.reorder()
+
+    def filter(self) -> None:
+        """Ask for a filter."""
+        from reviewer.tui.screens.scorecard.filter import FilterPrompt
+
+        prompt = FilterPrompt(self._reading.looking.text)
+        self._screen.app.push_screen(prompt, self._filtered)
+        suite, candidate = self._reading.suite_id, self._reading.candidate_id
+        desk = self._screen.shell.desk
+
+        def known(values: FilterValues) -> None:
+            if prompt.is_attached:
+                prompt.knows(values)
+
+        self._screen.ask(
+            "filter values", lambda: desk.scorecards.filter_values(suite, candidate), known
+        )
+
+    async def unfilter(self) -> None:
+        """Esc drops the filter, then the view, then goes back."""
+        if self._reading.looking.text or self._reading.looking.only_failing:
+            self._reading.looking = self._reading.looking._replace(text="", only_failing=False)
+        elif self._reading.looking.group != "none" or self._reading.mode != "gates":
+            self._look_as("gates", self._reading.looking._replace(group="none", of=""))
+            return
+        else:
+            await self._screen.shell.action_back()
+            return
+        self._screen.forget_news()
+        self._reading.reorder()
+
+    def group(self) -> None:
+        """By tag, by category, and not in groups again."""
+        after = GROUPS[(GROUPS.index(self._reading.looking.group) + 1) % len(GROUPS)]
+        self._look_as(self._reading.mode, self._reading.looking._replace(group=after))
+
+    def side_by_side(self) -> None:
+        """Candidates as columns, and gates again."""
+        if self._reading.mode == "candidates":
+            self._look_as("gates", self._reading.looking._replace(of=""))
+        elif len(self._reading.candidates) < 2:
+            self._screen.say(worded("one candidate only: {run} runs another, {import} imports one"))
+        else:
+            self._look_as("candidates", self._reading.looking)
+
+    def views(self) -> None:
+        """Choose a view, save what is on screen, or remove a saved one."""
+        from reviewer.tui.screens.scorecard.views import ViewsScreen
+
+        def offer(saved: list[SavedView]) -> None:
+            self._saved = saved
+            self._screen.app.push_screen(ViewsScreen(saved), self._view_chosen)
+
+        self._screen.ask("saved views", self._screen.shell.desk.scorecards.saved_views, offer)
+
+    def releases(self, by: Any) -> None:
+        """Every candidate of every suite, by suite or by candidate."""
+        self._screen.shell.visit(ToReleases(by, self._reading.suite_id, self._reading.candidate_id))

@@ -1,0 +1,187 @@
+"""The cell under the cursor with its attempts in the drawer, and the run that fills it."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reviewer.desk.runs.views import RunView
+from reviewer.desk.scorecards.views import Group, SidesRow
+from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.scorecard import view as view
+from reviewer.tui.screens.scorecard.groups import group_lines, group_name
+from reviewer.tui.screens.scorecard.reading import Reading
+from reviewer.tui.screens.scorecard.seek import Episode
+from reviewer.tui.screens.scorecard.sides import SIDE
+from reviewer.tui.settings.keys import key_of
+from reviewer.tui.settings.theme import RED, STATES
+from reviewer.tui.views.run_marks import AT_WORK, Overlay
+from reviewer.tui.widgets.lines import Span
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.scorecard.controller import ScorecardReading
+    from reviewer.tui.screens.scorecard.screen import ScorecardScreen
+
+
+class CellDrawer:
+    """The attempts behind the cell under the cursor. `drawn` are those that the store knows."""
+
+    def __init__(self, screen: "ScorecardScreen", reading: "ScorecardReading") -> None:
+        self._screen = screen
+        self._reading = reading
+        self.drawn: list[CellLine] = []
+        self._drawn_row: EpisodeRow | None = None
+
+    def draw(self) -> None:
+        row = self._screen.grid.current
+        if row is None or isinstance(row, Group):
+            self.drawn, self._drawn_row = [], None
+            self._draw_head(row)
+            return
+        suite, (candidate, gate) = self._reading.suite_id, self.place
+        desk = self._screen.shell.desk
+        self._screen.ask(
+            "cell",
+            lambda: (row, gate, desk.scorecards.cell(suite, candidate, row.episode_id, gate)),
+            self.show,
+        )
+
+    @property
+    def episode(self) -> Episode | None:
+        """The episode under the cursor, None on the head of a group."""
+        row = self._screen.grid.current
+        return None if isinstance(row, Group) else row
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """(candidate, gate) of the cell under the cursor."""
+        reading = self._reading
+        row, column = self.episode, self._screen.grid.column
+        if reading.mode == "candidates":
+            shown = [f"{SIDE}{each}" for each in reading.sides]
+            at = shown.index(column) if column in shown else 0
+            known = isinstance(row, SidesRow) and at < len(row.sides)
+            gate = row.sides[at].gate if isinstance(row, SidesRow) and known else ""
+            return (reading.sides[at] if shown else reading.candidate_id), gate or ALWAYS[0]
+        if column not in reading.gates and isinstance(row, EpisodeRow):
+            reds = [
+                name
+                for name, each in zip(reading.gates, row.cells, strict=True)
+                if each.mark in RED
+            ]
+            return reading.candidate_id, reds[0] if reds else ALWAYS[0]
+        return reading.candidate_id, column if column in reading.gates else ALWAYS[0]
+
+    @property
+    def gate(self) -> str:
+        """The gate under the cell cursor; of a candidate's cell, the one that fails most."""
+        return self.place[1]
+
+    def _draw_head(self, group: Group | None) -> None:
+        if group is None:
+            self._screen.drawer.caption(())
+            self._screen.drawer.offer([])
+            return
+        self._screen.drawer.caption(
+            [Span(group_name(group), "strong"), Span(f" · {self._reading.looking.group}")],
+            [Span("Enter folds, unfolds", "dim")],
+        )
+        card = self._reading.card
+        lines = group_lines(group, card.pass_hat_k if card else 0, self._reading.gates)
+        self._screen.drawer.offer(lines, 0)
+
+    def show(self, answer: tuple[Episode, str, list[CellLine]]) -> None:
+        row, gate, lines = answer
+        if self.episode is None:
+            return  # the cursor has moved on, to a head of a group
+        if isinstance(row, EpisodeRow):
+            cell = row.cells[self._reading.gates.index(gate)]
+            self._screen.drawer.caption(*view.drawer_title(row, gate, cell))
+        else:
+            name = Span(f"{visible_line(row.episode_id)} · {gate}", "strong")
+            self._screen.drawer.caption([name], [Span(visible_line(self.place[0]), "dim")])
+        same = self.drawn and [each.trace_id for each in self.drawn] == [
+            each.trace_id for each in lines
+        ]
+        self.drawn, self._drawn_row = lines, row if isinstance(row, EpisodeRow) else None
+        self.offer_attempts(None if same else 0)
+        traces = [line.trace_id for line in reds_first(lines) if line.trace_id]
+        if traces:
+            self._screen.shell.trace_id = traces[0]
+
+    def offer_attempts(self, cursor: int | None = None) -> None:
+        """What the store says of each attempt, then those that it does not know yet."""
+        lines = [view.drawer_line(line) for line in self.drawn]
+        if self._drawn_row is not None:
+            told = {line.attempt for line in self.drawn}
+            owed = self._screen.following.overlay.owed(self._drawn_row).items()
+            lines += [owed_line(attempt, mark) for attempt, mark in owed if attempt not in told]
+        self._screen.drawer.offer(lines, cursor)
+
+
+class RunFollowing:
+    """The run of the candidate on screen. `offered` is a run that is followed if the store has
+    nothing to show."""
+
+    def __init__(self, screen: "ScorecardScreen", reading: "ScorecardReading") -> None:
+        self._screen = screen
+        self._reading = reading
+        self.offered: RunView | None = None
+        self._unmoved_in: int | None = None
+
+    @property
+    def own_run(self) -> RunView | None:
+        """The run of the candidate on screen: the one at work, else the newest."""
+        reading = self._reading
+        return self._screen.shell.live.of(reading.suite_id, reading.candidate_id)
+
+    @property
+    def overlay(self) -> Overlay:
+        """What the run of this candidate still owes."""
+        return self._screen.shell.live.overlay(self.own_run)
+
+    def chosen_run(self) -> RunView | None:
+        """The run that the keys act on."""
+        own, at_work = self.own_run, self._screen.shell.live.at_work
+        if own is not None and own.state in AT_WORK:
+            return own
+        return at_work[0] if at_work else own
+
+    def follow(self, view: RunView) -> None:
+        """Turn to the run's candidate; the cursor goes to its first red cell when it has ended."""
+        self._unmoved_in = view.number
+        reading = self._reading
+        if (view.suite_id, view.candidate_id) != (reading.suite_id, reading.candidate_id):
+            reading.turn_to(view.suite_id, view.candidate_id)
+
+    def ended(self, view: RunView, text: str, style: str) -> None:
+        """A cursor that was not moved since goes where a reader should look first."""
+        if view.state == "failed":
+            runs, run = key_of("screen.runs"), key_of("run")
+            text, style = f"{runs}, then Enter shows why whole; {run} runs what is missing", "dim"
+        self._screen.say(text, style)
+        if view.number == self._unmoved_in and self._at_start:
+            self._reading.read_all(partial(self._last_look, text, style))
+
+    def _last_look(self, text: str, style: str, reading: Reading) -> None:
+        self._reading.first_look(reading)
+        self._screen.say(text, style)
+
+    @property
+    def _at_start(self) -> bool:
+        """Whether the cursor is where it was put first."""
+        grid = self._screen.grid
+        return (grid.row, grid.column) == (0, self._reading.columns_of_cells[0])
+
+
+def owed_line(attempt: int, mark: str) -> list[Span]:
+    """A line of the drawer for an attempt that has not landed."""
+    return [
+        Span(STATES[mark].glyph, mark),
+        Span(f" attempt {attempt}           "),
+        Span("at work" if mark == "running" else "waits its turn", "dim"),
+    ]
+
+
+def reds_first(lines: list[CellLine]) -> list[CellLine]:
+    """The first attempt that failed leads; without one, the first with an event that proves it."""
+    return sorted(lines, key=lambda line: (line.mark not in RED, line.attempt))
