@@ -17,7 +17,7 @@ from reviewer.desk.views import ALWAYS, EventRow
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.search.screen import SearchScreen
-from reviewer.tui.screens.trajectory.reader import WAIT
+from reviewer.tui.screens.trajectory.controller import WAIT
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.screens.trajectory.view import clauses
 from reviewer.tui.views.event_list import EventSheet, Shown, bar
@@ -53,7 +53,7 @@ async def test_a_search_counts_marks_and_walks(size: tuple[int, int]) -> None:
         await typed(pilot, "refund")
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
-        assert screen.matches == [1, 2, 3, 5]
+        assert screen.finding.matches == [1, 2, 3, 5]
         assert "match 1 of 4 events" in screen_text(app)
         await press(pilot, "n")
         assert screen.seq == 2
@@ -62,7 +62,7 @@ async def test_a_search_counts_marks_and_walks(size: tuple[int, int]) -> None:
         await press(pilot, "N", "N")
         assert "is not further that way" in screen_text(app)
         await press(pilot, "escape")
-        assert screen.matches == []
+        assert screen.finding.matches == []
         assert "search ended" in screen_text(app)
 
 
@@ -146,7 +146,7 @@ async def test_search_across_traces_lands_on_the_event(size: tuple[int, int]) ->
         await press(pilot, "enter")
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
-        assert (screen.trace_id, screen.seq, screen.wanted) == (ATTACK, 2, "refund")
+        assert (screen.trace_id, screen.seq, screen.finding.wanted) == (ATTACK, 2, "refund")
         await press(pilot, "escape", "escape")
         assert isinstance(app.screen, SearchScreen)
 
@@ -275,15 +275,15 @@ async def test_only_findings_marks_and_matches_are_kept_in_the_list() -> None:
             seen.append(screen.seq)
             await press(pilot, "j")
         assert seen == [2, 4, 4_000]
-        assert screen.detail is not None
-        assert screen.detail.row.seq == 4_000
+        assert screen.value.detail is not None
+        assert screen.value.detail.row.seq == 4_000
         await press(pilot, "y", "y")
         assert app.clipboard.startswith("/events/3999/")
         await press(pilot, "asterisk")
         assert "no message after this event" in screen_text(app)
         await press(pilot, "comma")
         assert screen.seq == 3_995, "an event that is not in the list brings all back"
-        assert screen.only is None
+        assert screen.reading.only is None
 
 
 async def test_esc_brings_all_events_back_before_it_leaves() -> None:

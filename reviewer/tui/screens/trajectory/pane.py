@@ -2,18 +2,20 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.trajectory.reader import TraceReader
-from reviewer.tui.shell.traces import Ready
 from reviewer.tui.views import event as view
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.value_tree import Entry, Tree
-from reviewer.tui.widgets.valueview import Part, ValueView
+from reviewer.tui.widgets.valueview import Part
 from reviewer.tui.widgets.wrap import Block
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.trajectory.controller import TraceReading
+    from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 
 MOST_COPIED = 500_000
 """Characters that a terminal is given for its clipboard; more of them, few would take."""
@@ -29,18 +31,12 @@ class Looked(NamedTuple):
     trees: Sequence[Tree]
 
 
-class TracePane(TraceReader):
+class EventPane:
     """The event under the cursor: whole, as the state after it, raw, or what its source says."""
 
-    def __init__(
-        self,
-        trace_id: str,
-        seq: int | None = None,
-        gate: str = "",
-        wanted: str = "",
-        ready: Ready | None = None,
-    ) -> None:
-        super().__init__(trace_id, seq, gate, wanted, ready)
+    def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading") -> None:
+        self._screen = screen
+        self._reading = reading
         self.detail: EventDetail | None = None
         self.state: StateView | None = None
         self.mode = view.MODES[0]
@@ -49,20 +45,20 @@ class TracePane(TraceReader):
         self._turned: dict[int, dict[str, dict[str, bool]]] = {}
         self._copies: tuple[str, int] = ("", 0)
 
-    def arrived(self) -> None:
+    def forget(self) -> None:
+        """Another trace is on the screen, or this one has changed."""
         self._turned.clear()
         self._kept.clear()
 
-    # reading -----------------------------------------------------------------------------------
-
     def ask_event(self) -> None:
         """Ask for the event under the cursor, and for the state where that is shown."""
-        trace = self.trace
+        trace = self._reading.trace
         if trace is None or not trace.events:
-            self.pane.put([])
+            self._screen.pane.put([])
             return
-        trace_id, seq, mode, desk = self.trace_id, self.seq, self.mode, self.shell.desk
-        turned, budget = self._turned.setdefault(seq, {}), max(8, self.pane.body - 4)
+        trace_id, seq, mode = self._reading.trace_id, self._reading.seq, self.mode
+        desk = self._screen.shell.desk
+        turned, budget = self._turned.setdefault(seq, {}), max(8, self._screen.pane.body - 4)
 
         def look() -> Looked:
             detail = desk.traces.event(trace_id, seq)
@@ -75,15 +71,26 @@ class TracePane(TraceReader):
         place = seq, mode, budget
         kept = self._kept.get(place)
         if kept is not None:
-            self.ask("event", lambda: kept, self.show_event, self._no_event)
+            self._screen.ask("event", lambda: kept, self._show, self._no_event)
             return
 
         def land(found: Looked) -> None:
-            if trace_id == self.trace_id:
+            if trace_id == self._reading.trace_id:
                 self._keep(place, found)
-            self.show_event(found)
+            self._show(found)
 
-        self.ask("event", look, land, self._no_event)
+        self._screen.ask("event", look, land, self._no_event)
+
+    def draw(self, *, stay: bool = False) -> None:
+        """Draw the chosen event; `stay` where the reader is in it."""
+        if self._reading.trace is None or self.detail is None:
+            return
+        title = view.event_title(self.detail)
+        room = self._screen.pane.size.width - sum(len(span.text) for span in title) - 16
+        note = view.mode_note(self.mode, room)
+        self._screen.pane.put(self._parts(self.detail), title, note, stay=stay)
+        if not stay:
+            self._screen.finding.seek_in_pane()
 
     def _keep(self, place: tuple[int, str, int], found: Looked) -> None:
         """Have the last events at hand, unless they are large."""
@@ -95,80 +102,58 @@ class TracePane(TraceReader):
     def _no_event(self, error: DeskError) -> None:
         """The pane must not go on showing another event than the one under the cursor."""
         self.detail = None
-        self.pane.put([Entry(Block(error.text, "text", [Span("✗ ", "fail")]))])
-        self.refused(error)
+        self._screen.pane.put([Entry(Block(error.text, "text", [Span("✗ ", "fail")]))])
+        self._screen.refused(error)
 
-    def show_event(self, found: Looked) -> None:
+    def _show(self, found: Looked) -> None:
         self.detail, self.state, self._trees = found
-        self.draw_detail()
-
-    def draw_detail(self, *, stay: bool = False) -> None:
-        if self.trace is None or self.detail is None:
-            return
-        title = view.event_title(self.detail)
-        room = self.pane.size.width - sum(len(span.text) for span in title) - 16
-        self.pane.put(self._parts(self.detail), title, view.mode_note(self.mode, room), stay=stay)
-        if not stay:
-            self.seek_in_pane()
+        self.draw()
 
     def _parts(self, detail: EventDetail) -> Sequence[Part]:
-        if self.trace is None or self.mode == "raw":
+        if self._reading.trace is None or self.mode == "raw":
             return self._trees
         if self.mode == "source":
-            return view.source_parts(self.trace)
+            return view.source_parts(self._reading.trace)
         if self.mode == "state" and self.state is not None:
             tree = self._trees[0] if self._trees else None
             return view.state_parts(self.state, detail.row.seq, tree)
-        return view.event_parts(detail, self.trace, self.notes, self._trees)
+        return view.event_parts(detail, self._reading.trace, self._reading.notes, self._trees)
 
-    def seek_in_pane(self) -> None:
-        """Mark in the pane what is searched for, and go to its first place."""
-
-    # acts --------------------------------------------------------------------------------------
-
-    def on_value_view_followed(self, message: ValueView.Followed) -> None:
-        """From a finding to its clause, from a call to its answer."""
-        to, seq = message.go
-        if to == "event":
-            self.go_to(seq)
-        elif (at := self.clause_of(to, seq)) is not None:
-            self.contract.focus()
-            self.contract.offer(self.contract.items, at)
-
-    def action_view(self) -> None:
+    def view(self) -> None:
         """Event, state after it, raw, source."""
-        self.action_look(view.MODES[(view.MODES.index(self.mode) + 1) % len(view.MODES)])
+        self.look(view.MODES[(view.MODES.index(self.mode) + 1) % len(view.MODES)])
 
-    def action_look(self, mode: str) -> None:
+    def look(self, mode: str) -> None:
         """One of these."""
         self.mode = mode
         self.ask_event()
 
-    def action_copy_value(self) -> None:
+    def copy_value(self) -> None:
         """Copy the value; again its pointer; again the trace id."""
         if self.detail is None:
             return
         what, pointer, text = self._value(self.detail)
         place, turn = self._copies
-        here = f"{self.trace_id} {pointer} {what}"
+        here = f"{self._reading.trace_id} {pointer} {what}"
         turn = (turn + 1) % 3 if place == here else 0
         self._copies = (here, turn)
         if turn == 1:
-            self.copy(pointer, "pointer")
+            self._screen.copy(pointer, "pointer")
         elif turn == 2:
-            self.copy(self.trace_id, "trace id")
+            self._screen.copy(self._reading.trace_id, "trace id")
         elif len(text) > MOST_COPIED:
-            self.say(f"{len(text):,} characters are too many for a clipboard: o opens them", "fail")
+            many = f"{len(text):,} characters are too many for a clipboard: o opens them"
+            self._screen.say(many, "fail")
         else:
-            self.app.copy_to_clipboard(text)
+            self._screen.app.copy_to_clipboard(text)
             told = f"copied {what}, {len(text):,} characters; y again: {pointer}"
-            self.say(visible_line(told))
+            self._screen.say(visible_line(told))
 
     def _value(self, detail: EventDetail) -> tuple[str, str, str]:
         """(name, JSON pointer, text) of what the cursor of the pane is on, else of what the pane is
         about."""
         whole = f"/events/{detail.position}"
-        here = self.pane.current if self.pane.has_focus else None
+        here = self._screen.pane.current if self._screen.pane.has_focus else None
         if here is not None and here.raw is not None:
             return here.pointer.rpartition("/")[2], here.pointer or whole, here.value()
         if here is not None:
@@ -181,41 +166,32 @@ class TracePane(TraceReader):
                     return f"the {name}", f"{whole}/{name}", text
         return "the event", whole, detail.raw.decode("utf-8", "replace")
 
-    def action_pager(self) -> None:
+    def pager(self) -> None:
         """Open the value under the cursor of the pane in $PAGER, else all that the pane shows."""
         self._lend("pager", "less")
 
-    def action_editor(self) -> None:
+    def editor(self) -> None:
         """The same in $EDITOR, as a copy; what is written there is dropped."""
         self._lend("editor", "vi")
 
     def _lend(self, program: str, otherwise: str) -> None:
         from reviewer.tui.widgets.pager import open_in_program
 
-        if not open_in_program(self.app, self._text(), program.upper(), otherwise):
-            self.say(f"no {program} can be opened here: tab goes to the pane, / searches it")
+        if not open_in_program(self._screen.app, self._whole_text(), program.upper(), otherwise):
+            ways = "tab goes to the pane, / searches it"
+            self._screen.say(f"no {program} can be opened here: {ways}")
 
-    def _text(self) -> str:
-        here = self.pane.current if self.pane.has_focus else None
+    def _whole_text(self) -> str:
+        here = self._screen.pane.current if self._screen.pane.has_focus else None
         if here is not None and here.raw is not None:
             return here.value()
         parts = []
-        for part in self.pane.parts:
+        for part in self._screen.pane.parts:
             if isinstance(part, Tree):
                 parts.append(f"{part.label}\n{part.whole()}")
             else:
                 parts.append("".join(span.text for span in part.block.head) + part.block.text)
         return "\n".join(parts)
-
-    def action_fold(self) -> None:
-        """In the pane: fold every value, or unfold them. Elsewhere: fold the contract away, and
-        back."""
-        if self.pane.has_focus:
-            self.pane.turn_all()
-            return
-        self.flat = not self.flat
-        self.redraw()
-        self.grid.focus()
 
 
 def _trees(

@@ -4,18 +4,53 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Container
+from textual.events import Resize
+from textual.widget import Widget
 
-from reviewer.tui.screens.base import Hint
+from reviewer.desk.views import TraceView
+from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.screens.trajectory import view as view
+from reviewer.tui.screens.trajectory.controller import TraceReading
+from reviewer.tui.screens.trajectory.finding import TraceFinding
 from reviewer.tui.screens.trajectory.jumps import TraceJumps
+from reviewer.tui.screens.trajectory.marks import TraceMarks
+from reviewer.tui.screens.trajectory.pane import EventPane
 from reviewer.tui.settings.keys import bind
+from reviewer.tui.shell.traces import Ready
+from reviewer.tui.views.event_list import EventSheet, Shown, marks_of
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.lines import Span
+from reviewer.tui.widgets.valueview import ValueView
+
+TALL, TALL_CONTRACT, CONTRACT = 36, 12, 6
+"""Rows of the contract at most: on a screen of so many rows, and on a lower one."""
 
 
-class TrajectoryScreen(TraceJumps):
+class Regions(Container):
+    """Events at the left, the chosen one at the right, the contract below."""
+
+    def compose(self) -> ComposeResult:
+        yield from self.parts
+
+    def __init__(self, *parts: Widget) -> None:
+        super().__init__(id="regions")
+        self.parts = parts
+
+
+class TrajectoryScreen(DeskScreen):
     """One trace. `seq` is where to land, `gate` what the reader came for."""
 
+    NAME = "trajectory"
+    CSS = """
+    #regions { layout: grid; grid-size: 2 2; grid-columns: 34 1fr; grid-rows: 1fr 6; height: 1fr; }
+    #contract { column-span: 2; height: 1fr; }
+    #regions.-wide { grid-columns: 58 1fr; }
+    #regions.-huge { grid-columns: 72 1fr; }
+    """
     ABOUT = (
         "You are asked: what did the agent do, and where did it break the contract?",
         "Marked events carry findings. The clause below names the event that breaks it;",
@@ -89,6 +124,161 @@ class TrajectoryScreen(TraceJumps):
         bind("escape", "leave", "value, list, back"),
     ]
 
+    def __init__(
+        self,
+        trace_id: str,
+        seq: int | None = None,
+        gate: str = "",
+        wanted: str = "",
+        ready: Ready | None = None,
+    ) -> None:
+        super().__init__()
+        self.reading = TraceReading(self, trace_id, seq, gate, ready)
+        self.finding = TraceFinding(self, self.reading, wanted)
+        self.value = EventPane(self, self.reading)
+        self.marks = TraceMarks(self, self.reading)
+        self.jumps = TraceJumps(self, self.reading)
+        self.flat = False
+        """Whether the contract is folded away."""
+        self._clauses: list[view.Told] = []
+        self._clauses_of = (0, 0)
+
+    @property
+    def trace_id(self) -> str:
+        """The trace on the screen."""
+        return self.reading.trace_id
+
+    @property
+    def seq(self) -> int:
+        """The number of the event under the cursor."""
+        return self.reading.seq
+
+    def regions(self) -> Iterable[Widget]:
+        yield Regions(
+            Grid(self._sheet, self.reading.page, id="events"),
+            ValueView(id="detail", edge=True),
+            Menu(id="contract", ruled=True),
+        )
+
+    def _sheet(self, width: int) -> EventSheet:
+        trace = self.reading.trace
+        slowest, dearest = (trace.slowest_ms, trace.dearest_usd) if trace else (None, None)
+        marks, matches = marks_of(self.reading.notes), frozenset(self.finding.matches)
+        shown = Shown(marks, matches, slowest, dearest)
+        return EventSheet(width, trace.events if trace else 0, shown)
+
+    @property
+    def grid(self) -> Grid:
+        """The events."""
+        return self.query_one("#events", Grid)
+
+    @property
+    def pane(self) -> ValueView:
+        """The chosen event."""
+        return self.query_one("#detail", ValueView)
+
+    @property
+    def contract(self) -> Menu:
+        """The clauses."""
+        return self.query_one("#contract", Menu)
+
+    def on_mount(self) -> None:
+        self._arrange_for(self.app.size.width)  # before the first frame, which then is the last
+        self.head([[Span(" reading…", "dim")]])
+        self.foot()
+        self.grid.focus()
+        reading = self.reading
+        reading.load(reading.trace_id, reading.start, reading.ready)
+
+    def store_changed(self) -> None:
+        super().store_changed()
+        self.reading.store_changed()
+
+    def redraw(self) -> None:
+        trace = self.reading.trace
+        if trace is None:
+            super().redraw()
+            return
+        around = self.shell.around
+        place = f"{around.at + 1:,} of {len(around.keys):,}" if around else ""
+        found = self.reading.findings()
+        at = [seq for seq in found if seq <= self.reading.seq]
+        word = f"finding {len(at)} of {len(found)}" if found else "no finding on an event"
+        self.head(
+            [
+                view.context(trace, place, self.columns),
+                view.verdict(trace, word, self.columns),
+                *view.said(trace, self.columns),
+            ]
+        )
+        count = f"{trace.events:,}"
+        if self.reading.only is not None:
+            count = f"{len(self.reading.only):,} of {count}, f: all"
+        self.grid.caption([Span(f"events {count}", "strong")])
+        self._draw_contract(trace)
+        self.foot()
+
+    def _draw_contract(self, trace: TraceView) -> None:
+        if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once
+            self._clauses_of = id(trace), self.columns
+            self._clauses = view.clauses(trace, self.columns)
+        self.contract.caption([Span("contract", "strong")], view.contract_note(trace))
+        seq = self.seq
+        shown = next((n for n, told in enumerate(self._clauses) if told.seq == seq), None)
+        lines = [told.line for told in self._clauses]
+        self.contract.offer(lines, None if self.contract.has_focus else shown)
+        most = TALL_CONTRACT if self.app.size.height >= TALL else CONTRACT
+        rows = 0 if self.flat else min(most, 1 + len(lines))
+        self.query_one("#regions").styles.grid_rows = f"1fr {rows}"
+
+    def clause_of(self, gate: str, seq: int) -> int | None:
+        """Which line of the contract speaks of a gate at an event; else of the gate."""
+        alike = [n for n, told in enumerate(self._clauses) if gate in told.gates]
+        exact = [n for n in alike if self._clauses[n].seq == seq]
+        return next(iter((*exact, *alike)), None)
+
+    def clause_seq(self) -> int | None:
+        """The event that shows the clause under the cursor."""
+        at = self.contract.cursor
+        return self._clauses[at].seq if at < len(self._clauses) else None
+
+    def on_resize(self, event: Resize) -> None:
+        self._arrange_for(event.size.width)
+        self.redraw()
+
+    def _arrange_for(self, width: int) -> None:
+        regions = self.query_one("#regions")
+        regions.set_class(width >= 120, "-wide")
+        regions.set_class(width >= 180, "-huge")
+
+    def on_grid_moved(self, message: Grid.Moved) -> None:
+        self.value.ask_event()
+        if self.reading.trace is not None:
+            self.redraw()
+
+    def on_value_view_followed(self, message: ValueView.Followed) -> None:
+        """From a finding to its clause, from a call to its answer."""
+        to, seq = message.go
+        if to == "event":
+            self.reading.go_to(seq)
+        elif (at := self.clause_of(to, seq)) is not None:
+            self.contract.focus()
+            self.contract.offer(self.contract.items, at)
+
+    def action_fold(self) -> None:
+        """In the pane: fold every value, or unfold them. Elsewhere: fold the contract away, and
+        back."""
+        if self.pane.has_focus:
+            self.pane.turn_all()
+            return
+        self.flat = not self.flat
+        self.redraw()
+        self.grid.focus()
+
+    def action_step(self, step: int) -> None:
+        """The next event, whichever region is in focus."""
+        self.grid.action_move(step)
+
     def hints(self) -> Iterable[Hint]:
         return self.PANE_HINTS if self.pane.has_focus else self.HINTS
 
@@ -107,22 +297,98 @@ class TrajectoryScreen(TraceJumps):
         if seq is None:
             self.say("no single event shows this clause")
         else:
-            self.go_to(seq)
+            self.reading.go_to(seq)
             self.grid.focus()
 
     async def action_leave(self) -> None:
         """End a search, leave the value, bring all events back, then go back."""
-        if self.wanted:
-            self.end_search()
+        if self.finding.wanted:
+            self.finding.end_search()
         elif not self.grid.has_focus:
             self.grid.focus()
-        elif self.only is not None:
-            self.keep(None)
+        elif self.reading.only is not None:
+            self.reading.keep(None)
         else:
             await self.shell.action_back()
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
         """The ways back, which have no key of their own."""
-        yield "error before", "The event before that is not ok.", partial(self.action_error, -1)
+        yield "error before", "The event before that is not ok.", partial(self.jumps.error, -1)
         words = "call of this tool before"
-        yield words, "The call before of the same tool.", partial(self.action_same, -1)
+        yield words, "The call before of the same tool.", partial(self.jumps.same, -1)
+
+    def action_finding(self, step: int) -> None:
+        """The next finding; while a search is on, the next match."""
+        self.jumps.finding(step)
+
+    def action_error(self, step: int = 1) -> None:
+        """The next event that is not ok."""
+        self.jumps.error(step)
+
+    def action_same(self, step: int = 1) -> None:
+        """The next call of the same tool."""
+        self.jumps.same(step)
+
+    def action_again(self, step: int) -> None:
+        """The last jump again, or backwards."""
+        self.jumps.again(step)
+
+    def action_only(self) -> None:
+        """Only events with findings, marks and matches, or all again."""
+        self.jumps.only_marked()
+
+    def action_snapshot(self, step: int) -> None:
+        """Step to the event that recorded the state before or after, and show the state there."""
+        self.jumps.snapshot(step)
+
+    def action_attempt(self, step: int) -> None:
+        """The attempt before or after, of the same episode."""
+        self.jumps.attempt(step)
+
+    def action_attempt_to(self, number: int) -> None:
+        """One attempt of this episode."""
+        self.jumps.attempt_to(number)
+
+    def action_episode(self, step: int) -> None:
+        """The episode before or after, in the order of the scorecard you came from."""
+        self.jumps.episode(step)
+
+    def action_beside(self) -> None:
+        """Choose what to set this attempt beside: another attempt, another candidate's, or all."""
+        self.jumps.beside()
+
+    def action_bookmark(self) -> None:
+        """Put a bookmark on this event, or take it away."""
+        self.marks.bookmark()
+
+    def action_note(self) -> None:
+        """Write a note on this event; an empty one takes it away."""
+        self.marks.note()
+
+    def action_marks(self) -> None:
+        """Go to the next event with a bookmark or a note, from the last one to the first."""
+        self.marks.next()
+
+    def action_view(self) -> None:
+        """Event, state after it, raw, source."""
+        self.value.view()
+
+    def action_look(self, mode: str) -> None:
+        """One of these."""
+        self.value.look(mode)
+
+    def action_copy_value(self) -> None:
+        """Copy the value; again its pointer; again the trace id."""
+        self.value.copy_value()
+
+    def action_pager(self) -> None:
+        """Open the value under the cursor of the pane in $PAGER, else all that the pane shows."""
+        self.value.pager()
+
+    def action_editor(self) -> None:
+        """The same in $EDITOR, as a copy; what is written there is dropped."""
+        self.value.editor()
+
+    def action_search(self) -> None:
+        """Search the whole trace: what every event asked, got, said, and the states."""
+        self.finding.search()

@@ -1,0 +1,232 @@
+"""One trace on the screen: reading it, its events by window, and what the store adds to it."""
+
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, overload
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.traces.views import NoteView
+from reviewer.desk.views import EventRow, TraceView
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.shell.traces import BLOCK, Ready, read_whole
+from reviewer.tui.views.event_list import waiting_row
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
+
+WAIT = 0.03
+"""Seconds that lines of the list are waited for; what takes longer is drawn when it has come."""
+HELD = 64
+"""Blocks of lines that are kept."""
+
+
+class TraceReading:
+    """One trace, as far as reading it goes. `start` is where to land, `gate` what the reader came
+    for, `ready` what was read before the screen stood. `only` are positions of the events in the
+    list, None for all of them."""
+
+    def __init__(
+        self,
+        screen: "TrajectoryScreen",
+        trace_id: str,
+        start: int | None,
+        gate: str,
+        ready: Ready | None,
+    ) -> None:
+        self._screen = screen
+        self.trace_id, self.start, self.gate, self.ready = trace_id, start, gate, ready
+        self.trace: TraceView | None = None
+        self.notes: list[NoteView] = []
+        self.only: list[int] | None = None
+        self._come: dict[tuple[str, int, int], list[EventRow]] = {}
+        self._late: set[tuple[str, int, int]] = set()
+        """Blocks that are being read, and not waited for."""
+
+    def load(self, trace_id: str, seq: int | None = None, ready: Ready | None = None) -> None:
+        """Read a trace, where it is not `ready`, and stand on an event of it."""
+        desk, asked = self._screen.shell.desk, self._screen.shell.version
+
+        def land(found: Ready) -> None:
+            trace, notes, blocks = found
+            self.trace_id = self._screen.shell.trace_id = trace.trace_id
+            self.trace, self.notes, self.only = trace, notes, None
+            self._screen.finding.matches = []
+            self._come = {
+                (trace.trace_id, number * BLOCK, len(block)): block
+                for number, block in enumerate(blocks)
+            }
+            self._screen.grid.set_keys(range(trace.events))
+            target = seq if seq is not None else trace.first_finding_seq
+            self._screen.grid.go(self.position(target) if target is not None else 0)
+            self._screen.value.forget()
+            self._screen.redraw()
+            self._screen.value.ask_event()
+            if self.gate:
+                came = f"{trace.episode_id} · {self.gate}. Esc goes back to that cell."
+                self._screen.say(visible_line(f"from the scorecard: {came}"))
+            if not trace.events:
+                source = f"{trace.source_path} record {trace.source_record}"
+                self._screen.say(visible_line(f"no events in this trace: it came from {source}"))
+            if self._screen.finding.wanted:
+                self._screen.finding.look_up(go=False)
+            if asked != self._screen.shell.version:
+                self._screen.store_changed()
+
+        if ready is not None:
+            land(ready)
+        else:
+            self._screen.ask("trace", lambda: read_whole(desk, trace_id), land)
+
+    def take_notes(self, notes: list[NoteView]) -> None:
+        """Show what now stands on the events."""
+        self.notes = notes
+        self._screen.grid.redress()
+        self._screen.value.draw(stay=True)
+
+    def page(self, keys: list[int]) -> Sequence[EventRow]:
+        return _Page(keys, self._block)
+
+    def _block(self, keys: Sequence[int]) -> Sequence[EventRow]:
+        """Some lines of the list. Events of megabytes take a while, and no key waits for them."""
+        place = self.trace_id, keys[0], len(keys)
+        if place in self._come:
+            return self._come[place]
+        waiting = [waiting_row(key + 1) for key in keys]
+        if place in self._late:  # every line of a frame asks; one of them has waited
+            return waiting
+        made: list[EventRow] = []
+        done, desk = threading.Event(), self._screen.shell.desk
+
+        def work() -> None:
+            try:
+                for first, count in _runs(keys):
+                    made.extend(desk.traces.events(place[0], first, count))
+            finally:
+                done.set()
+
+        def land(_: None) -> None:
+            if place in self._late:
+                self._late.discard(place)
+                if place[0] == self.trace_id:
+                    self._come[place] = made
+                    self._screen.grid.reload()
+
+        def failed(error: DeskError) -> None:
+            self._late.discard(place)
+            self._screen.refused(error)
+
+        while len(self._come) >= HELD:
+            del self._come[next(iter(self._come))]
+        self._late.add(place)
+        self._screen.ask(f"rows-{keys[0]}", work, land, failed)
+        if done.wait(WAIT) and len(made) == len(keys):
+            self._late.discard(place)
+            self._come[place] = made
+            return made
+        return waiting
+
+    @property
+    def seq(self) -> int:
+        """The number of the event under the cursor."""
+        row = self._screen.grid.current
+        return row.seq if isinstance(row, EventRow) else self._screen.grid.row + 1
+
+    def position(self, seq: int) -> int:
+        """Where the event numbered `seq` stands; numbers rise, but a source may leave some out."""
+
+        def number(at: int) -> int:
+            row = self._screen.grid.at(at)
+            return row.seq if isinstance(row, EventRow) else at + 1
+
+        last = len(self._screen.grid.keys) - 1
+        if 0 < seq <= last + 1 and number(seq - 1) == seq:
+            return seq - 1
+        return min(bisect_left(range(last + 1), seq, key=number), max(0, last))
+
+    def go_to(self, seq: int) -> None:
+        """Put the cursor on an event; one that the list leaves out brings all of them back."""
+        at = self.position(seq)
+        row = self._screen.grid.at(at)
+        if self.only is not None and (not isinstance(row, EventRow) or row.seq != seq):
+            self.keep(None)
+            at = self.position(seq)
+        self._screen.grid.go(at)
+
+    def keep(self, only: list[int] | None) -> None:
+        """Keep these positions in the list, or all; the cursor stays on its event."""
+        trace, seq = self.trace, self.seq
+        if trace is None:
+            return
+        self.only = only
+        self._screen.grid.set_keys(range(trace.events) if only is None else only)
+        self._screen.grid.go(self.position(seq))
+        self._screen.redraw()
+
+    def findings(self) -> list[int]:
+        """The events findings stand on, in order."""
+        found = self.trace.findings if self.trace else ()
+        return sorted({each.seq for each in found if each.seq is not None})
+
+    def _repaint(self, found: tuple[TraceView, list[NoteView]]) -> None:
+        """Somebody wrote: new events are appended, nothing moves."""
+        trace, notes = found
+        if trace.trace_id != self.trace_id:
+            return
+        if notes != self.notes:
+            self.take_notes(notes)
+        if trace == self.trace:
+            return
+        more = trace.events - (self.trace.events if self.trace else 0)
+        self.trace = trace
+        self._come.clear()
+        self._late.clear()
+        self._screen.value.forget()
+        if more and self.only is None:
+            self._screen.grid.set_keys(range(trace.events), self._screen.grid.row)
+        self._screen.grid.reload()
+        self._screen.redraw()
+        if more > 0:
+            self._screen.say(f"{more:,} more below, G goes to the last")
+            if self._screen.finding.wanted:
+                self._screen.finding.look_up(go=False)
+
+    def store_changed(self) -> None:
+        """Somebody wrote to the store: read again."""
+        trace_id, desk = self.trace_id, self._screen.shell.desk
+        if self.trace is not None:
+
+            def work() -> tuple[TraceView, list[NoteView]]:
+                return desk.traces.view(trace_id), desk.traces.notes(trace_id)
+
+            self._screen.ask("live", work, self._repaint)
+
+
+class _Page(Sequence[EventRow]):
+    """A page of the list, read by blocks as they are looked at."""
+
+    def __init__(
+        self, keys: Sequence[int], read: Callable[[Sequence[int]], Sequence[EventRow]]
+    ) -> None:
+        self._keys, self._read = keys, read
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, at: int) -> EventRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[EventRow]: ...
+    def __getitem__(self, at: int | slice) -> EventRow | Sequence[EventRow]:
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(len(self)))]
+        first = at // BLOCK * BLOCK
+        return self._read(self._keys[first : first + BLOCK])[at - first]
+
+
+def _runs(keys: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, count) of the stretches without a gap."""
+    for _, run in groupby(enumerate(keys), key=lambda each: each[1] - each[0]):
+        places = [key for _, key in run]
+        yield places[0], len(places)
