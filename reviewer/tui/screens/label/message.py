@@ -89,7 +89,7 @@ class LabelMessageScreen(LabelScreen):
     # what is shown -----------------------------------------------------------------------------
 
     def show_texts(self, item: LabelItem) -> None:
-        self._at = marks.first_open(item, self.draft) or 0
+        self._at = marks.first_open(item, self.labeling.draft) or 0
         self._turn("criteria")
         self._deepen()
         request = item.user_request
@@ -104,26 +104,31 @@ class LabelMessageScreen(LabelScreen):
         active = self._turned == "criteria"
         size = pane.size
         pane.show(
-            marks.pane(item, self.draft, self._at, size.width, max(1, size.height), active=active)
+            marks.pane(
+                item, self.labeling.draft, self._at, size.width, max(1, size.height), active=active
+            )
         )
         lines: list[Line] = [[Span("─" * width, "rule")]]
         lines += [
-            view.progress_line(item, self.spent, width),
-            view.note_line(self.draft, flag=True),
+            view.progress_line(item, self.labeling.spent, width),
+            view.note_line(self.labeling.draft, flag=True),
         ]
         self.query_one("#answers", LineBox).show(lines)
 
     def hints(self) -> Iterable[Hint]:
         """Once every criterion is answered, saving comes first."""
         hints = list(super().hints())
-        if self.item is not None and marks.first_open(self.item, self.draft) is None:
+        if (
+            self.labeling.item is not None
+            and marks.first_open(self.labeling.item, self.labeling.draft) is None
+        ):
             hints.sort(key=lambda hint: hint[0] != "Enter")
         return hints
 
     def digits(self) -> int:
-        if self.item is None or not self.item.criteria:
+        if self.labeling.item is None or not self.labeling.item.criteria:
             return 9
-        return max(1, len(marks.levels(self.item.criteria[self._at])))
+        return max(1, len(marks.levels(self.labeling.item.criteria[self._at])))
 
     # answering ---------------------------------------------------------------------------------
 
@@ -132,37 +137,41 @@ class LabelMessageScreen(LabelScreen):
 
     def action_numbered(self, value: int) -> None:
         """Answer the criterion with the cursor."""
-        if self.item is not None and self.item.criteria:
-            self.action_mark(self.item.criteria[self._at].number, value)
+        if self.labeling.item is not None and self.labeling.item.criteria:
+            self.action_mark(self.labeling.item.criteria[self._at].number, value)
 
     def action_mark(self, number: int, value: int) -> None:
         """Answer a criterion, and go to the next one without an answer."""
-        if not self.open or self.item is None:
+        if not self.labeling.open or self.labeling.item is None:
             return
-        at = next(n for n, each in enumerate(self.item.criteria) if each.number == number)
-        criterion = self.item.criteria[at]
+        at = next(n for n, each in enumerate(self.labeling.item.criteria) if each.number == number)
+        criterion = self.labeling.item.criteria[at]
         allowed = marks.levels(criterion)
         if value not in allowed:
             self.say(f"criterion {number} takes 1 to {allowed[-1]}" if allowed else "no scale")
             return
-        self.draft.marks[criterion.criterion_id] = value
-        following = marks.first_open(self.item, self.draft, at)
+        self.labeling.draft.marks[criterion.criterion_id] = value
+        following = marks.first_open(self.labeling.item, self.labeling.draft, at)
         self._at = at if following is None else following
         self.redraw()
 
     def action_clear_mark(self) -> None:
         """Take the answer to this criterion away."""
-        if self.open and self.item is not None and self.item.criteria:
-            self.draft.marks.pop(self.item.criteria[self._at].criterion_id, None)
+        if self.labeling.open and self.labeling.item is not None and self.labeling.item.criteria:
+            self.labeling.draft.marks.pop(self.labeling.item.criteria[self._at].criterion_id, None)
             self.redraw()
 
     def lacking(self) -> str:
-        left = marks.first_open(self.item, self.draft) if self.item is not None else None
-        if left is None or self.item is None:
+        left = (
+            marks.first_open(self.labeling.item, self.labeling.draft)
+            if self.labeling.item is not None
+            else None
+        )
+        if left is None or self.labeling.item is None:
             return ""
         self._at = left
         self._turn("criteria")
-        return f"criterion {self.item.criteria[left].number} has no answer yet"
+        return f"criterion {self.labeling.item.criteria[left].number} has no answer yet"
 
     # moving ------------------------------------------------------------------------------------
 
@@ -186,8 +195,8 @@ class LabelMessageScreen(LabelScreen):
         text = self._read
         if text is not None:
             text.action_move(step)
-        elif self.item is not None and self.item.criteria:
-            self._at = max(0, min(self._at + step, len(self.item.criteria) - 1))
+        elif self.labeling.item is not None and self.labeling.item.criteria:
+            self._at = max(0, min(self._at + step, len(self.labeling.item.criteria) - 1))
             self.redraw()
 
     def action_read_page(self, pages: float) -> None:
@@ -199,8 +208,8 @@ class LabelMessageScreen(LabelScreen):
         text = self._read
         if text is not None:
             text.action_end(step)
-        elif self.item is not None:
-            self.action_read(step * len(self.item.criteria))
+        elif self.labeling.item is not None:
+            self.action_read(step * len(self.labeling.item.criteria))
 
     def on_passage_wheeled(self, message: Passage.Wheeled) -> None:
         message.passage.to_row(message.passage.scroll_offset.y + message.rows)

@@ -104,44 +104,50 @@ class LabelPairScreen(LabelScreen):
     def draw_marks(self, item: LabelItem) -> None:
         width = self.columns
         joint = None if self._wide else self._passage("right").region.x or width // 2
-        why = view.criteria_lines(item, self.draft, width, joint)
+        why = view.criteria_lines(item, self.labeling.draft, width, joint)
         self.query_one("#why", LineBox).show(why)
-        lines: list[Line] = [[Span("─" * width, "rule")], view.answer_line(self.draft, width)]
-        lines += [view.note_line(self.draft), view.progress_line(item, self.spent, width)]
+        lines: list[Line] = [
+            [Span("─" * width, "rule")],
+            view.answer_line(self.labeling.draft, width),
+        ]
+        lines += [
+            view.note_line(self.labeling.draft),
+            view.progress_line(item, self.labeling.spent, width),
+        ]
         self.query_one("#answers", LineBox).show(lines)
 
     def digits(self) -> int:
-        return max(1, len(self.item.criteria)) if self.item is not None else 9
+        return max(1, len(self.labeling.item.criteria)) if self.labeling.item is not None else 9
 
     # choosing ----------------------------------------------------------------------------------
 
     def action_answer(self, answer: Answer) -> None:
         """Choose a side, a tie, or both bad."""
-        if self.open:
-            self.draft.answer = answer
+        if self.labeling.open:
+            self.labeling.draft.answer = answer
             self.redraw()
 
     def action_numbered(self, number: int) -> None:
         """The criterion that decided: for the chosen side, for the other, for none."""
-        if not self.open or self.item is None:
+        if not self.labeling.open or self.labeling.item is None:
             return
-        found = [each for each in self.item.criteria if each.number == number]
+        found = [each for each in self.labeling.item.criteria if each.number == number]
         if not found:
             self.say(f"there is no criterion {number}: they are numbered on the screen")
             return
-        first, second = SIDES if self.draft.answer != "right" else SIDES[::-1]
+        first, second = SIDES if self.labeling.draft.answer != "right" else SIDES[::-1]
         turn: dict[Side | None, Side | None] = {None: first, first: second, second: None}
-        decided = self.draft.decided
+        decided = self.labeling.draft.decided
         side = turn[decided.pop(found[0].criterion_id, None)]
         if side is not None:
             decided[found[0].criterion_id] = side
         self.redraw()
 
     def lacking(self) -> str:
-        if self.draft.answer is None:
+        if self.labeling.draft.answer is None:
             return "choose a side first: h Left, l Right, t tie, b both bad"
-        for each in self.item.criteria if self.item else ():
-            if each.required and each.criterion_id not in self.draft.decided:
+        for each in self.labeling.item.criteria if self.labeling.item else ():
+            if each.required and each.criterion_id not in self.labeling.draft.decided:
                 return f"criterion {each.number} is needed: press {each.number} for a side"
         return ""
 
@@ -149,7 +155,7 @@ class LabelPairScreen(LabelScreen):
 
     def action_widen(self) -> None:
         """Left over the full width, then Right, then the request, then both sides again."""
-        if self.item is not None:
+        if self.labeling.item is not None:
             at = WIDENED.index(self._wide)
             self._widen(WIDENED[(at + 1) % len(WIDENED)])
             self.call_after_refresh(self._settle)

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
-from textual.events import Resize
+from textual.events import Resize, ScreenResume, ScreenSuspend
 from textual.widget import Widget
 
-from reviewer.desk.labels.views import EstimateView, LabelItem, LabelKind
-from reviewer.tui.screens.base import Hint
+from reviewer.desk.errors import DeskError
+from reviewer.desk.labels.views import EstimateView, LabelItem, LabelKind, LabelRole
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.session import LabelSession
 from reviewer.tui.settings.keys import bind, key_of
@@ -47,10 +49,12 @@ def working(widget: Widget) -> Widget:
     return widget
 
 
-class LabelScreen(LabelSession):
+class LabelScreen(DeskScreen):
     """What is common to pairs and messages."""
 
     NAME = "label"
+    BLIND = True
+    KIND: ClassVar[LabelKind]
     EVERY: ClassVar[float] = 1.0
     DEFAULT_CSS = """
     LabelScreen #end { display: none; }
@@ -58,7 +62,17 @@ class LabelScreen(LabelSession):
     LabelScreen.-idle #end { display: block; }
     """
 
-    _ending: tuple[tuple[str, ...], tuple[EstimateView, ...]] = ((), ())
+    def __init__(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        role: LabelRole = "rater",
+        reason: str = "",
+        item: str = "",
+    ) -> None:
+        super().__init__()
+        self.labeling = LabelSession(self, suite_id, candidate_id, role, reason, item)
+        self._ending: tuple[tuple[str, ...], tuple[EstimateView, ...]] = ((), ())
 
     def regions(self) -> Iterable[Widget]:
         yield from self.work()
@@ -76,20 +90,34 @@ class LabelScreen(LabelSession):
         self.foot()
         self.set_interval(self.EVERY, self._tick)
 
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        super().on_screen_resume(event)
+        self.labeling.resumed()
+
+    def on_screen_suspend(self, event: ScreenSuspend) -> None:
+        self.labeling.suspended()
+
+    def refused(self, error: DeskError) -> None:
+        """The desk said no. While an item is on screen, names are taken out of its words."""
+        self.say(self.labeling.blinded(visible_line(self.refusal(error))), "fail")
+
     # what is shown -----------------------------------------------------------------------------
 
     def show_item(self, item: LabelItem) -> None:
+        """Put a new item on the screen."""
         self.remove_class("-idle")
         self.show_texts(item)
         self.redraw()
 
     def show_end(self, texts: tuple[str, ...], own: tuple[EstimateView, ...]) -> None:
+        """There is no item, and why; with what this person may know of their own labels."""
         self._ending = texts, own
         self.add_class("-idle")
         self._draw_end()
         self.redraw()
 
     def clear(self) -> None:
+        """Take the item off the screen."""
         self._ending = (), ()
         self.add_class("-idle")
         self.query_one("#end", Passage).show([])
@@ -110,7 +138,7 @@ class LabelScreen(LabelSession):
 
     def _deepen(self) -> None:
         """Give the request a row more where it needs one: both texts are judged by it."""
-        text = self.item.user_request if self.item is not None else ""
+        text = self.labeling.item.user_request if self.labeling.item is not None else ""
         document = Document([Block(text, quoted=True)], self.columns - 2)
         document.settle(0, 3)
         self.set_class(document.height > 2, "-deep")
@@ -120,25 +148,25 @@ class LabelScreen(LabelSession):
         raise NotImplementedError
 
     def on_resize(self, event: Resize) -> None:
-        if self.at_end:
+        if self.labeling.at_end:
             self._draw_end()
         self.redraw()
 
     def redraw(self) -> None:
-        if self.session is None:
+        if self.labeling.session is None:
             super().redraw()
             return
-        self.head([view.context(self.session, self.item, self.columns)])
+        self.head([view.context(self.labeling.session, self.labeling.item, self.columns)])
         self.foot()
-        if self.item is not None:
-            self.draw_marks(self.item)
+        if self.labeling.item is not None:
+            self.draw_marks(self.labeling.item)
 
     def _tick(self) -> None:
-        if self.open and self.item is not None:
-            self.draw_marks(self.item)
+        if self.labeling.open and self.labeling.item is not None:
+            self.draw_marks(self.labeling.item)
 
     def hints(self) -> Iterable[Hint]:
-        if self.at_end:
+        if self.labeling.at_end:
             return END_HINTS
         last = self.digits()
         return [(f"1-{last}" if hint[0] == "1-9" else hint[0], *hint[1:]) for hint in self.HINTS]
@@ -155,47 +183,51 @@ class LabelScreen(LabelSession):
 
     def action_save(self) -> None:
         """Save the label; the next item comes when the store has it."""
-        if not self.open:
+        if not self.labeling.open:
             return
         lack = self.lacking()
         if lack:
             self.say(lack, "not_measured")
             self.redraw()
         else:
-            self.record()
+            self.labeling.record()
 
     def action_skip(self) -> None:
         """Ask why this item is not answered; a number says it."""
         from reviewer.tui.screens.label.skip import SkipScreen
 
         def skip(reason: str | None) -> None:
-            if reason is not None and self.open:
-                self.record(reason)
+            if reason is not None and self.labeling.open:
+                self.labeling.record(reason)
 
-        if self.open:
+        if self.labeling.open:
             self.app.push_screen(SkipScreen(), skip)
 
     def action_flag(self) -> None:
         """Flag the item, or take the flag back."""
-        if self.open:
-            self.draft.flag = not self.draft.flag
+        if self.labeling.open:
+            self.labeling.draft.flag = not self.labeling.draft.flag
             self.redraw()
 
     def action_note(self) -> None:
         """Write a note; what identifies a person is masked before it is kept."""
         from reviewer.tui.screens.dialogs.prompt import PromptScreen
 
-        draft = self.draft
+        draft = self.labeling.draft
 
         def write(text: str | None) -> None:
             if text is not None:
                 draft.note = text[:MAX_NOTE]
                 self.redraw()
 
-        if self.open:
+        if self.labeling.open:
             self.app.push_screen(PromptScreen("note", draft.note), write)
 
     def action_other_kind(self) -> None:
         """From pairs to single messages, and back; an item on screen is handed back."""
         self.shell.labeling.kind = OTHER[self.KIND][0]
-        self.shell.visit(ToLabel(self.role))
+        self.shell.visit(ToLabel(self.labeling.role))
+
+    def action_undo(self) -> None:
+        """Take the last saved label back, and its item onto the screen."""
+        self.labeling.undo()

@@ -6,25 +6,23 @@ back with its draft, to come up again behind others.
 
 import time
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
-
-from textual.events import ScreenResume, ScreenSuspend
+from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.views import (
     Drafted,
     EstimateView,
     LabelItem,
-    LabelKind,
     LabelRole,
     SavedLabel,
     Session,
 )
-from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.label.view import saved_words
 from reviewer.tui.settings.keys import worded
 from reviewer.tui.shell.labeling import Draft
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.label.screen import LabelScreen
 
 PATIENCE = 0.15
 """Seconds a save may take without a word."""
@@ -40,24 +38,22 @@ class Turn(NamedTuple):
     missed: bool = False
 
 
-class LabelSession(DeskScreen):
+class LabelSession:
     """The part of labeling that talks to the desk. `reason` keeps to one line of the queue while
     that has any left; `item` is the one to begin with."""
-
-    BLIND = True
-    KIND: ClassVar[LabelKind]
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
 
     def __init__(
         self,
+        screen: "LabelScreen",
         suite_id: str,
         candidate_id: str,
         role: LabelRole = "rater",
         reason: str = "",
         item: str = "",
     ) -> None:
-        super().__init__()
+        self._screen = screen
         self._suite_id, self._candidate_id = suite_id, candidate_id
         self.role: LabelRole = role
         self._reason, self._wanted = reason, item
@@ -68,24 +64,10 @@ class LabelSession(DeskScreen):
         self._busy = self._saving = False
         self._at_end = False
 
-    # what the screen does with it --------------------------------------------------------------
-
-    def show_item(self, item: LabelItem) -> None:
-        """Put a new item on the screen."""
-        raise NotImplementedError
-
-    def show_end(self, texts: tuple[str, ...], own: tuple[EstimateView, ...]) -> None:
-        """There is no item, and why; with what this person may know of himself."""
-        raise NotImplementedError
-
-    def clear(self) -> None:
-        """Take the item off the screen."""
-        raise NotImplementedError
-
     @property
     def here(self) -> bool:
         """Whether the reader is on this screen, or in a dialog over it."""
-        return self.shell.here is self
+        return self._screen.shell.here is self._screen
 
     @property
     def open(self) -> bool:
@@ -105,18 +87,18 @@ class LabelSession(DeskScreen):
 
     # what comes next ---------------------------------------------------------------------------
 
-    def on_screen_resume(self, event: ScreenResume) -> None:
-        super().on_screen_resume(event)
+    def resumed(self) -> None:
+        """The reader is on the screen again."""
         if self.item is None and not self._busy and not self._at_end:
             self.go_on()
 
     def go_on(self) -> None:
         """Ask for the next item."""
         self._busy = True
-        desk, known, reason = self.shell.desk, self.session, self._reason or None
+        desk, known, reason = self._screen.shell.desk, self.session, self._reason or None
         wanted, self._wanted = self._wanted, ""
-        where, kind, role = (self._suite_id, self._candidate_id), self.KIND, self.role
-        labeling = self.shell.labeling
+        where, kind, role = (self._suite_id, self._candidate_id), self._screen.KIND, self.role
+        labeling = self._screen.shell.labeling
 
         def look() -> Turn:
             session = known or desk.labels.session(*where, kind=kind, role=role)
@@ -127,7 +109,7 @@ class LabelSession(DeskScreen):
                 item = desk.labels.next_item(session, back)
             return Turn(session, item, desk.labels.own_end(session) if item is None else (), missed)
 
-        self.ask("item", look, self._take, self._nothing)
+        self._screen.ask("item", look, self._take, self._nothing)
 
     def _take(self, turn: Turn) -> None:
         self._busy = False
@@ -137,44 +119,44 @@ class LabelSession(DeskScreen):
         if turn.item is None:
             self.item, self._at_end = None, True
             more = worded("{screen.agreement} shows the agreement.")
-            self.show_end(("everything here is done.", more), turn.own)
+            self._screen.show_end(("everything here is done.", more), turn.own)
         else:
             self._put(turn.session, turn.item)
         if turn.missed:
-            self.say("the one you chose is settled meanwhile")
+            self._screen.say("the one you chose is settled meanwhile")
 
     def _put(self, session: Session, item: LabelItem) -> None:
         self.item, self._at_end = item, False
-        self.draft = self.shell.labeling.draft(session, item)
+        self.draft = self._screen.shell.labeling.draft(session, item)
         self._since = self.clock()
-        self.show_item(item)
+        self._screen.show_item(item)
 
     def _nothing(self, error: DeskError) -> None:
         """The desk gives no item, and says why."""
         self._busy = False
         if self.here:
             self.item, self._at_end = None, True
-            self.show_end((f"○ {error.text}", *error.ways_out), ())
+            self._screen.show_end((f"○ {error.text}", *error.ways_out), ())
 
     # leaving -----------------------------------------------------------------------------------
 
-    def on_screen_suspend(self, event: ScreenSuspend) -> None:
+    def suspended(self) -> None:
+        """The reader has left the screen, or a dialog stands over it."""
         if self.here:
             return  # a dialog stands over it, and the item in its place
         if self.open and self.session is not None and self.item is not None:
             self.draft.spent = self.spent
-            self.shell.labeling.hand_back(self.session, self.item)
-            self.say("the item was handed back: it comes again later, with your marks")
+            self._screen.shell.labeling.hand_back(self.session, self.item)
+            self._screen.say("the item was handed back: it comes again later, with your marks")
         self.item, self._at_end = None, False
-        self.clear()
+        self._screen.clear()
 
-    def refused(self, error: DeskError) -> None:
-        """The desk said no. While an item is on screen, names are taken out of its words."""
-        text = visible_line(self.refusal(error))
+    def blinded(self, text: str) -> str:
+        """Words without the names that may not be seen while an item is on screen."""
         known = (self.session.candidate_id, self.session.baseline_id) if self.session else ()
         for name in (self._candidate_id, *known):
             text = text.replace(name, "…") if name and self.item else text
-        self.say(text, "fail")
+        return text
 
     # saving ------------------------------------------------------------------------------------
 
@@ -184,7 +166,7 @@ class LabelSession(DeskScreen):
         if session is None or item is None or self._busy:
             return
         self._busy = True
-        pair, answered = self.KIND == "pair", skipped is None
+        pair, answered = self._screen.KIND == "pair", skipped is None
         drafted = Drafted(
             item=item.item,
             showing=item.showing,
@@ -196,10 +178,10 @@ class LabelSession(DeskScreen):
             skipped=skipped,
             duration_ms=round(self.spent * 1000),
         )
-        desk = self.shell.desk
+        desk = self._screen.shell.desk
         self._saving = True
-        self.set_timer(PATIENCE, self._still_saving)
-        self.ask(
+        self._screen.set_timer(PATIENCE, self._still_saving)
+        self._screen.ask(
             "item",
             lambda: desk.labels.record(session, drafted),
             lambda saved: self._saved(session, item, saved),
@@ -208,30 +190,30 @@ class LabelSession(DeskScreen):
 
     def _still_saving(self) -> None:
         if self._saving:
-            self.say("saving…")
+            self._screen.say("saving…")
 
     def _saved(self, session: Session, item: LabelItem, saved: SavedLabel) -> None:
         self._busy = self._saving = False
         self.draft.spent = self.spent
-        self.shell.labeling.saved(session, item)
-        self.say(saved_words(saved, item.place))
+        self._screen.shell.labeling.saved(session, item)
+        self._screen.say(saved_words(saved, item.place))
         if self.here:
             self.go_on()
 
     def _unsaved(self, error: DeskError) -> None:
         self._busy = self._saving = False
         if not self.here:  # left while it was saved: said where the reader is now
-            self.shell.hold(lambda here: here.refused(error))
-            self.shell.release()
+            self._screen.shell.hold(lambda here: here.refused(error))
+            self._screen.shell.release()
         elif self.item is None:
-            self.refused(error)
+            self._screen.refused(error)
             self.go_on()
         else:
-            self.refused(error)
+            self._screen.refused(error)
 
-    def action_undo(self) -> None:
+    def undo(self) -> None:
         """Take the last saved label back, and its item onto the screen."""
-        session, desk = self.session, self.shell.desk
+        session, desk = self.session, self._screen.shell.desk
         if session is None or self._busy:
             return
         self._busy = True
@@ -241,6 +223,6 @@ class LabelSession(DeskScreen):
             self._busy = False
             if self.here:
                 self._put(session, item)
-                self.say("taken back: change your answer, then Enter saves it again")
+                self._screen.say("taken back: change your answer, then Enter saves it again")
 
-        self.ask("item", lambda: desk.labels.undo(session), back, self._unsaved)
+        self._screen.ask("item", lambda: desk.labels.undo(session), back, self._unsaved)
