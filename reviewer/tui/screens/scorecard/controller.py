@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 WAITING = "this fills by itself when an import or a run starts, here or elsewhere"
 
-NEXT_SCREEN = "reviewer.tui.screens.trajectory.screen"
-"""The module of the screen that Enter most often leads to."""
 SOON = 0.25
 """Seconds that a new reading may be put off without anybody noticing."""
 
@@ -150,7 +148,7 @@ class ScorecardReading:
         large = len(self._screen.grid.keys) >= FIRST
 
         def ready() -> None:
-            import_module(NEXT_SCREEN)
+            import_module("reviewer.tui.screens.trajectory.screen")
             if large:
                 warm(desk, question, gates)
 
