@@ -28,6 +28,7 @@ from reviewer.review.labels import counting
 from reviewer.review.model import Label
 from reviewer.review.queue import counted, sampled, shown_texts
 from reviewer.review.wins import random_rates, wins
+from reviewer.stats.figures import Wins
 from reviewer.suite.rubric import Rubric
 
 MOST_CHECKED = 5_000
@@ -126,8 +127,11 @@ def _with_labels(
         seen=len(mine & shown_texts(said)),
         labeled=len({x.item for x in said}),
         random=len({x.item for x in said if x.pi is not None}),
-        rates=tuple(random_rates(labels, rubric, mine)),
-        wins=wins(labels, mine, _others(said, candidate_id)),
+        rates=tuple(
+            structs.replace(one, n_eff=None if one.n_eff is None else float(one.n_eff))
+            for one in random_rates(labels, rubric, mine)
+        ),
+        wins=tuple(map(_in_floats, wins(labels, mine, _others(said, candidate_id)))),
         agreement=tuple(
             _figures(one) for one in agreement(labels, rubric, _first(said, mine), seed=seed)
         ),
@@ -197,3 +201,13 @@ def _figures(found: Agreement) -> AgreementFigures:
         lead=found.lead,
         why=found.why,
     )
+
+
+def _in_floats(one: Wins) -> Wins:
+    """Return the wins with hits as floats: report.json writes them as 2.0, and its bytes are what
+    is signed. (The same holds of `n_eff` in the rates.)"""
+    pairs, by_episode = (
+        structs.replace(test, wins=structs.replace(test.wins, hits=float(test.wins.hits)))
+        for test in (one.pairs, one.by_episode)
+    )
+    return structs.replace(one, pairs=pairs, by_episode=by_episode)
