@@ -6,8 +6,8 @@ from pathlib import Path
 
 from reviewer.cli.opening import desk_of, release_of, workspace_of
 from reviewer.cli.say import note, out, table
-from reviewer.desk.decisions.views import Signed
 from reviewer.desk.errors import DeskError
+from reviewer.desk.views import Signed
 from reviewer.exit_codes import ExitCode
 
 

@@ -8,7 +8,7 @@ from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.imports.rescore import rescore
+    from reviewer.desk.workspace.rescore import rescore
 
     changed, scored = rescore(workspace_of(arguments), arguments.suite or "")
     if arguments.json:

@@ -103,9 +103,9 @@ class Opened:
 
     def info(self, connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
         """A suite of the workspace or the store. Raises DeskError when neither knows it."""
-        from reviewer.desk.workspace import overview
+        from reviewer.desk import suite_infos
 
-        found = overview.suite_infos(self.place, connection, suite_id)
+        found = suite_infos.suite_infos(self.place, connection, suite_id)
         if not found:
             raise DeskError(f"no suite {suite_id} in {self.path}")
         return found[0]

@@ -298,3 +298,28 @@ class Refusal(View, frozen=True):
     record: int
     reasons: tuple[str, ...]
     way_out: str
+
+
+class KeyInfo(View, frozen=True):
+    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted."""
+
+    fingerprint: str
+    comment: str
+    where: str
+    principal: str | None
+    roles: tuple[str, ...]
+
+
+class Signed(View, frozen=True):
+    """A decision that stands in the store: its file, its number, and what verifying it said.
+    `pending` means that it waits for further approvers and for nothing else."""
+
+    decision: str
+    path: str
+    number: int
+    principal: str
+    keyid: str
+    verified: bool
+    lines: tuple[str, ...]
+    pending: bool = False
+    signers: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import pytest
 from doors import SUITE, V8, Door, copied, passing, shipped
 from people import key_file
 
-from reviewer.desk.imports import rescore
+from reviewer.desk.workspace import rescore
 from reviewer.gates.model import Finding
 from reviewer.gates.revised import combined
 from reviewer.judging import judging_version

@@ -6,10 +6,10 @@ from fake_cards import FakeCards
 from fake_shop import HOSTILE, SUITE, V7, V8
 from fake_traces import FakeTraces
 
-from reviewer.desk.decisions.views import Choice, DecisionView, KeyInfo, Signed
+from reviewer.desk.decisions.views import Choice, DecisionView
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Trends
-from reviewer.desk.views import Exported, Refusal, SourceInfo
+from reviewer.desk.views import Exported, KeyInfo, Refusal, Signed, SourceInfo
 
 
 class FakeDesk(FakeCards, FakeTraces):

@@ -4,11 +4,10 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import SavedView
 from reviewer.desk.traces.views import NoteView
-from reviewer.desk.views import EventRow, Mark, SuiteInfo
+from reviewer.desk.views import EventRow, KeyInfo, Mark, SuiteInfo
 
 SUITE = "refund-eval-v5"
 V7, V8 = "refund-agent-v7", "refund-agent-v8"

@@ -18,12 +18,12 @@ from hostile import SUITE, V7, V8, WORD, hostile, names
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
-from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
 from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
 from reviewer.desk.scorecards.views import SavedView
+from reviewer.desk.views import KeyInfo
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.scenes import screens
 from reviewer.tui.settings.settings import Settings

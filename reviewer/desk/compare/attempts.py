@@ -17,8 +17,7 @@ from reviewer.desk.compare.steps import (
 )
 from reviewer.desk.compare.views import Amount, Attempt, AttemptComparison, GateChange
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.gather import gate_marks, mark_of
-from reviewer.desk.scorecards.scorecard import attempt_marks
+from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
 from reviewer.desk.traces.records import Place, Records
 from reviewer.desk.views import FindingView, Mark
 from reviewer.exit_codes import ExitCode

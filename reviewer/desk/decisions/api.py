@@ -12,7 +12,8 @@ from reviewer.desk.opened import Room, refused
 if TYPE_CHECKING:
     from reviewer.desk.decisions.loss import Stated
     from reviewer.desk.decisions.run_results import Attested
-    from reviewer.desk.decisions.views import DecisionInfo, DecisionView, KeyInfo, Signed
+    from reviewer.desk.decisions.views import DecisionInfo, DecisionView
+    from reviewer.desk.views import KeyInfo, Signed
 
 
 class DecisionsRoom(Room):
@@ -21,12 +22,12 @@ class DecisionsRoom(Room):
     def view(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> DecisionView:
         """The report as it would be signed, and what may be decided."""
         from reviewer.db import journal
+        from reviewer.desk import suite_infos
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions.rederive import pending_view
         from reviewer.desk.decisions.views import DecisionView
         from reviewer.desk.reports import renderings
         from reviewer.desk.scorecards import scorecard
-        from reviewer.desk.workspace import overview
         from reviewer.report.render.text import summary_lines
 
         build = self._opened.build_of(suite_id, candidate_id)
@@ -38,7 +39,7 @@ class DecisionsRoom(Room):
         with self._opened.reading() as connection:
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             head = journal.head(connection)
-            decided = overview.decided(connection, key)
+            decided = suite_infos.decided(connection, key)
             pending = pending_view(
                 self._opened.place, connection, build, self._opened.book, key, built
             )

@@ -148,7 +148,7 @@ def refuse_twin(
 ) -> None:
     """Raises DeskError when the very decision somebody is about to sign waits for a signature: two
     halves would never make a whole."""
-    candidate = decision_files.keys_of(connection, built)[1]
+    candidate = decision_files.keys_of(connection, built.gathered)[1]
     for one, _ in waiting(workspace, connection, candidate, built):
         predicate = one.statement.predicate
         if (predicate.decision, predicate.environment) != (decision, environment):

@@ -17,7 +17,6 @@ from reviewer.db.migrate import open_writer
 from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
 from reviewer.desk.decisions.facts import Told, decision_facts, stamp
 from reviewer.desk.decisions.rederive import Build, rederived, refuse_twin
-from reviewer.desk.decisions.views import Signed
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.decision_files import Filed
@@ -28,6 +27,7 @@ from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.reports import Built
+from reviewer.desk.views import Signed
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
 from reviewer.signing.errors import AttestError, PayloadMismatch
@@ -110,7 +110,7 @@ def sign(
     may_decide(built, decision, comment)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
-    who = approving(workspace, signers, signer, built)
+    who = approving(workspace, signers, signer, built.gathered)
     agent = agent_of(subject_name(built.gathered.manifest or {}))
     connection = open_writer(workspace.store)
     try:
@@ -137,7 +137,7 @@ def sign(
         except AttestError as error:
             raise DeskError(str(error)) from error
         checked = as_a_stranger(workspace, built, envelope, now)
-        keys = decision_files.keys_of(connection, built)
+        keys = decision_files.keys_of(connection, built.gathered)
         row = decision_files.keep(workspace, connection, one, keys, facts.created)
         witness.add(workspace, connection, "decision", row.payload_sha256)
         return decision_files.told(workspace, connection, row, who, checked)
@@ -240,7 +240,7 @@ def add(
             )
         build = build_of(found.suite_id, found.candidate_id)
         built = build(predicate.report.baseline)
-        who = approving(workspace, signers, signer, built)
+        who = approving(workspace, signers, signer, built.gathered)
         try:
             ours = rederived(workspace, connection, built, signers, book, one)
             envelope = add_signature(
@@ -257,7 +257,7 @@ def add(
         checked = as_a_stranger(workspace, built, envelope, now)
         row = decisions.by_payload(connection, one.digest)
         if row is None:
-            keys = decision_files.keys_of(connection, built)
+            keys = decision_files.keys_of(connection, built.gathered)
             row = decision_files.keep(workspace, connection, signed, keys, predicate.time_created)
         else:
             row = decision_files.keep_more(workspace, connection, row, signed, stamp(now))

@@ -73,28 +73,3 @@ class DecisionView(View, frozen=True):
     valid_days: int = 7
     pending: Pending | None = None
     needed: int = 1
-
-
-class KeyInfo(View, frozen=True):
-    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted."""
-
-    fingerprint: str
-    comment: str
-    where: str
-    principal: str | None
-    roles: tuple[str, ...]
-
-
-class Signed(View, frozen=True):
-    """A decision that stands in the store: its file, its number, and what verifying it said.
-    `pending` means that it waits for further approvers and for nothing else."""
-
-    decision: str
-    path: str
-    number: int
-    principal: str
-    keyid: str
-    verified: bool
-    lines: tuple[str, ...]
-    pending: bool = False
-    signers: tuple[str, ...] = ()

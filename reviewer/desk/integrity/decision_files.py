@@ -10,11 +10,11 @@ from typing import NamedTuple
 from reviewer.db import decisions, registry
 from reviewer.db.connection import transaction
 from reviewer.db.decisions import DecisionRow, Standing
-from reviewer.desk.decisions.views import Signed
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.standing import files_of
 from reviewer.desk.place import Workspace, write_private
-from reviewer.desk.reports.reports import Built
+from reviewer.desk.views import Signed
+from reviewer.report.evidence import Evidence
 from reviewer.signing.dsse import MAX_ENVELOPE_BYTES, parse_envelope
 from reviewer.signing.errors import AttestError
 from reviewer.signing.facts import agent_of
@@ -202,14 +202,12 @@ def keep_more(
     return changed
 
 
-def keys_of(connection: sqlite3.Connection, built: Built) -> tuple[int, int]:
+def keys_of(connection: sqlite3.Connection, gathered: Evidence) -> tuple[int, int]:
     """Suite and candidate of a report, as the store keys them."""
-    suite = registry.suite_row(connection, built.gathered.suite.suite_id)
-    stored = (
-        registry.candidate_row(connection, suite.id, built.gathered.candidate_id) if suite else None
-    )
+    suite = registry.suite_row(connection, gathered.suite.suite_id)
+    stored = registry.candidate_row(connection, suite.id, gathered.candidate_id) if suite else None
     if suite is None or stored is None:
-        raise DeskError(f"no trace of {built.gathered.candidate_id} is in this store")
+        raise DeskError(f"no trace of {gathered.candidate_id} is in this store")
     return suite.id, stored.id
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
-from reviewer.desk.reports.reports import Built
+from reviewer.desk.views import KeyInfo
 from reviewer.exit_codes import ExitCode
+from reviewer.report.evidence import Evidence
 from reviewer.signing.agent import connect_agent
 from reviewer.signing.errors import AgentError, AttestError
 from reviewer.signing.keys import Signer, load_signer, read_public_file
@@ -76,14 +76,16 @@ def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -
     return found
 
 
-def approving(workspace: Workspace, signers: Signers, signer: Signer, built: Built) -> TrustedKey:
+def approving(
+    workspace: Workspace, signers: Signers, signer: Signer, gathered: Evidence
+) -> TrustedKey:
     """The line of the trust file behind a key that may approve this candidate. Raises DeskError
     (30): no approver, or an author of the candidate."""
     found = in_role(workspace, signers, signer, "approver")
-    candidate = built.gathered.candidate
+    candidate = gathered.candidate
     if found not in approvers_for(signers, candidate.authors if candidate is not None else ()):
         raise DeskError(
-            f"{found.principal} is an author of {built.gathered.candidate_id}, and nobody approves "
+            f"{found.principal} is an author of {gathered.candidate_id}, and nobody approves "
             "their own work",
             "another approver signs",
             exit_code=ExitCode.POLICY_NOT_MET,

@@ -9,8 +9,8 @@ from typing import Any
 from reviewer.db import facts, registry
 from reviewer.db.attempt_rows import attempt_rows
 from reviewer.desk.errors import DeskError
+from reviewer.desk.marks import mark_of
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.gather import mark_of
 from reviewer.report.beside import (
     MOST_NUMBERED,
     MOST_TEXT,

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db import contracts, facts, peeking, registry
-from reviewer.db.attempt_rows import AttemptRow
-from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.headlines import said_elsewhere
 from reviewer.db.origin import maps_behind
 from reviewer.db.others_spent import others_spent
@@ -33,7 +31,6 @@ from reviewer.report.evidence import (
 from reviewer.report.headline import BY_EPISODE
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, Policy, Suite
 
 
@@ -315,23 +312,3 @@ def probes(
             }
         )
     return tuple(found)
-
-
-def mark_of(row: facts.TraceRow | AttemptRow) -> str:
-    """The one word for a trace: critical, fail, infra, not_measured or pass."""
-    if row.critical:
-        return "critical"
-    if row.passed == 0:
-        return "fail"
-    if row.infra:
-        return "infra"
-    return "pass" if row.passed == 1 else "not_measured"
-
-
-_GATE_MARK = {0: "pass", FAIL: "fail", UNKNOWN: "not_measured", CRITICAL: "critical"}
-
-
-def gate_marks(mask: int, in_force: tuple[str, ...]) -> tuple[str, ...]:
-    """The word of each gate in force, in the order of these."""
-    codes = gate_codes(mask)
-    return tuple(_GATE_MARK[codes[GATES.index(gate)]] for gate in in_force)

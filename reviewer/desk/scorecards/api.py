@@ -53,8 +53,8 @@ class ScorecardsRoom(Room):
 
     def card_here(self, suite_id: str, candidate_id: str) -> Scorecard:
         """The same in this process, however long it takes."""
+        from reviewer.desk import suite_infos
         from reviewer.desk.scorecards import scorecard
-        from reviewer.desk.workspace import overview
         from reviewer.report.render.banner import banner
 
         with self._opened.reading() as connection:
@@ -64,8 +64,8 @@ class ScorecardsRoom(Room):
             return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,
-                overview.held_info(connection, suite_id),
-                overview.decided(connection, key),
+                suite_infos.held_info(connection, suite_id),
+                suite_infos.decided(connection, key),
                 rev,
                 banner(found.assessment),
             )

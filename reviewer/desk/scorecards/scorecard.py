@@ -4,17 +4,15 @@ import sqlite3
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import cast
 
 import msgspec
 
 from reviewer.db import facts
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.episode_order import GroupRow, SideRow
-from reviewer.desk.reports.gather import mark_of
+from reviewer.desk.marks import attempt_marks
 from reviewer.desk.scorecards.views import FilterValues, Group, SideCell
 from reviewer.desk.views import (
-    AttemptMark,
     Cell,
     CellLine,
     EpisodeRow,
@@ -221,18 +219,6 @@ def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...
         failed = sum(code in (FAIL, CRITICAL) for code in codes)
         cells.append(Cell(mark=_WORD[worst], failed=failed, attempts=len(codes)))
     return tuple(cells)
-
-
-def attempt_marks(
-    traces: list[facts.TraceRow], planned: int, quarantined: int
-) -> tuple[AttemptMark, ...]:
-    """One mark per attempt made, and per planned attempt that is not there."""
-    marks = {trace.attempt: cast(Mark, mark_of(trace)) for trace in traces}
-    for attempt in range(1, planned + 1):
-        if attempt not in marks:
-            marks[attempt] = "quarantined" if quarantined > 0 else "missing"
-            quarantined -= 1
-    return tuple(AttemptMark(attempt=n, mark=mark) for n, mark in sorted(marks.items()))
 
 
 def flags_of(

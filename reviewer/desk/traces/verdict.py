@@ -9,8 +9,7 @@ from msgspec import UNSET
 
 from reviewer.db import facts, payload
 from reviewer.db.codec import gate_results
-from reviewer.desk.reports.gather import gate_marks, mark_of
-from reviewer.desk.scorecards.scorecard import attempt_marks
+from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
 from reviewer.desk.traces.records import Place, Records
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
 from reviewer.gates import clauses, compile_contract

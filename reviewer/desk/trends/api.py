@@ -4,9 +4,9 @@ from __future__ import annotations  # what only types name is not loaded
 
 from typing import TYPE_CHECKING
 
+from reviewer.desk import suite_infos
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
-from reviewer.desk.workspace import overview
 
 if TYPE_CHECKING:
     from reviewer.desk.trends.views import Trends
@@ -25,7 +25,7 @@ class TrendsRoom(Room):
         from reviewer.desk.trends.views import Trends
 
         if not self._opened.has_store():
-            for info in overview.suite_infos(self._opened.place, None, suite_id):
+            for info in suite_infos.suite_infos(self._opened.place, None, suite_id):
                 return Trends(suite=info, candidates=(), earlier=0, figures=(), clock=trends.CLOCK)
             raise DeskError(f"no suite {suite_id} in {self._opened.path}")
         with self._opened.reading() as connection:

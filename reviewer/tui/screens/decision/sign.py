@@ -10,8 +10,9 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from reviewer.desk.decisions.views import DecisionView, KeyInfo, Pending, Signed
+from reviewer.desk.decisions.views import DecisionView, Pending
 from reviewer.desk.errors import DeskError
+from reviewer.desk.views import KeyInfo, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog
 from reviewer.tui.screens.decision import view as view
