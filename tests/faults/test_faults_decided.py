@@ -1,0 +1,122 @@
+"""A store with signed decisions and reports, as the last version without optional gates left it."""
+
+import base64
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import SUITE, V7, V8, Door, Said
+from people import key_file
+
+from reviewer.suite.gates import ALWAYS
+
+DECIDED = Path(__file__).resolve().parents[1] / "data" / "stores" / "decided-schema-9.tar.xz"
+RELEASES = {V8: ("promote", 0), V7: ("block", 10)}
+"""Recommendation and exit code of each candidate."""
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Door:
+    with tarfile.open(DECIDED) as packed:
+        packed.extractall(tmp_path / "desk", filter="data")
+    return Door(tmp_path / "desk")
+
+
+def decision_of(door: Door, candidate: str) -> Path:
+    (path,) = (door.root / "store" / "decisions").glob(f"[12]-*-{candidate}.dsse.json")
+    return path
+
+
+def predicate(decision: Path) -> dict[str, Any]:
+    payload = json.loads(decision.read_bytes())["payload"]
+    held: dict[str, Any] = json.loads(base64.b64decode(payload))["predicate"]
+    return held
+
+
+def verified(door: Door, decision: Path, candidate: str, *more: object) -> Said:
+    return door.run(
+        "verify", decision, "--candidate-manifest", door.suite / "candidates" / f"{candidate}.json",
+        "--signers", door.root / "store" / "signers", "--at", predicate(decision)["timeCreated"],
+        *more,
+    )  # fmt: skip
+
+
+def report(door: Door, candidate: str) -> dict[str, Any]:
+    """The report of today, in a folder of its own."""
+    folder = door.root / "out" / candidate
+    argv = "--export-report", folder, "--suite", SUITE, "--candidate", candidate
+    assert door.run(*argv).code == RELEASES[candidate][1]
+    body: dict[str, Any] = json.loads((folder / "report.json").read_bytes())
+    return body
+
+
+def reported(door: Door, candidate: str) -> Path:
+    """The report that the old version wrote."""
+    return door.root / "reports" / f"{candidate}.json"
+
+
+def holds(old: Any, new: Any, place: str = "$") -> None:
+    """Assert that all of the old value is in the new one, which may have members beyond."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name, value in old.items():
+            holds(value, new[name], f"{place}.{name}")
+    elif isinstance(old, list) and isinstance(new, list):
+        assert len(old) == len(new), place
+        for number, (left, right) in enumerate(zip(old, new, strict=True)):
+            holds(left, right, f"{place}[{number}]")
+    else:
+        assert old == new, place
+
+
+@pytest.mark.parametrize("candidate", RELEASES)
+def test_the_report_says_what_the_old_one_said(old: Door, candidate: str) -> None:
+    before, now = json.loads(reported(old, candidate).read_bytes()), report(old, candidate)
+    assert now["recommendation"] == RELEASES[candidate][0]
+    assert tuple(now["gates"]) == ALWAYS
+    holds(before, now)
+    equal = {
+        "recommendation", "reasons", "needs", "decision_set", "policy", "gates",
+        "critical_failures", "pass_hat", "failures", "episodes", "not_measured",
+    }  # fmt: skip
+    for member in equal:
+        assert before[member] == now[member], member
+    old.healthy()
+
+
+@pytest.mark.parametrize("candidate", RELEASES)
+def test_its_decisions_verify(old: Door, tmp_path: Path, candidate: str) -> None:
+    decision = decision_of(old, candidate)
+    expected = RELEASES[candidate][1]
+    alone = verified(old, decision, candidate)
+    assert alone.code == expected, alone
+    whole = verified(
+        old, decision, candidate, "--suite-folder", old.suite, "--report", reported(old, candidate)
+    )
+    assert whole.code == expected, whole
+    old.ok("decisions", "list")  # brings the store up to date
+    old.healthy()
+    assert verified(old, decision, candidate) == alone
+    apart = Door(tmp_path / "apart")
+    apart.root.mkdir()
+    manifest = old.suite / "candidates" / f"{candidate}.json"
+    said = apart.outside(
+        "verify", decision, "--candidate-manifest", manifest,
+        "--signers", old.root / "store" / "signers", "--at", predicate(decision)["timeCreated"],
+    )  # fmt: skip
+    assert (said.code, said.out) == (expected, alone.out)
+
+
+@pytest.mark.parametrize("candidate", RELEASES)
+def test_its_candidates_are_signed_again(old: Door, candidate: str) -> None:
+    key = key_file(old.root, "nora")
+    old.ok("keys", "trust", "nora@example.com", key.with_suffix(".pub"))
+    said = old.run("sign", "--suite", SUITE, "--candidate", candidate, "--key", key)
+    assert said.code == RELEASES[candidate][1], said
+    (new,) = (old.root / "store" / "decisions").glob(f"3-*-{candidate}.dsse.json")
+    before, now = predicate(decision_of(old, candidate)), predicate(new)
+    for member in ("decision", "gates", "failures", "repeatability", "policy", "candidate"):
+        assert before[member] == now[member], member
+    assert verified(old, new, candidate).code == RELEASES[candidate][1]
+    old.healthy()
