@@ -7,11 +7,13 @@ the row. A listed tool in another spelling is that tool.
 
 from collections.abc import Iterator
 
+from msgspec import Raw
+
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
 from reviewer.gates.kin import spelled_as
 from reviewer.gates.model import Finding, Hits, Rule
-from reviewer.gates.values import canonical, named
+from reviewer.gates.values import UNREADABLE, canonical, named, parse
 from reviewer.trace.events import Call
 
 
@@ -39,9 +41,14 @@ def rows(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
     before: tuple[str, bytes] | None = None
     reaching: list[Call] = []
     for call in acts.calls:
-        this = spelled.get(call.tool, call.tool), canonical(call.arguments)
+        this = spelled.get(call.tool, call.tool), _written(call.arguments)
         length = length + 1 if this == before else 1
         before, longest = this, max(longest, length)
         if length == limit:
             reaching.append(call)
     return longest, reaching
+
+
+def _written(arguments: Raw) -> bytes:
+    """Return what arguments are compared by: their bytes where they cannot be decoded."""
+    return bytes(arguments) if parse(arguments) is UNREADABLE else canonical(arguments)

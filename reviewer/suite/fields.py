@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from reviewer.suite.errors import shown
-from reviewer.suite.gates import OPTIONAL, gate_problem
+from reviewer.suite.gates import OPTIONAL, gate_problem, limits_problem
 from reviewer.suite.names import MAX_ID, MAX_NAME, id_problem, name_problem
 
 FROM_STRUCT: Any = object()
@@ -113,7 +113,19 @@ StoredName = Annotated[str, Limits(min_length=1, max_length=4096)]
 """An id as a store has it, which may be longer than the ids that people write."""
 
 OptionalGate = Annotated[str, Check(gate_problem, schema={"enum": list(OPTIONAL)})]
-Repeats = Annotated[int, Limits(ge=2, le=1_000)]
+GateLimit = Annotated[
+    int,
+    Limits(
+        ge=min(limit.least for limit in OPTIONAL.values()),
+        le=max(limit.greatest for limit in OPTIONAL.values()),
+    ),
+]
+"""A limit of any optional gate: no number outside is in the range of one."""
+GateLimits = Annotated[
+    dict[OptionalGate, GateLimit],
+    Check(limits_problem),
+    Extra({"propertyNames": {"enum": list(OPTIONAL)}}),
+]
 Count = Annotated[int, Limits(ge=0)]
 Positive = Annotated[int, Limits(ge=1)]
 Days = Annotated[int, Limits(ge=1, le=3_650)]

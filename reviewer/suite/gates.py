@@ -2,6 +2,9 @@
 here; `reviewer.gates.<name>` holds what each one checks.
 
 To add a gate: declare it below, and write `reviewer/gates/<name>.py` with `check` and `clauses`.
+A new gate is optional (it has a `limit`): a signed decision must state every gate that is always in
+force, so another of those would refuse every decision signed before it, and change the verdict on
+traces that were judged and released.
 """
 
 from typing import NamedTuple
@@ -24,6 +27,14 @@ class Code(NamedTuple):
         return self.text.rstrip(":")
 
 
+class Limit(NamedTuple):
+    """The number that a policy gives an optional gate: what it `means`, and its range."""
+
+    means: str
+    least: int
+    greatest: int
+
+
 class Gate(NamedTuple):
     """A hard gate.
 
@@ -31,8 +42,7 @@ class Gate(NamedTuple):
     gate prints them. `printed` orders gates in a printed list of codes. Every failure of a
     `critical` gate is critical. `of_acts` marks a gate that judges what the agent did: it is not
     measured while a part of the record is unread. A gate with a `limit` is optional: it is in force
-    only where the suite's policy names it under `gates`, with a number, of which `limit` says what
-    it means.
+    only where the suite's policy names it under `gates`, with a number as `limit` describes it.
     """
 
     name: str
@@ -41,11 +51,11 @@ class Gate(NamedTuple):
     printed: int
     critical: bool = False
     of_acts: bool = False
-    limit: str = ""
+    limit: Limit | None = None
 
     @property
     def optional(self) -> bool:
-        return bool(self.limit)
+        return self.limit is not None
 
 
 REGISTRY = (
@@ -139,7 +149,9 @@ REGISTRY = (
         (Code("looped:"),),
         printed=7,
         of_acts=True,
-        limit="the same call with the same arguments this many times in a row fails",
+        limit=Limit(
+            "the same call with the same arguments this many times in a row fails", 2, 1_000
+        ),
     ),
 )
 """Every hard gate, in the order in which screens and reports show them. The place of a gate here
@@ -148,8 +160,8 @@ is the place of its two bits in a stored trace: new gates come last."""
 GATES = tuple(gate.name for gate in REGISTRY)
 ALWAYS = tuple(gate.name for gate in REGISTRY if not gate.optional)
 """Gates that are in force whatever a policy says."""
-OPTIONAL = {gate.name: gate.limit for gate in REGISTRY if gate.optional}
-"""What the limit of each optional gate means."""
+OPTIONAL = {gate.name: gate.limit for gate in REGISTRY if gate.limit is not None}
+"""The limit of each optional gate."""
 FINDING_ORDER = tuple(gate.name for gate in sorted(REGISTRY, key=lambda gate: gate.printed))
 """The order of gates in a printed list of codes (the articles' `score_run` order, widened)."""
 CRITICAL_GATES = frozenset(gate.name for gate in REGISTRY if gate.critical)
@@ -170,6 +182,15 @@ def gate_problem(name: str) -> str | None:
     if name in GATES:
         return f"{name} is always in force"
     return f"no gate that a policy may add; there is {', '.join(OPTIONAL)}"
+
+
+def limits_problem(limits: dict[str, int]) -> str | None:
+    """Return which of a policy's limits of optional gates is out of its gate's range, or None."""
+    for name, number in limits.items():
+        _, least, greatest = OPTIONAL[name]
+        if not least <= number <= greatest:
+            return f"{name}: {number} is not from {least} to {greatest}"
+    return None
 
 
 _LACKING = frozenset(code.head for gate in REGISTRY for code in gate.codes if code.lacking)

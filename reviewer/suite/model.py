@@ -20,17 +20,15 @@ from reviewer.suite.fields import (
     Count,
     Days,
     EntryPoint,
-    Extra,
     File,
+    GateLimits,
     Id,
     Ids,
     Limits,
     Name,
     Names,
-    OptionalGate,
     Positive,
     Rate,
-    Repeats,
     Short,
     Text,
     Wordings,
@@ -449,15 +447,10 @@ class Policy(Value, frozen=True):
     ] = "fixed"
     # UNSET without it, so that suites frozen before there were optional gates keep their digests.
     gates: Annotated[
-        dict[OptionalGate, Repeats] | UnsetType,
-        File(
-            Annotated[
-                dict[OptionalGate, Repeats], Extra({"propertyNames": {"enum": list(OPTIONAL)}})
-            ],
-            {},
-        ),
+        dict[str, int] | UnsetType,
+        File(GateLimits, {}),
         "Optional hard gates that are in force, each with its limit. "
-        + " ".join(f"`{gate}`: {limit}." for gate, limit in OPTIONAL.items()),
+        + " ".join(f"`{gate}`: {limit.means}." for gate, limit in OPTIONAL.items()),
     ] = UNSET
 
     @property

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 from gate_builders import call, episode, results_of, trace
+from msgspec import Raw
+from msgspec.structs import replace
 
 from reviewer.gates import Verdict, clauses, compile_contract, score
-from reviewer.suite.gates import ALWAYS, GATES, in_force
+from reviewer.suite.gates import ALWAYS, GATES, OPTIONAL, in_force, limits_problem
 
 LIMITS = {"loops": 3}
 LOOK = call("look", arguments={"a": 1, "b": 2})
@@ -54,6 +56,48 @@ def test_any_other_call_ends_the_row(events: tuple[Any, ...]) -> None:
 
 def test_what_came_of_a_call_does_not_matter() -> None:
     assert judged(LOOK, {**LOOK, "status": "error"}, LOOK).codes() == ["looped:look"]
+
+
+def test_a_call_that_was_denied_is_a_call() -> None:
+    denied = {**LOOK, "status": "denied"}
+    assert judged(denied, denied, denied).codes() == ["looped:look"]
+
+
+@pytest.mark.parametrize("name", ["Look", "functions.look", "mcp__shop__look"])
+def test_a_listed_tool_in_another_spelling_is_that_tool(name: str) -> None:
+    other = {**LOOK, "tool": name}
+    found = judged(LOOK, other, LOOK, tools={"allowed": ["look"]}).codes()
+    assert "looped:look" in found
+    assert judged(LOOK, other, LOOK).codes() == []  # nothing is listed: two tools
+
+
+def test_arguments_that_cannot_be_decoded_are_compared_by_their_bytes() -> None:
+    text = call("look", arguments="{bad")
+    assert judged(text, text, text).codes() == ["looped:look"]
+    assert judged(text, {**text, "arguments": "{worse"}, text).codes() == []
+    contract = compile_contract(episode(), limits={"loops": 2})
+    for first, second, looped in (
+        (b"1e999", b"1e999", True),
+        (b"1e999", b"1e998", False),
+        (b"1e999", b"{}", False),
+        (b"{}", b"null", True),
+    ):
+        record = trace(LOOK, LOOK)
+        events = [
+            replace(event, arguments=Raw(raw))
+            for event, raw in zip(record.events, (first, second), strict=True)
+        ]
+        found = score(contract, replace(record, events=events)).codes()
+        assert ("looped:look" in found) is looped, (first, second)
+
+
+def test_a_limit_is_in_the_range_of_its_gate() -> None:
+    _, least, greatest = OPTIONAL["loops"]
+    assert (least, greatest) == (2, 1_000)
+    for number in (least, greatest):
+        assert limits_problem({"loops": number}) is None
+    for number in (least - 1, greatest + 1):
+        assert limits_problem({"loops": number}) == f"loops: {number} is not from 2 to 1000"
 
 
 def test_every_row_that_is_too_long_is_told() -> None:
