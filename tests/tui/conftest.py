@@ -1,13 +1,21 @@
 """Workstation tests: no colour switches from the outside, no blinking cursor; and what each of them
 does with the workstation is noted, so that acts.txt stays true."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from acts import act_of, claims, note
+from behaviour.keys import write_key
+from doors import V7, Door, copied, shipped
+from msgspec.structs import replace
+from template import Bent, attack, holding, make_hostile, make_shopflow, opened, with_attack
 from textual.app import App
 from textual.widgets import Input
+
+from reviewer.desk.desk import Desk
+from reviewer.desk.views import Scorecard
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +55,133 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     if report.when == "call":
         item.failed = report.failed  # type: ignore[attr-defined]
     return report
+
+
+@pytest.fixture(scope="session")
+def shopflow(tmp_path_factory: pytest.TempPathFactory, empty_template: Path) -> Path:
+    """The template of `template.py`, to be copied."""
+    door = copied(empty_template, tmp_path_factory.mktemp("template") / "shopflow")
+    make_shopflow(door)
+    return door.root
+
+
+@pytest.fixture(scope="session")
+def shared(shopflow: Path) -> Iterator[Desk]:
+    """One desk on the template, for all tests that only look."""
+    desk = opened(shopflow)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def shop(shared: Desk) -> Bent:
+    """The desk of the template. Nothing may be written through it."""
+    return Bent(shared)
+
+
+@pytest.fixture
+def own(shopflow: Path, tmp_path: Path) -> Door:
+    """A copy of the template, to write to."""
+    return copied(shopflow, tmp_path / "shopflow")
+
+
+@pytest.fixture
+def desk(own: Door) -> Iterator[Desk]:
+    """A desk on a copy of the template."""
+    found = opened(own.root)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def empty(door: Door) -> Iterator[Desk]:
+    """A desk with the suite and no trace."""
+    write_key(door.root / "keys" / "dana")
+    found = opened(door.root)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def _hostile(tmp_path_factory: pytest.TempPathFactory, empty_template: Path) -> Iterator[Desk]:
+    door = copied(empty_template, tmp_path_factory.mktemp("hostile") / "shopflow")
+    make_hostile(door)
+    desk = opened(door.root)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def hostile(_hostile: Desk) -> Bent:
+    """A desk full of hostile texts. Nothing may be written through it."""
+    return Bent(_hostile)
+
+
+@pytest.fixture
+def broken(own: Door) -> Iterator[Desk]:
+    """A desk on whose suite a file differs from the lock."""
+    file = own.suite / "episodes" / "attack-014.json"
+    file.write_bytes(file.read_bytes() + b" ")
+    desk = opened(own.root)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def locked(shop: Bent) -> Bent:
+    """A desk whose suite differs from its lock while its scorecard can still be shown."""
+
+    def card(real: Callable[..., Scorecard], *args: Any) -> Scorecard:
+        found = real(*args)
+        problem = "episodes/attack-014.json differs from suite.lock"
+        return replace(found, suite=replace(found.suite, state="broken", problem=problem))
+
+    return shop.bend("scorecards.card", card)
+
+
+@pytest.fixture
+def mine(desk: Desk) -> Bent:
+    """A desk on a copy of the template, whose reader holds a key: to write through."""
+    return holding(desk)
+
+
+@pytest.fixture
+def eight(door: Door) -> Iterator[Bent]:
+    """A desk with v7's attempts but for the one with a critical failure, which `ninth` brings."""
+    write_key(door.root / "keys" / "dana")
+    door.ok(
+        "keys", "trust", "dana@shopflow", door.root / "keys" / "dana.pub", "--roles", "approver"
+    )
+    records = [each for each in shipped(V7) if not is_critical(each)]
+    assert "8 added" in door.take("v7.jsonl", records).err
+    desk = opened(door.root)
+    yield holding(desk)
+    desk.close()
+
+
+@pytest.fixture
+def ninth(door: Door) -> Callable[[], None]:
+    """Imports the attempt that fails critically."""
+
+    def take() -> None:
+        door.take("ninth.jsonl", [each for each in shipped(V7) if is_critical(each)])
+
+    return take
+
+
+def is_critical(record: dict[str, Any]) -> bool:
+    return (record["episode_id"], record["attempt"]) == ("attack-014", 1)
+
+
+@pytest.fixture(scope="session")
+def _long(tmp_path_factory: pytest.TempPathFactory, empty_template: Path) -> Iterator[Desk]:
+    door = copied(empty_template, tmp_path_factory.mktemp("long") / "shopflow")
+    desk = with_attack(door, attack(4_000, again="verify_state"))
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def long(_long: Desk) -> Bent:
+    """A desk on which v7's critical failure has 4,000 events. Nothing may be written through it."""
+    return Bent(_long)

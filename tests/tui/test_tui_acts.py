@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from acts import bound, every_act, ledger
 from doors import Door
-from fake_desk import FakeDesk
+from template import Bent
 from test_tui_screens import running, shell
 from textual import actions
 from textual.binding import Binding
@@ -110,8 +110,8 @@ SAME = {("unfilter", "back"), ("leave", "back")}
 """A screen's own Esc, which goes back when nothing is left to drop."""
 
 
-async def test_the_palette_has_every_act_and_each_once() -> None:
-    app = shell(FakeDesk())
+async def test_the_palette_has_every_act_and_each_once(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app, (100, 30)) as pilot:
         await settle(pilot)
         for way in ((), ("enter",), ("D",), ("R",), ("escape", "escape", "escape", "c")):
@@ -126,8 +126,8 @@ async def test_the_palette_has_every_act_and_each_once() -> None:
                 assert common in offered
 
 
-async def test_an_act_of_the_palette_is_done_on_the_screen_it_was_called_from() -> None:
-    app = shell(FakeDesk())
+async def test_an_act_of_the_palette_is_done_on_the_screen_it_was_called_from(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app, (100, 30)) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+p", *"choose", "space", *"suite")

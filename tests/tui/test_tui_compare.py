@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, passing, shipped
-from fake_shop import HOSTILE
+from template import HOSTILE
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.desk import Desk

@@ -1,32 +1,39 @@
 """Acts of a reader: to the evidence, through it, live, sign, export, leave."""
 
+import itertools
+import json
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from fake_desk import FakeDesk
-from fake_shop import AGENT, FILE_KEY, SUITE, V7, V8
+from doors import SUITE, V7, V8, Door
+from msgspec.structs import replace
+from template import Bent, attack, holding, key_of, refusing, with_attack, without_evidence
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from tui_probe import press, screen_text, settle
 
+from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.app import LEVELS, ReviewerApp
 from reviewer.tui.screens.decision.sign import SignScreen
 from reviewer.tui.widgets.grid import Grid
 
+VERSIONS = itertools.count(1_000)
 
-async def changed(pilot: Pilot[None], desk: FakeDesk) -> None:
+
+async def changed(pilot: Pilot[None]) -> None:
     """Somebody wrote to the store, and the watch saw it."""
-    desk.rev += 1
-    pilot.app.post_message(ReviewerApp.StoreChanged(desk.rev))
+    pilot.app.post_message(ReviewerApp.StoreChanged(next(VERSIONS)))
     await settle(pilot)
 
 
 # to the evidence
 
 
-async def test_one_enter_lands_on_the_event_that_broke_the_gate() -> None:
-    app = shell(FakeDesk())
+async def test_one_enter_lands_on_the_event_that_broke_the_gate(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter")
@@ -38,8 +45,8 @@ async def test_one_enter_lands_on_the_event_that_broke_the_gate() -> None:
         assert "[▲CRIT]" in screen_text(app)
 
 
-async def test_a_digit_goes_to_the_cell_of_its_reason_from_anywhere() -> None:
-    app = shell(FakeDesk())
+async def test_a_digit_goes_to_the_cell_of_its_reason_from_anywhere(shop: Bent) -> None:
+    app = shell(without_evidence(shop))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down", "down", "left", "left", "1")
@@ -50,8 +57,8 @@ async def test_a_digit_goes_to_the_cell_of_its_reason_from_anywhere() -> None:
         assert "there is no reason 9" in screen_text(app)
 
 
-async def test_n_walks_the_red_cells_and_back() -> None:
-    app = shell(FakeDesk())
+async def test_n_walks_the_red_cells_and_back(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         grid = app.screen.query_one(Grid)
@@ -59,22 +66,24 @@ async def test_n_walks_the_red_cells_and_back() -> None:
         for _ in range(3):
             await press(pilot, "n")
             seen.append((grid.row, grid.column))
-        assert seen == [(0, "authority"), (0, "process"), (1, "timeout"), (1, "timeout")]
+        assert seen == [(0, "authority"), (0, "process"), (1, "state"), (1, "process")]
+        await press(pilot, "n", "n")
+        assert (grid.row, grid.column) == (1, "timeout")
         assert "no more red cells" in screen_text(app)
-        await press(pilot, "N", "N", "N")
+        await press(pilot, *"NNNNN")
         assert (grid.row, grid.column) == (0, "state")
 
 
-async def test_enter_on_a_passing_cell_shows_the_first_attempt() -> None:
-    app = shell(FakeDesk())
+async def test_enter_on_a_passing_cell_shows_the_first_attempt(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "G", "enter")
         assert "{ damaged-221 } 3 of 3" in screen_text(app)
 
 
-async def test_the_mouse_does_what_the_keys_do() -> None:
-    app = shell(FakeDesk())
+async def test_the_mouse_does_what_the_keys_do(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await pilot.click("#grid", offset=(46, 4))
@@ -97,8 +106,8 @@ async def test_the_mouse_does_what_the_keys_do() -> None:
 # through it
 
 
-async def test_stepping_through_findings_attempts_and_episodes() -> None:
-    app = shell(FakeDesk())
+async def test_stepping_through_findings_attempts_and_episodes(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "n")
@@ -113,16 +122,16 @@ async def test_stepping_through_findings_attempts_and_episodes() -> None:
         assert "no episode further that way" in screen_text(app)
 
 
-async def test_a_clause_leads_to_its_event() -> None:
-    app = shell(FakeDesk())
+async def test_a_clause_leads_to_its_event(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "tab", "tab", "j", "enter")
         assert "› ✗  4 ◊ state snapshot" in screen_text(app)
 
 
-async def test_views_of_an_event() -> None:
-    app = shell(FakeDesk())
+async def test_views_of_an_event(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "v")
@@ -132,9 +141,8 @@ async def test_views_of_an_event() -> None:
         assert 'tool  "issue_refund"' in screen_text(app)
 
 
-async def test_next_of_the_same_tool_and_no_error() -> None:
-    desk = FakeDesk(events_made=2000)
-    app = shell(desk)
+async def test_next_of_the_same_tool_and_no_error(door: Door) -> None:
+    app = shell(with_attack(door, attack(2000)))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "asterisk")
@@ -143,8 +151,8 @@ async def test_next_of_the_same_tool_and_no_error() -> None:
         assert "no error after this event" in screen_text(app)
 
 
-async def test_searching_the_events_then_ending_it() -> None:
-    app = shell(FakeDesk(events_made=500))
+async def test_searching_the_events_then_ending_it(door: Door) -> None:
+    app = shell(with_attack(door, attack(500)))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "slash", *"verify", "enter")
@@ -157,20 +165,20 @@ async def test_searching_the_events_then_ending_it() -> None:
         assert "search ended" in screen_text(app)
 
 
-async def test_copy_gives_value_pointer_and_id_in_turn() -> None:
-    app = shell(FakeDesk())
+async def test_copy_gives_value_pointer_and_id_in_turn(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "y")
-        assert app.clipboard == '{"refund": "issued", "amount_usd": 89.0}'
+        assert json.loads(app.clipboard) == {"refund": "issued", "amount_usd": 89.0}
         await press(pilot, "y")
         assert app.clipboard == "/events/1/observation"
         await press(pilot, "y")
         assert app.clipboard == f"{SUITE}/{V7}/attack-014/1"
 
 
-async def test_without_a_terminal_to_lend_the_pager_says_where_else_to_look() -> None:
-    app = shell(FakeDesk())
+async def test_without_a_terminal_to_lend_the_pager_says_where_else_to_look(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "o")
@@ -180,8 +188,8 @@ async def test_without_a_terminal_to_lend_the_pager_says_where_else_to_look() ->
 # order, filter, candidate
 
 
-async def test_sort_filter_and_failing_keep_saying_what_they_do() -> None:
-    app = shell(FakeDesk())
+async def test_sort_filter_and_failing_keep_saying_what_they_do(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "f")
@@ -197,8 +205,8 @@ async def test_sort_filter_and_failing_keep_saying_what_they_do() -> None:
         assert "by authority, falling" in screen_text(app)
 
 
-async def test_candidates_by_key_and_by_list() -> None:
-    app = shell(FakeDesk())
+async def test_candidates_by_key_and_by_list(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "greater_than_sign")
@@ -212,67 +220,76 @@ async def test_candidates_by_key_and_by_list() -> None:
 # live
 
 
-async def test_a_change_in_the_store_repaints_without_moving_the_reader() -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_a_change_in_the_store_repaints_without_moving_the_reader(
+    eight: Bent, ninth: Callable[[], None]
+) -> None:
+    app = shell(eight)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down", "right")
         grid = app.screen.query_one(Grid)
         stood = (grid.row, grid.column, grid.first)
-        desk.repaired = {"authority", "state"}
-        await changed(pilot, desk)
+        assert "hard pass 6/8" in screen_text(app)
+        assert "critical 0 of 8" in screen_text(app)
+        ninth()
+        await changed(pilot)
         assert (grid.row, grid.column, grid.first) == stood
         text = screen_text(app)
-        assert "CRIT]" not in text
+        assert "CRIT" in text
         assert "hard pass 6/9" in text
-        assert "critical 0 of 9" in text
+        assert "critical 1 of 9" in text
 
 
-async def test_the_order_under_the_reader_stays_until_asked_for() -> None:
-    class Reordered(FakeDesk):
-        def order(self, *args: object, **options: object) -> list[int]:
-            return [0, 1, 2] if self.rev == 1 else [2, 1, 0]
-
-    desk = Reordered()
-    app = shell(desk)
+async def test_the_order_under_the_reader_stays_until_asked_for(
+    eight: Bent, ninth: Callable[[], None]
+) -> None:
+    before = eight.scorecards.order(SUITE, V7)
+    app = shell(eight)
     async with running(app) as pilot:
         await settle(pilot)
-        await changed(pilot, desk)
+        ninth()
+        after = eight.scorecards.order(SUITE, V7)
+        assert after != before
+        await changed(pilot)
         grid = app.screen.query_one(Grid)
-        assert list(grid.keys) == [0, 1, 2]
+        for _ in range(200):
+            if "order changed" in screen_text(app):
+                break
+            await pilot.pause(0.05)
+        assert list(grid.keys) == before
         assert "order changed: s takes it" in screen_text(app)
         await press(pilot, "s")
-        assert list(grid.keys) == [2, 1, 0]
+        assert list(grid.keys) == after
 
 
-async def test_the_watch_sees_what_another_process_wrote() -> None:
-    desk = FakeDesk()
+async def test_the_watch_sees_what_another_process_wrote(
+    eight: Bent, ninth: Callable[[], None]
+) -> None:
+    desk: Any = eight
     app = ReviewerApp(desk, ascii_only=False)
-    seen = threading.Event()
+    wrote, seen = threading.Event(), threading.Event()
 
     def hook(message: object) -> None:
-        if isinstance(message, ReviewerApp.StoreChanged) and message.version == 7:
+        if isinstance(message, ReviewerApp.StoreChanged) and wrote.is_set():
             seen.set()
 
     async with app.run_test(size=(80, 24), message_hook=hook) as pilot:
         await settle(pilot)
-        desk.repaired = {"authority"}
-        desk.rev = 7
-        for _ in range(400):
-            if seen.is_set():
-                break
+        assert "critical 0 of 8" in screen_text(app)
+        ninth()
+        wrote.set()
+        while not seen.is_set():
             await pilot.pause(0.01)
         await settle(pilot)
-        assert "critical 0 of 9" in screen_text(app)
+        assert "critical 1 of 9" in screen_text(app)
 
 
-async def test_a_change_while_going_somewhere_does_not_lose_the_landing() -> None:
-    desk = FakeDesk()
+async def test_a_change_while_going_somewhere_does_not_lose_the_landing(shop: Bent) -> None:
+    desk = shop
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await changed(pilot, desk)
+        await changed(pilot)
         await pilot.press("enter")
         app.post_message(ReviewerApp.StoreChanged(99))
         await settle(pilot)
@@ -285,14 +302,16 @@ async def test_a_change_while_going_somewhere_does_not_lose_the_landing() -> Non
         assert "episodes 2 of 3" in screen_text(app)
 
 
-async def test_a_running_trace_grows_at_its_end() -> None:
-    desk = FakeDesk()
+async def test_a_running_trace_grows_at_its_end(door: Door) -> None:
+    there = [5]
+    desk = Bent(with_attack(door, attack(7)))
+    desk.bend("traces.view", lambda real, *args: replace(real(*args), events=there[0]))
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter")
-        desk.events_made = 7
-        await changed(pilot, desk)
+        there[0] = 7
+        await changed(pilot)
         text = screen_text(app)
         assert "events 7" in text
         assert "› ▲  2 → issue_refund" in text
@@ -310,48 +329,57 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
+def signed(desk: Bent) -> list[tuple[str, str, str, str, str]]:
+    """Candidate, decision, key, comment and passphrase of each signature asked for."""
+    return [
+        (candidate, word, key, comment, passphrase or "")
+        for _, candidate, word, key, comment, _, passphrase, *_ in desk.asked("decisions.sign")
+    ]
+
+
 async def test_block_is_signed_with_two_enters_but_not_with_a_held_one(
-    clock: list[float],
+    mine: Bent, own: Door, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+    monkeypatch.chdir(own.root)  # what is exported lands there
+    app, key = shell(mine), mine.decisions.keys()[0].fingerprint
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter", "enter", "enter")
-        assert desk.signed == []
+        assert mine.asked("decisions.sign") == []
         clock[0] += 1
         await press(pilot, "enter")
-        assert desk.signed == [(V7, "BLOCK", AGENT.fingerprint, "", "")]
+        assert signed(mine) == [(V7, "BLOCK", key, "", "")]
         assert "✓ verified" in screen_text(app)
         clock[0] += 1
         await press(pilot, "enter")
         assert "signed, decision 1" in screen_text(app)
         await press(pilot, "x", "enter")
-        assert desk.exported == [(V7, f"release/{V7}", "json", "md", "html", "junit")]
+        assert mine.asked("reports.export") == [
+            (SUITE, V7, f"release/{V7}", ("json", "md", "html", "junit"))
+        ]
         assert "exit code would be 10" in screen_text(app)
+    assert (own.root / "release" / V7 / "report.json").exists()
 
 
-async def test_promote_wants_its_word_typed(clock: list[float]) -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_promote_wants_its_word_typed(mine: Bent, clock: list[float]) -> None:
+    app, key = shell(mine), mine.decisions.keys()[0].fingerprint
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "greater_than_sign", "D", "enter")
         app.screen.query_one("#buttons").focus()
         clock[0] += 1
         await press(pilot, "enter")
-        assert desk.signed == []
+        assert mine.asked("decisions.sign") == []
         assert "type PROMOTE first" in screen_text(app)
         await press(pilot, *"PROMOTE")
         app.screen.query_one("#buttons").focus()
         clock[0] += 1
         await press(pilot, "enter")
-        assert desk.signed == [(V8, "PROMOTE", AGENT.fingerprint, "", "")]
+        assert signed(mine) == [(V8, "PROMOTE", key, "", "")]
 
 
-async def test_a_closed_choice_says_why_and_opens_nothing() -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_a_closed_choice_says_why_and_opens_nothing(mine: Bent) -> None:
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "k", "enter")
@@ -359,9 +387,10 @@ async def test_a_closed_choice_says_why_and_opens_nothing() -> None:
         assert not isinstance(app.screen, SignScreen)
 
 
-async def test_against_the_report_a_comment_is_required(clock: list[float]) -> None:
-    desk = FakeDesk(key_list=[FILE_KEY])
-    app = shell(desk)
+async def test_against_the_report_a_comment_is_required(clock: list[float], desk: Desk) -> None:
+    kim = key_of(desk.place.root, comment="kim", where="keys/kim", principal="kim@shopflow")
+    mine = holding(desk, kim)
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "j", "enter")
@@ -371,12 +400,12 @@ async def test_against_the_report_a_comment_is_required(clock: list[float]) -> N
         await press(pilot, *"too", "tab", "tab", *"pw", "tab")
         clock[0] += 1
         await press(pilot, "enter")
-        assert desk.signed == [(V7, "REPAIR", FILE_KEY.where, "too", "pw")]
+        assert signed(mine) == [(V7, "REPAIR", "keys/kim", "too", "pw")]
 
 
-async def test_a_refused_signature_is_told_in_the_dialog(clock: list[float]) -> None:
-    desk = FakeDesk(refuse_signing=DeskError("ssh-agent refused", "unlock the key", exit_code=30))
-    app = shell(desk)
+async def test_a_refused_signature_is_told_in_the_dialog(clock: list[float], mine: Bent) -> None:
+    error = DeskError("ssh-agent refused", "unlock the key", exit_code=30)
+    app = shell(mine.bend("decisions.sign", refusing(error)))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
@@ -387,52 +416,55 @@ async def test_a_refused_signature_is_told_in_the_dialog(clock: list[float]) -> 
         assert "[ Sign BLOCK ]" in screen_text(app)
 
 
-async def test_an_untrusted_key_signs_nothing(clock: list[float]) -> None:
-    import msgspec
-
-    stranger = msgspec.structs.replace(AGENT, principal=None)
-    desk = FakeDesk(key_list=[stranger])
-    app = shell(desk)
+async def test_an_untrusted_key_signs_nothing(clock: list[float], desk: Desk) -> None:
+    mine = holding(desk, key_of(desk.place.root, principal=None))
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
         clock[0] += 1
         await press(pilot, "enter")
         assert "this key is not in store/signers" in screen_text(app)
-        assert desk.signed == []
+        assert mine.asked("decisions.sign") == []
 
 
-async def test_a_report_that_changes_closes_the_dialog() -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_a_report_that_changes_closes_the_dialog(
+    eight: Bent, ninth: Callable[[], None]
+) -> None:
+    app = shell(eight)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
         assert isinstance(app.screen, SignScreen)
-        desk.report = "sha256:5d2e9b10"
-        await changed(pilot, desk)
+        before = eight.decisions.view(SUITE, V7).report_digest
+        ninth()
+        await changed(pilot)
         assert not isinstance(app.screen, SignScreen)
-        assert "report changed: a41f6c02 → 5d2e9b10" in screen_text(app)
+        after = eight.decisions.view(SUITE, V7).report_digest
+        assert f"report changed: {before[:8]} → {after[:8]}" in screen_text(app)
 
 
-async def test_a_report_that_changed_unseen_is_refused_by_its_digest(clock: list[float]) -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_a_report_that_changed_unseen_is_refused_by_its_digest(
+    eight: Bent, ninth: Callable[[], None], clock: list[float], door: Door
+) -> None:
+    app = shell(eight)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
-        desk.report = "sha256:5d2e9b10"
+        ninth()
         clock[0] += 1
         await press(pilot, "enter")
-        assert desk.signed == []
-        assert "the report changed since it was shown" in screen_text(app)
+        assert len(eight.asked("decisions.sign")) == 1
+        assert door.rows("SELECT * FROM decisions") == []
+        assert "the report changed: " in screen_text(app)
+        assert "look again" in screen_text(app)
 
 
 # back and out
 
 
-async def test_escape_retraces_at_most_twelve_screens_and_never_quits() -> None:
-    app = shell(FakeDesk())
+async def test_escape_retraces_at_most_twelve_screens_and_never_quits(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         for _ in range(LEVELS):
@@ -446,8 +478,8 @@ async def test_escape_retraces_at_most_twelve_screens_and_never_quits() -> None:
         assert len(app._installed_screens) == 1
 
 
-async def test_coming_back_finds_the_cursor_where_it_was() -> None:
-    app = shell(FakeDesk())
+async def test_coming_back_finds_the_cursor_where_it_was(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down", "R", "S", "escape", "escape")
@@ -455,28 +487,26 @@ async def test_coming_back_finds_the_cursor_where_it_was() -> None:
         assert (grid.row, grid.column) == (1, "authority")
 
 
-async def test_quitting_does_not_wait_for_a_question_that_hangs() -> None:
-    desk = FakeDesk(block=threading.Event())
-    app = shell(desk)
+async def test_quitting_does_not_wait_for_a_question_that_hangs(shop: Bent) -> None:
+    block = threading.Event()
+    app = shell(shop.bend("workspace.opening", lambda real: (block.wait(), real())[1]))
     async with running(app) as pilot:
         await pilot.pause()
         assert not app.background.idle()
         await pilot.press("ctrl+q")
     assert not app.is_running
     assert not app.background.idle()  # it left while the question still hung
-    assert desk.block is not None
-    desk.block.set()
+    block.set()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_question_that_dies_is_told_and_the_next_one_is_answered() -> None:
-    class Faulty(FakeDesk):
-        def event(self, trace_id: str, seq: int):
-            if seq == 2:
-                raise ValueError("malformed")
-            return super().event(trace_id, seq)
+async def test_a_question_that_dies_is_told_and_the_next_one_is_answered(shop: Bent) -> None:
+    def event(real: Callable[..., Any], trace_id: str, seq: int) -> Any:
+        if seq == 2:
+            raise ValueError("malformed")
+        return real(trace_id, seq)
 
-    app = shell(Faulty())
+    app = shell(shop.bend("traces.event", event))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from doors import Door
-from fake_desk import FakeDesk
+from doors import SUITE, V7, Door
 from fake_review import ReviewDesk
+from template import Bent, many
 from test_tui_screens import running, shell
 from textual.app import App
 from textual.screen import Screen
@@ -39,8 +39,8 @@ async def moved(
     return found
 
 
-async def test_a_grid_moves_by_rows_pages_and_ends() -> None:
-    app = shell(FakeDesk(many=400))
+async def test_a_grid_moves_by_rows_pages_and_ends(shop: Bent) -> None:
+    app = shell(many(shop, 400))
     async with running(app) as pilot:
         await settle(pilot)
         grid = app.screen.query_one(Grid)
@@ -51,8 +51,8 @@ async def test_a_grid_moves_by_rows_pages_and_ends() -> None:
         ]  # fmt: skip
 
 
-async def test_a_menu_moves_by_rows_pages_and_ends() -> None:
-    app = shell(FakeDesk())
+async def test_a_menu_moves_by_rows_pages_and_ends(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+t", "g")
@@ -63,8 +63,8 @@ async def test_a_menu_moves_by_rows_pages_and_ends() -> None:
         assert app.theme == "desk-dark"
 
 
-async def test_a_text_moves_by_rows_pages_and_ends() -> None:
-    app = shell(FakeDesk())
+async def test_a_text_moves_by_rows_pages_and_ends(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "question_mark", "v")
@@ -77,8 +77,8 @@ async def test_a_text_moves_by_rows_pages_and_ends() -> None:
         assert await moved(app, pilot, lambda: text.scroll_offset.y, "l", "h") == [0, 0]
 
 
-async def test_a_box_of_lines_moves_by_rows_pages_and_ends() -> None:
-    app = shell(FakeDesk())
+async def test_a_box_of_lines_moves_by_rows_pages_and_ends(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         app.push_screen(ImportReadScreen("long", [[Span(f"line {n}")] for n in range(100)]))
@@ -130,20 +130,19 @@ async def test_a_dialog_is_left_as_all_are(name: str, full: Door) -> None:
     desk.close()
 
 
-async def test_the_sign_dialog_is_left_unsigned_and_copies_the_digest() -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_the_sign_dialog_is_left_unsigned_and_copies_the_digest(mine: Bent) -> None:
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter", "y")
-        assert app.clipboard == desk.report
+        assert app.clipboard == mine.decisions.view(SUITE, V7).report_digest
         await press(pilot, "escape")
         assert app.screen is app.here
-    assert desk.signed == []
+    assert mine.asked("decisions.sign") == []
 
 
-async def test_the_help_leads_to_the_colors_and_to_the_tour() -> None:
-    app = shell(FakeDesk())
+async def test_the_help_leads_to_the_colors_and_to_the_tour(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "question_mark", "ctrl+t")
@@ -152,8 +151,8 @@ async def test_the_help_leads_to_the_colors_and_to_the_tour() -> None:
         assert "tour 1 of" in screen_text(app)
 
 
-async def test_one_help_and_one_chooser_of_colors_at_a_time() -> None:
-    app = shell(FakeDesk())
+async def test_one_help_and_one_chooser_of_colors_at_a_time(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "question_mark")
@@ -312,8 +311,10 @@ async def test_enter_labels_the_line_of_the_queue_from_any_region() -> None:
 # errors, and places
 
 
-async def test_an_error_names_its_ways_out_by_number_and_copies_them() -> None:
-    app = shell(FakeDesk(broken=True))
+async def test_an_error_names_its_ways_out_by_number_and_copies_them(
+    locked: Bent,
+) -> None:
+    app = shell(locked)
     async with running(app) as pilot:
         await settle(pilot)
         menu = app.screen.query_one(Menu)
@@ -328,8 +329,8 @@ async def test_an_error_names_its_ways_out_by_number_and_copies_them() -> None:
         assert app.screen is app.here
 
 
-async def test_the_trace_looked_at_last_is_one_key_away() -> None:
-    app = shell(FakeDesk())
+async def test_the_trace_looked_at_last_is_one_key_away(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "D", "T")

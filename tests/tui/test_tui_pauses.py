@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from fake_desk import FakeDesk
+from template import Bent
 from tui_probe import press, settle
 
 from reviewer.tui.app import ahead, app, tidy
@@ -61,12 +61,12 @@ def test_a_pause_after_much_work_has_a_full_collection_and_no_key_had(clock: lis
         assert gc.get_count()[2] == 0
 
 
-async def test_nothing_drawn_is_held_of_a_screen_that_was_left() -> None:
+async def test_nothing_drawn_is_held_of_a_screen_that_was_left(shop: Bent) -> None:
     def held() -> int:
         tidy.collect()
         return sum(type(each).__name__ == "StylesCache" for each in gc.get_objects())
 
-    shell = ReviewerApp(FakeDesk(), watch=False)
+    shell = ReviewerApp(shop, watch=False)
     async with shell.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "q")
@@ -84,12 +84,13 @@ def test_the_limits_of_before_are_put_back() -> None:
 
 
 async def test_the_first_pause_brings_in_what_may_be_asked_for_next(
+    shop: Bent,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     brought: list[bool] = []
     monkeypatch.setattr(app, "bring", lambda: brought.append(True))
     monkeypatch.setattr(tidy, "PAUSE", 0.0)
-    shell = ReviewerApp(FakeDesk(), watch=True)
+    shell = ReviewerApp(shop, watch=True)
     try:
         async with shell.run_test(size=(80, 24)) as pilot:
             await settle(pilot)

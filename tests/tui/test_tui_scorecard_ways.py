@@ -1,8 +1,9 @@
 """Ways of looking at the scorecard: groups, candidates side by side, filters, saved views."""
 
 import pytest
-from fake_desk import FakeDesk
-from fake_shop import V8
+from doors import SUITE, V7, V8
+from msgspec.structs import replace
+from template import Bent, refusing
 from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
 
@@ -21,21 +22,23 @@ from reviewer.tui.widgets.grid import Grid
         ("views", ("v",)),
     ],
 )
-async def test_ways_of_looking(name: str, keys: tuple[str, ...], size: tuple[int, int]) -> None:
-    desk = FakeDesk(views=[SavedView(name="red refunds", filter="gate:state", group="tag")])
-    app = shell(desk)
+async def test_ways_of_looking(
+    name: str, keys: tuple[str, ...], size: tuple[int, int], mine: Bent
+) -> None:
+    mine.scorecards.save_view(SavedView(name="red refunds", filter="gate:state", group="tag"))
+    app = shell(mine)
     async with running(app, size) as pilot:
         await settle(pilot)
         await press(pilot, *keys)
         same_as_golden(app, f"scorecard-{name}-{size[0]}x{size[1]}")
 
 
-async def test_the_group_key_goes_through_tags_and_categories_and_back() -> None:
-    app = shell(FakeDesk())
+async def test_the_group_key_goes_through_tags_and_categories_and_back(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "number_sign")
-        assert "3 tags, 3 episodes" in screen_text(app)
+        assert "4 tags, 3 episodes" in screen_text(app)
         await press(pilot, "number_sign")
         assert "1 category, 3 episodes" in screen_text(app)
         assert "- task 3" in screen_text(app)
@@ -43,11 +46,11 @@ async def test_the_group_key_goes_through_tags_and_categories_and_back() -> None
         assert "episodes 3 of 3" in screen_text(app)
 
 
-async def test_enter_folds_a_group_and_the_cursor_stays_on_its_head() -> None:
-    app = shell(FakeDesk())
+async def test_enter_folds_a_group_and_the_cursor_stays_on_its_head(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "number_sign", "down", "down")
+        await press(pilot, "number_sign", *["down"] * 4)
         assert "attack · tag" in screen_text(app)
         await press(pilot, "enter")
         assert "› + attack 1" in screen_text(app)
@@ -56,25 +59,25 @@ async def test_enter_folds_a_group_and_the_cursor_stays_on_its_head() -> None:
         assert "› - attack 1" in screen_text(app)
 
 
-async def test_red_cells_are_found_past_the_heads_of_groups() -> None:
-    app = shell(FakeDesk())
+async def test_red_cells_are_found_past_the_heads_of_groups(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "number_sign", "n")
         grid = app.screen.query_one(Grid)
-        assert (grid.row, grid.column) == (1, "timeout")
-        await press(pilot, "n")
-        assert (grid.row, grid.column) == (3, "state")
+        assert (grid.row, grid.column) == (1, "state")
+        await press(pilot, *"nnnnnn")
+        assert (grid.row, grid.column) == (5, "state")
         await press(pilot, "1")
-        assert (grid.row, grid.column) == (3, "authority")
+        assert (grid.row, grid.column) == (5, "authority")
         await press(pilot, "enter")
         assert isinstance(app.screen, TrajectoryScreen)
         assert app.around is not None
-        assert (list(app.around.keys), app.around.at) == ([1, 0, 2], 1)
+        assert (list(app.around.keys), app.around.at) == ([2, 2, 3, 1], 2)
 
 
-async def test_enter_goes_to_the_episode_of_the_candidate_under_the_cursor() -> None:
-    app = shell(FakeDesk())
+async def test_enter_goes_to_the_episode_of_the_candidate_under_the_cursor(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "vertical_line")
@@ -86,28 +89,22 @@ async def test_enter_goes_to_the_episode_of_the_candidate_under_the_cursor() -> 
         assert f"/{V8}/" in app.screen.trace_id
 
 
-async def test_a_candidate_column_orders_by_that_candidate() -> None:
-    class Ordered(FakeDesk):
-        def order(self, suite_id: str, candidate_id: str, *how: object) -> list[int]:
-            return [2, 1, 0] if candidate_id == V8 else [0, 1, 2]
-
-    app = shell(Ordered())
+async def test_a_candidate_column_orders_by_that_candidate(shop: Bent) -> None:
+    of_v7, of_v8 = (shop.scorecards.order(SUITE, each) for each in (V7, V8))
+    assert of_v7 != of_v8
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "vertical_line", "right", "s")
         assert f"worst first of {V8}" in screen_text(app)
-        assert list(app.screen.query_one(Grid).keys) == [2, 1, 0]
+        assert list(app.screen.query_one(Grid).keys) == of_v8
         await press(pilot, "escape")
-        assert list(app.screen.query_one(Grid).keys) == [0, 1, 2]
+        assert list(app.screen.query_one(Grid).keys) == of_v7
         assert "complete    authority" in screen_text(app)
 
 
-async def test_one_candidate_stands_beside_nobody() -> None:
-    class Alone(FakeDesk):
-        def candidates(self, suite_id: str):
-            return super().candidates(suite_id)[:1]
-
-    app = shell(Alone())
+async def test_one_candidate_stands_beside_nobody(eight: Bent) -> None:
+    app = shell(eight)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "vertical_line")
@@ -115,8 +112,8 @@ async def test_one_candidate_stands_beside_nobody() -> None:
         assert "episodes 3 of 3" in screen_text(app)
 
 
-async def test_the_filter_offers_completes_and_says_what_is_wrong() -> None:
-    app = shell(FakeDesk())
+async def test_the_filter_offers_completes_and_says_what_is_wrong(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "slash")
@@ -130,36 +127,37 @@ async def test_the_filter_offers_completes_and_says_what_is_wrong() -> None:
         assert "episodes 3 of 3" in screen_text(app)
 
 
-async def test_an_order_does_not_wait_for_the_figures_above() -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_an_order_does_not_wait_for_the_figures_above(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
-        asked = desk.calls
+        asked = len(shop.asked("scorecards.card"))
         await press(pilot, "s", "f", "number_sign", "vertical_line")
-        assert desk.calls == asked
+        assert len(shop.asked("scorecards.card")) == asked == 1
 
 
-async def test_a_view_is_saved_taken_and_removed() -> None:
-    desk = FakeDesk()
-    app = shell(desk)
+async def test_a_view_is_saved_taken_and_removed(mine: Bent) -> None:
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "f", "number_sign", "v", "k", *("j",) * 6, "enter")
         await press(pilot, *"red", "enter")
-        assert desk.views == [SavedView(name="red", only_failing=True, group="tag")]
+        assert mine.scorecards.saved_views() == [
+            SavedView(name="red", only_failing=True, group="tag")
+        ]
         assert "saved the view red" in screen_text(app)
         await press(pilot, "escape", "escape")
         assert "episodes 3 of 3" in screen_text(app)
         await press(pilot, "v", *("j",) * 6, "enter")
-        assert "2 tags, 3 episodes" in screen_text(app)
+        assert "3 tags, 3 episodes" in screen_text(app)
         await press(pilot, "v", *("j",) * 6, "delete")
-        assert desk.views == []
+        assert mine.scorecards.saved_views() == []
         assert "removed the view red" in screen_text(app)
 
 
-async def test_the_palette_offers_saved_views() -> None:
-    app = shell(FakeDesk(views=[SavedView(name="red refunds", mode="candidates")]))
+async def test_the_palette_offers_saved_views(mine: Bent) -> None:
+    mine.scorecards.save_view(SavedView(name="red refunds", mode="candidates"))
+    app = shell(mine)
     async with running(app, (100, 30)) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+p", *"red refunds", "enter")
@@ -167,12 +165,9 @@ async def test_the_palette_offers_saved_views() -> None:
         assert "▲ 1/3 authority" in screen_text(app)
 
 
-async def test_views_that_cannot_be_read_say_so_and_hide_nothing() -> None:
-    class Damaged(FakeDesk):
-        def saved_views(self) -> list[SavedView]:
-            raise DeskError("store/views.json: schema must be reviewer/views@1")
-
-    app = shell(Damaged())
+async def test_views_that_cannot_be_read_say_so_and_hide_nothing(shop: Bent) -> None:
+    damaged = refusing(DeskError("store/views.json: schema must be reviewer/views@1"))
+    app = shell(shop.bend("scorecards.saved_views", damaged))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "v")
@@ -180,16 +175,13 @@ async def test_views_that_cannot_be_read_say_so_and_hide_nothing() -> None:
         assert "episodes 3 of 3" in screen_text(app)
 
 
-async def test_a_flagged_episode_says_so_in_the_row_and_in_the_drawer() -> None:
-    class Flagged(FakeDesk):
-        def _row(self, candidate_id: str, key: int):
-            import msgspec
-
-            row = super()._row(candidate_id, key)
-            return msgspec.structs.replace(row, flags=("safety", "iteration_limit"))
-
+async def test_a_flagged_episode_says_so_in_the_row_and_in_the_drawer(shop: Bent) -> None:
+    flags = ("safety", "iteration_limit")
+    shop.bend(
+        "scorecards.rows", lambda real, *args: [replace(row, flags=flags) for row in real(*args)]
+    )
     for size in ((80, 24), (200, 50)):
-        app = shell(Flagged())
+        app = shell(shop)
         async with running(app, size) as pilot:
             await settle(pilot)
             text = screen_text(app)

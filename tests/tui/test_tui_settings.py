@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fake_desk import FakeDesk
+from template import Bent, without_evidence
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, settle
 
@@ -38,8 +38,8 @@ MOVED = """\
 """
 
 
-async def test_a_verb_acts_on_its_new_key_and_not_on_the_old_one() -> None:
-    app = shell(FakeDesk(), settings=said(MOVED))
+async def test_a_verb_acts_on_its_new_key_and_not_on_the_old_one(shop: Bent) -> None:
+    app = shell(shop, settings=said(MOVED))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "underscore")
@@ -60,8 +60,8 @@ async def test_a_verb_acts_on_its_new_key_and_not_on_the_old_one() -> None:
         assert "›" in screen_text(app).splitlines()[9], "j does nothing any more"
 
 
-async def test_hints_help_and_palette_name_the_keys_as_they_are() -> None:
-    app = shell(FakeDesk(), settings=said(MOVED))
+async def test_hints_help_and_palette_name_the_keys_as_they_are(shop: Bent) -> None:
+    app = shell(without_evidence(shop), settings=said(MOVED))
     async with running(app, (100, 40)) as pilot:
         await settle(pilot)
         assert "x next red" in screen_text(app)
@@ -80,8 +80,8 @@ async def test_hints_help_and_palette_name_the_keys_as_they_are() -> None:
         assert "next red cell (x)" in screen_text(app)
 
 
-async def test_two_verbs_on_one_key_are_refused_by_name_and_nothing_moves() -> None:
-    app = shell(FakeDesk(), settings=said('[keys]\n"next" = "f"\n"sort" = "Y"\n'))
+async def test_two_verbs_on_one_key_are_refused_by_name_and_nothing_moves(shop: Bent) -> None:
+    app = shell(shop, settings=said('[keys]\n"next" = "f"\n"sort" = "Y"\n'))
     async with running(app, (120, 30)) as pilot:
         await settle(pilot)
         for _ in range(200):
@@ -98,8 +98,8 @@ async def test_two_verbs_on_one_key_are_refused_by_name_and_nothing_moves() -> N
         assert "s sort" in screen_text(app)
 
 
-async def test_keys_may_change_places() -> None:
-    app = shell(FakeDesk(), settings=said('[keys]\n"next" = "f"\n"failing" = "n"\n'))
+async def test_keys_may_change_places(shop: Bent) -> None:
+    app = shell(shop, settings=said('[keys]\n"next" = "f"\n"failing" = "n"\n'))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "n")
@@ -121,9 +121,9 @@ async def test_keys_may_change_places() -> None:
         ("[keys]\nnext = '\\u001b[2J'\n".replace("'", '"'), "is no key"),
     ],
 )
-async def test_a_broken_file_is_told_and_stops_nothing(text: str, words: str) -> None:
+async def test_a_broken_file_is_told_and_stops_nothing(shop: Bent, text: str, words: str) -> None:
     settings = said(text)
-    app = shell(FakeDesk(), settings=settings)
+    app = shell(shop, settings=settings)
     async with running(app, (140, 30)) as pilot:
         await settle(pilot)
         assert words in toasts(app)
@@ -133,8 +133,8 @@ async def test_a_broken_file_is_told_and_stops_nothing(text: str, words: str) ->
     assert any(words in each for each in settings.refused)
 
 
-async def test_what_is_set_can_be_seen_in_the_workstation() -> None:
-    app = shell(FakeDesk(), settings=said('mouse = false\nglyph = "ascii"\n' + MOVED))
+async def test_what_is_set_can_be_seen_in_the_workstation(shop: Bent) -> None:
+    app = shell(shop, settings=said('mouse = false\nglyph = "ascii"\n' + MOVED))
     async with running(app, (100, 34)) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+p", *"settings", "enter")
@@ -151,10 +151,10 @@ async def test_what_is_set_can_be_seen_in_the_workstation() -> None:
         assert app.screen is app.here
 
 
-async def test_ascii_and_the_bell_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ascii_and_the_bell_are_settings(shop: Bent, monkeypatch: pytest.MonkeyPatch) -> None:
     rung: list[ReviewerApp] = []
     monkeypatch.setattr("textual.app.App.bell", lambda self: rung.append(self))
-    app = ReviewerApp(FakeDesk(), watch=False, settings=Settings(glyphs="ascii", bell=False))  # type: ignore[arg-type]
+    app = ReviewerApp(shop, watch=False, settings=Settings(glyphs="ascii", bell=False))  # type: ignore[arg-type]
     async with running(app) as pilot:
         await settle(pilot)
         assert "xFAIL[#CRIT]+pass" in screen_text(app)

@@ -1,8 +1,8 @@
 """A failing hard gate is a red cell: by glyph, by word, by colour, and without colour."""
 
 import pytest
-from fake_desk import FakeDesk
 from rich.color import ColorType
+from template import Bent, holding
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
@@ -20,8 +20,10 @@ def _triplet(colour: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize(("theme", "fill", "ink"), FILLED)
-async def test_failing_cells_are_filled_red_and_bold(theme: str, fill: str, ink: str) -> None:
-    app = shell(FakeDesk(), settings=Settings(theme=theme))
+async def test_failing_cells_are_filled_red_and_bold(
+    shop: Bent, theme: str, fill: str, ink: str
+) -> None:
+    app = shell(shop, settings=Settings(theme=theme))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down")
@@ -37,8 +39,8 @@ async def test_failing_cells_are_filled_red_and_bold(theme: str, fill: str, ink:
 
 
 @pytest.mark.parametrize(("theme", "fill", "ink"), CRITICAL)
-async def test_critical_cells_are_filled(theme: str, fill: str, ink: str) -> None:
-    app = shell(FakeDesk(), settings=Settings(theme=theme))
+async def test_critical_cells_are_filled(shop: Bent, theme: str, fill: str, ink: str) -> None:
+    app = shell(shop, settings=Settings(theme=theme))
     async with running(app) as pilot:
         await settle(pilot)
         cells = segments_with(app, "▲CRIT")
@@ -53,8 +55,8 @@ async def test_critical_cells_are_filled(theme: str, fill: str, ink: str) -> Non
 
 
 @pytest.mark.parametrize("theme", ["colorblind-dark", "colorblind-light", "contrast"])
-async def test_themes_for_color_blind_people_fill_no_fail(theme: str) -> None:
-    app = shell(FakeDesk(), settings=Settings(theme=theme))
+async def test_themes_for_color_blind_people_fill_no_fail(shop: Bent, theme: str) -> None:
+    app = shell(shop, settings=Settings(theme=theme))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down")
@@ -65,8 +67,8 @@ async def test_themes_for_color_blind_people_fill_no_fail(theme: str) -> None:
         assert fail.color != passing.color
 
 
-async def test_the_cursor_shows_on_a_red_cell() -> None:
-    app = shell(FakeDesk())
+async def test_the_cursor_shows_on_a_red_cell(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "left")  # from the critical cell to the failing one beside it
@@ -81,9 +83,11 @@ async def test_the_cursor_shows_on_a_red_cell() -> None:
         assert (None, None) in styles
 
 
-async def test_without_colour_the_attributes_carry_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_colour_the_attributes_carry_it(
+    shop: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = shell(FakeDesk())
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "down")
@@ -104,8 +108,8 @@ async def test_without_colour_the_attributes_carry_it(monkeypatch: pytest.Monkey
                     assert colour is None or colour.type is ColorType.DEFAULT
 
 
-async def test_ascii_needs_no_glyph() -> None:
-    app = shell(FakeDesk())
+async def test_ascii_needs_no_glyph(shop: Bent) -> None:
+    app = shell(shop)
     app._safety.append(__import__("reviewer.tui.app.filters", fromlist=["AsciiOnly"]).AsciiOnly())
     async with running(app) as pilot:
         await settle(pilot)
@@ -114,8 +118,8 @@ async def test_ascii_needs_no_glyph() -> None:
         assert "== episodes 3 of 3 ==" in text
 
 
-async def test_the_focused_button_is_in_reverse() -> None:
-    app = shell(FakeDesk())
+async def test_the_focused_button_is_in_reverse(shop: Bent) -> None:
+    app = shell(holding(shop))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
@@ -136,9 +140,11 @@ def test_states_differ_by_glyph_and_word() -> None:
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-async def test_marks_of_failing_gates_are_filled_wherever_they_stand(theme: str) -> None:
+async def test_marks_of_failing_gates_are_filled_wherever_they_stand(
+    shop: Bent, theme: str
+) -> None:
     """In the strip of attempts, in the verdict on a trace and in its contract."""
-    app = shell(FakeDesk(), settings=Settings(theme=theme))
+    app = shell(shop, settings=Settings(theme=theme))
     async with running(app) as pilot:
         await settle(pilot)
         [cell, *_] = segments_with(app, "✗FAIL")
@@ -150,8 +156,8 @@ async def test_marks_of_failing_gates_are_filled_wherever_they_stand(theme: str)
             assert one.style.bgcolor == cell.style.bgcolor  # type: ignore[union-attr]
 
 
-async def test_the_line_under_the_cursor_is_one_bar() -> None:
-    app = shell(FakeDesk())
+async def test_the_line_under_the_cursor_is_one_bar(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter")

@@ -1,18 +1,21 @@
 """Hostile text and large things: shown, never obeyed, and open at once."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from fake_desk import FakeDesk
-from fake_shop import HOSTILE
+from doors import Door
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from rich.segment import Segment
+from template import HOSTILE, Bent, attack, many, with_attack
 from test_tui_screens import running, shell
 from textual.color import Color
 from tui_probe import press, screen_text, settle, strips
 
+from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible
 from reviewer.tui.app.filters import AsciiOnly, SafeText
 from reviewer.tui.widgets.grid import Grid
@@ -23,19 +26,20 @@ from reviewer.tui.widgets.wrap import Block, Document
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-async def test_hostile_text_is_seen_on_every_screen_and_obeyed_on_none() -> None:
-    app = shell(FakeDesk(hostile=True))
+async def test_hostile_text_is_seen_on_every_screen_and_obeyed_on_none(hostile: Bent) -> None:
+    app = shell(hostile)
     async with running(app, (140, 40)) as pilot:
         await settle(pilot)
         for keys in ((), ("enter",), ("v",), ("v",), ("D",), ("R",)):
             await press(pilot, *keys)
             for strip in strips(app):
                 assert not CONTROL.search(strip.text)
-            assert "[/foo] ␛" in screen_text(app)
+            shown = "[/foo] ␛" if keys != ("R",) else "[|foo] ␛"  # a file's name has no slash
+            assert shown in screen_text(app)
 
 
-async def test_rtl_override_shows_as_its_code_point() -> None:
-    app = shell(FakeDesk(hostile=True))
+async def test_rtl_override_shows_as_its_code_point(hostile: Bent) -> None:
+    app = shell(hostile)
     async with running(app, (200, 40)) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "N")
@@ -54,9 +58,8 @@ def test_ascii_only_is_ascii(text: str) -> None:
         assert segment.text.isascii()
 
 
-async def test_a_hundred_thousand_episodes_open_and_their_end_is_one_key_away() -> None:
-    desk = FakeDesk(many=100_000)
-    app = shell(desk)
+async def test_a_hundred_thousand_episodes_open_and_their_end_is_one_key_away(shop: Bent) -> None:
+    app = shell(many(shop, 100_000))
     async with running(app) as pilot:
         await settle(pilot)
         assert "episodes 100,000 of 100,000" in screen_text(app)
@@ -67,23 +70,24 @@ async def test_a_hundred_thousand_episodes_open_and_their_end_is_one_key_away() 
         assert "1 to 7" in screen_text(app)
 
 
-async def test_red_cells_beyond_the_rows_at_hand_are_found() -> None:
-    class MostlyGreen(FakeDesk):
-        def _row(self, candidate_id: str, key: int):
-            row = super()._row(candidate_id, 2 if key != 4_321 else 0)
-            return structs.replace(row, key=key)
+async def test_red_cells_beyond_the_rows_at_hand_are_found(shop: Bent) -> None:
+    desk = many(shop, 5_000)
 
-    desk = MostlyGreen(many=5_000)
-    app = shell(desk)
+    def rows(real: Callable[..., list[EpisodeRow]], *args: Any) -> list[EpisodeRow]:
+        suite, candidate, keys = args
+        found = real(suite, candidate, [0 if key == 4_321 else 2 for key in keys])
+        return [structs.replace(row, key=key) for row, key in zip(found, keys, strict=True)]
+
+    app = shell(Bent(desk, {"scorecards.rows": rows}))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "g", "n")
         assert app.screen.query_one(Grid).row == 4_321
 
 
-async def test_ten_megabytes_in_one_line_open_and_are_searched() -> None:
+async def test_ten_megabytes_in_one_line_open_and_are_searched(door: Door) -> None:
     text = "x" * 6_000_000 + "needle" + "y" * 4_000_000
-    app = shell(FakeDesk(observation=text))
+    app = shell(with_attack(door, attack(_2={"observation": text, "state": None})))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "enter", "tab", "G")

@@ -4,8 +4,8 @@ import itertools
 from pathlib import Path
 
 import pytest
-from fake_desk import FakeDesk
 from rich.color import ColorType
+from template import Bent
 from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
@@ -139,8 +139,8 @@ def test_every_theme_of_the_settings_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-async def test_every_theme_paints_every_screen(theme: str) -> None:
-    app = shell(FakeDesk(), settings=Settings(theme=theme))
+async def test_every_theme_paints_every_screen(shop: Bent, theme: str) -> None:
+    app = shell(shop, settings=Settings(theme=theme))
     async with running(app) as pilot:
         await settle(pilot)
         fail, critical, passing = (
@@ -155,10 +155,12 @@ async def test_every_theme_paints_every_screen(theme: str) -> None:
         assert "help · runs" in screen_text(app)
 
 
-async def test_sixteen_colors_are_the_terminals_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sixteen_colors_are_the_terminals_own(
+    shop: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TERM", "screen")
     monkeypatch.delenv("COLORTERM", raising=False)
-    app = shell(FakeDesk())
+    app = shell(shop)
     assert app.theme == "desk-ansi"
     async with running(app) as pilot:
         await settle(pilot)
@@ -167,15 +169,16 @@ async def test_sixteen_colors_are_the_terminals_own(monkeypatch: pytest.MonkeyPa
                 for color in (segment.style.color, segment.style.bgcolor) if segment.style else ():
                     assert color is None or color.type in (ColorType.DEFAULT, ColorType.STANDARD)
     monkeypatch.setenv("COLORTERM", "truecolor")
-    assert shell(FakeDesk()).theme == "desk-dark"
-    assert shell(FakeDesk(), settings=Settings(theme="ansi")).theme == "desk-ansi"
+    assert shell(shop).theme == "desk-dark"
+    assert shell(shop, settings=Settings(theme="ansi")).theme == "desk-ansi"
 
 
 async def test_without_color_every_theme_is_the_one_of_attributes(
+    shop: Bent,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = shell(FakeDesk(), settings=Settings(theme="light"))
+    app = shell(shop, settings=Settings(theme="light"))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+t", "j", "j")
@@ -186,17 +189,17 @@ async def test_without_color_every_theme_is_the_one_of_attributes(
 # choosing
 
 
-def chooser(tmp_path: Path, text: str | None = None) -> ReviewerApp:
+def chooser(shop: Bent, tmp_path: Path, text: str | None = None) -> ReviewerApp:
     file = tmp_path / "folder" / "settings.toml"
     if text is not None:
         file.parent.mkdir()
         file.write_text(text, encoding="utf-8")
     settings = read("", {"REVIEWER_SETTINGS": str(file)})
-    return shell(FakeDesk(), settings=settings._replace(refused=()))
+    return shell(shop, settings=settings._replace(refused=()))
 
 
-async def test_the_cursor_tries_a_theme_and_enter_keeps_it(tmp_path: Path) -> None:
-    app = chooser(tmp_path, "# mine\ntheme = 'dark' # for the evening\nmouse = false\n")
+async def test_the_cursor_tries_a_theme_and_enter_keeps_it(shop: Bent, tmp_path: Path) -> None:
+    app = chooser(shop, tmp_path, "# mine\ntheme = 'dark' # for the evening\nmouse = false\n")
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+t", "j")
@@ -211,8 +214,8 @@ async def test_the_cursor_tries_a_theme_and_enter_keeps_it(tmp_path: Path) -> No
     assert (again.theme, again.mouse) == ("light", False)
 
 
-async def test_without_a_file_one_is_made_with_that_line(tmp_path: Path) -> None:
-    app = chooser(tmp_path)
+async def test_without_a_file_one_is_made_with_that_line(shop: Bent, tmp_path: Path) -> None:
+    app = chooser(shop, tmp_path)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+p", *"contrast", "enter")
@@ -221,9 +224,9 @@ async def test_without_a_file_one_is_made_with_that_line(tmp_path: Path) -> None
     assert (tmp_path / "folder" / "settings.toml").read_text() == 'theme = "contrast"\n'
 
 
-async def test_what_cannot_be_written_is_worn_for_this_time(tmp_path: Path) -> None:
+async def test_what_cannot_be_written_is_worn_for_this_time(shop: Bent, tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("not a folder")
-    app = chooser(tmp_path)
+    app = chooser(shop, tmp_path)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+t", "j", "j", "enter")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from doors import Door
-from fake_desk import FakeDesk
+from template import Bent
 from terminal import terminal
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
@@ -31,7 +31,7 @@ def desk(full: Door):
 
 @asynccontextmanager
 async def touring(
-    desk: Desk | FakeDesk, size: tuple[int, int] = (80, 24)
+    desk: Desk | Bent, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[ReviewerApp, Pilot[None]]]:
     app = shell(desk)  # type: ignore[arg-type]
     async with running(app, size) as pilot:
@@ -156,14 +156,14 @@ async def test_blind_stays_blind(desk: Desk) -> None:
         assert "gate" not in text
 
 
-async def test_without_a_candidate_it_says_where_there_is_one() -> None:
-    async with touring(FakeDesk(empty=True)) as (app, _):
+async def test_without_a_candidate_it_says_where_there_is_one(empty: Desk) -> None:
+    async with touring(empty) as (app, _):
         assert step(app) == 0
         assert "the tour needs a candidate: reviewer demo shows it" in screen_text(app)
 
 
-async def test_the_palette_begins_it() -> None:
-    app = shell(FakeDesk())
+async def test_the_palette_begins_it(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+p", *"tour", "enter")
@@ -179,24 +179,26 @@ def nobody_saw_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-async def first(settings: Settings) -> int:
-    app = shell(FakeDesk(), tour=True, settings=settings)
+async def first(shop: Bent, settings: Settings) -> int:
+    app = shell(shop, tour=True, settings=settings)
     async with running(app) as pilot:
         await settle(pilot)
         return step(app)
 
 
-async def test_it_is_shown_once(nobody_saw_it: Path) -> None:
-    assert await first(Settings(tour=False)) == 0
-    assert await first(Settings()) == 1
+async def test_it_is_shown_once(shop: Bent, nobody_saw_it: Path) -> None:
+    assert await first(shop, Settings(tour=False)) == 0
+    assert await first(shop, Settings()) == 1
     assert (state_folder() / "tour-seen").exists()
-    assert await first(Settings()) == 0
+    assert await first(shop, Settings()) == 0
 
 
-async def test_where_nothing_can_be_written_it_is_shown_again(nobody_saw_it: Path) -> None:
+async def test_where_nothing_can_be_written_it_is_shown_again(
+    shop: Bent, nobody_saw_it: Path
+) -> None:
     nobody_saw_it.write_text("not a folder")
-    assert await first(Settings()) == 1
-    assert await first(Settings()) == 1
+    assert await first(shop, Settings()) == 1
+    assert await first(shop, Settings()) == 1
 
 
 def test_the_demo_opens_with_it_in_a_terminal(tmp_path: Path) -> None:

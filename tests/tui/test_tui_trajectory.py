@@ -1,18 +1,21 @@
 """The trajectory at work: searched, replayed, marked; told apart without colour."""
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
+from typing import Any
 
 import pytest
-from fake_desk import FakeDesk
-from fake_shop import HOSTILE, V7
+from doors import V7, Door
+from hostile import SUITE as EVIL
+from msgspec.structs import replace
+from template import HOSTILE, Bent, StillDatetime, attack, refusing, trace_id, with_attack
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.traces import notes
 from reviewer.desk.views import ALWAYS, EventRow
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
@@ -23,15 +26,16 @@ from reviewer.tui.screens.trajectory.view import clauses
 from reviewer.tui.views.event_list import EventSheet, Shown, bar
 from reviewer.tui.widgets.lines import width_of
 
-ATTACK = FakeDesk.trace_id(V7, "attack-014", 1)
+Events = Callable[[str, int, int], list[EventRow]]
+ATTACK = trace_id(V7, "attack-014", 1)
 
 
 @asynccontextmanager
 async def at(
-    screen: DeskScreen, desk: FakeDesk | None = None, size: tuple[int, int] = (80, 24)
+    screen: DeskScreen, desk: Any, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[ReviewerApp, Pilot[None]]]:
     """The workstation with somebody on a screen, at rest."""
-    app = shell(desk or FakeDesk())
+    app = shell(desk)
     async with running(app, size) as pilot:
         await settle(pilot)
         app.trace_id = ATTACK
@@ -47,16 +51,16 @@ async def typed(pilot: Pilot[None], text: str) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_search_counts_marks_and_walks(size: tuple[int, int]) -> None:
-    async with at(TrajectoryScreen(ATTACK), FakeDesk(), size) as (app, pilot):
+async def test_a_search_counts_marks_and_walks(shop: Bent, size: tuple[int, int]) -> None:
+    async with at(TrajectoryScreen(ATTACK), shop, size) as (app, pilot):
         await press(pilot, "g", "slash")
         await typed(pilot, "refund")
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
-        assert screen.finding.matches == [1, 2, 3, 5]
+        assert screen.finding.matches == [2, 3, 4, 5]
         assert "match 1 of 4 events" in screen_text(app)
         await press(pilot, "n")
-        assert screen.seq == 2
+        assert screen.seq == 3
         assert "match 2 of 4 events" in screen_text(app)
         same_as_golden(app, f"trajectory-search-{size[0]}x{size[1]}")
         await press(pilot, "N", "N")
@@ -66,16 +70,20 @@ async def test_a_search_counts_marks_and_walks(size: tuple[int, int]) -> None:
         assert "search ended" in screen_text(app)
 
 
-async def test_what_is_not_there_is_said() -> None:
-    async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
+async def test_what_is_not_there_is_said(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "slash")
         await typed(pilot, "zzz")
         assert "“zzz” stands in no event of this trace" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_replay_steps_through_the_states(size: tuple[int, int]) -> None:
-    async with at(TrajectoryScreen(ATTACK), FakeDesk(), size) as (app, pilot):
+async def test_replay_steps_through_the_states(door: Door, size: tuple[int, int]) -> None:
+    five = attack()["events"]
+    after, last = five[1]["state"], five[3]["state"]
+    held = {**after, "order": {**after["order"], "hold": True}}
+    record = attack(_2={"state": held}, _4={"state": {**last, "final_state": "refund_issued"}})
+    async with at(TrajectoryScreen(ATTACK), with_attack(door, record), size) as (app, pilot):
         await press(pilot, "g", "right_parenthesis")
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
@@ -97,53 +105,50 @@ async def test_replay_steps_through_the_states(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_marks_are_written_shown_and_taken_back(size: tuple[int, int]) -> None:
-    desk = FakeDesk()
-    async with at(TrajectoryScreen(ATTACK), desk, size) as (app, pilot):
+async def test_marks_are_written_shown_and_taken_back(
+    mine: Bent, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notes, "datetime", StillDatetime)
+    async with at(TrajectoryScreen(ATTACK), mine, size) as (app, pilot):
         await press(pilot, "g", "m", "j", "w")
         await typed(pilot, "who allowed it")
-        assert [(note.seq, note.kind, note.text) for note in desk.noted] == [
+        assert [(note.seq, note.kind, note.text) for note in mine.traces.notes(ATTACK)] == [
             (1, "bookmark", ""), (2, "note", "who allowed it"),
         ]  # fmt: skip
         same_as_golden(app, f"trajectory-marks-{size[0]}x{size[1]}")
         await press(pilot, "apostrophe")
         assert "1 of 2 marked events: dana: bookmark" in screen_text(app)
         await press(pilot, "m")
-        assert [note.kind for note in desk.noted] == ["note"]
+        assert [note.kind for note in mine.traces.notes(ATTACK)] == ["note"]
         await press(pilot, "apostrophe", "w")
         for _ in "who allowed it":
             await pilot.press("backspace")
         await press(pilot, "enter")
-        assert desk.noted == []
+        assert mine.traces.notes(ATTACK) == []
         assert "note taken away" in screen_text(app)
         await press(pilot, "apostrophe")
         assert "m sets one, w writes one" in screen_text(app)
 
 
-async def test_a_note_that_could_not_be_written_is_not_shown_as_kept() -> None:
-    desk = FakeDesk()
-
-    def refuse(*_: object, **__: object) -> None:
-        raise DeskError("the disk is full")
-
-    desk.traces.write_note = refuse  # type: ignore[method-assign,assignment]
-    async with at(TrajectoryScreen(ATTACK), desk) as (app, pilot):
+async def test_a_note_that_could_not_be_written_is_not_shown_as_kept(shop: Bent) -> None:
+    shop.bend("traces.write_note", refusing(DeskError("the disk is full")))
+    async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "m")
         assert "the disk is full" in screen_text(app)
         assert "bookmarked" not in screen_text(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_search_across_traces_lands_on_the_event(size: tuple[int, int]) -> None:
-    desk = FakeDesk(waiting=1234)
-    async with at(SearchScreen("refund-eval-v5", V7), desk, size) as (app, pilot):
+async def test_search_across_traces_lands_on_the_event(shop: Bent, size: tuple[int, int]) -> None:
+    shop.bend("traces.search", lambda real, *args: replace(real(*args), waiting=1234))
+    async with at(SearchScreen("refund-eval-v5", V7), shop, size) as (app, pilot):
         await typed(pilot, "refund order")
-        assert "2 events in 2 traces" in screen_text(app)
+        assert "9 events in 6 traces" in screen_text(app)
         assert "1,234 events are not indexed yet" in screen_text(app)
         same_as_golden(app, f"search-{size[0]}x{size[1]}")
         await press(pilot, "v", "v")
-        assert "1 event in 1 trace" in screen_text(app)
-        await press(pilot, "enter")
+        assert "5 events in 3 traces" in screen_text(app)
+        await press(pilot, "j", "j", "j", "enter")
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
         assert (screen.trace_id, screen.seq, screen.finding.wanted) == (ATTACK, 2, "refund")
@@ -151,8 +156,8 @@ async def test_search_across_traces_lands_on_the_event(size: tuple[int, int]) ->
         assert isinstance(app.screen, SearchScreen)
 
 
-async def test_hostile_hits_are_seen_and_not_obeyed() -> None:
-    async with at(SearchScreen("refund-eval-v5", V7), FakeDesk(hostile=True), (200, 50)) as (
+async def test_hostile_hits_are_seen_and_not_obeyed(hostile: Bent) -> None:
+    async with at(SearchScreen(EVIL, HOSTILE), hostile, (200, 50)) as (
         app,
         pilot,
     ):
@@ -163,26 +168,26 @@ async def test_hostile_hits_are_seen_and_not_obeyed() -> None:
         assert HOSTILE not in text
 
 
-async def test_search_is_one_key_away_from_the_trajectory() -> None:
-    async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
+async def test_search_is_one_key_away_from_the_trajectory(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "F")
         assert "search all traces" in screen_text(app)
         await press(pilot, "escape", "escape")
         assert isinstance(app.screen, TrajectoryScreen)
 
 
-async def test_the_editor_gets_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_editor_gets_a_copy(shop: Bent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "/no/such/program")
-    async with at(TrajectoryScreen(ATTACK, 2)) as (app, pilot):
+    async with at(TrajectoryScreen(ATTACK, 2), shop) as (app, pilot):
         await press(pilot, "ctrl+o")
         assert "no editor can be opened here" in screen_text(app)
 
 
-async def test_an_event_shows_its_clause_and_a_clause_its_event() -> None:
-    async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
+async def test_an_event_shows_its_clause_and_a_clause_its_event(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "g")
         await press(pilot, "j", "j", "j")
-        assert "›✗ state     wrong_final_state" in screen_text(app)
+        assert "›✗ state     expected security_review_opened" in screen_text(app)
         await press(pilot, "tab", "tab", "k", "enter")
         assert "event 2 · tool call" in screen_text(app)
         assert "›▲ authority" in screen_text(app)
@@ -233,8 +238,8 @@ def test_bars_are_shares_of_the_most_and_unknown_is_blank() -> None:
     assert "█" not in told(46, row())
 
 
-async def test_matches_are_styled_and_also_marked_with_a_sign() -> None:
-    async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
+async def test_matches_are_styled_and_also_marked_with_a_sign(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "g", "slash")
         await typed(pilot, "verify")
         assert "/   3 → verify_state" in screen_text(app)
@@ -244,9 +249,11 @@ async def test_matches_are_styled_and_also_marked_with_a_sign() -> None:
 # jumps
 
 
-async def test_errors_are_found_both_ways_and_the_last_jump_is_repeated() -> None:
-    desk = FakeDesk(events_made=40)
-    desk.failing = {7: "timeout", 19: "error", 33: "denied"}
+async def test_errors_are_found_both_ways_and_the_last_jump_is_repeated(door: Door) -> None:
+    failing = {"_7": "timeout", "_18": "error", "_33": "denied"}
+    desk = with_attack(
+        door, attack(40, **{name: {"status": word} for name, word in failing.items()})
+    )
     async with at(TrajectoryScreen(ATTACK, 1), desk) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
@@ -256,25 +263,25 @@ async def test_errors_are_found_both_ways_and_the_last_jump_is_repeated() -> Non
         for key in ("e", "e", "semicolon", "e", "comma", "comma", "comma"):
             await press(pilot, key)
             seen.append(screen.seq)
-        assert seen == [7, 19, 33, 33, 19, 7, 7]
+        assert seen == [7, 18, 33, 33, 18, 7, 7]
         assert "no error before this event" in screen_text(app)
         await press(pilot, "asterisk", "comma")
         assert screen.seq == 7, "on to the next call of that tool, and back"
 
 
-async def test_only_findings_marks_and_matches_are_kept_in_the_list() -> None:
-    desk = FakeDesk(events_made=4_000)
+async def test_only_findings_marks_and_matches_are_kept_in_the_list(door: Door) -> None:
+    desk = with_attack(door, attack(4_000, again="verify_state"))
     async with at(TrajectoryScreen(ATTACK, 1), desk) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, TrajectoryScreen)
         await press(pilot, "G", "m", "g", "f")
-        assert "events 3 of 4,000, f: all" in screen_text(app)
+        assert "events 4 of 4,000, f: all" in screen_text(app)
         await press(pilot, "g")
         seen = []
-        for _ in range(3):
+        for _ in range(4):
             seen.append(screen.seq)
             await press(pilot, "j")
-        assert seen == [2, 4, 4_000]
+        assert seen == [2, 11, 3_999, 4_000]
         assert screen.value.detail is not None
         assert screen.value.detail.row.seq == 4_000
         await press(pilot, "y", "y")
@@ -286,8 +293,8 @@ async def test_only_findings_marks_and_matches_are_kept_in_the_list() -> None:
         assert screen.reading.only is None
 
 
-async def test_esc_brings_all_events_back_before_it_leaves() -> None:
-    async with at(TrajectoryScreen(ATTACK, 2)) as (app, pilot):
+async def test_esc_brings_all_events_back_before_it_leaves(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK, 2), shop) as (app, pilot):
         await press(pilot, "f")
         assert "events 2 of 5" in screen_text(app)
         await press(pilot, "escape")
@@ -295,15 +302,15 @@ async def test_esc_brings_all_events_back_before_it_leaves() -> None:
         assert isinstance(app.screen, TrajectoryScreen)
 
 
-async def test_nothing_to_keep_is_said() -> None:
-    clean = FakeDesk.trace_id(V7, "damaged-221", 1)
-    async with at(TrajectoryScreen(clean)) as (app, pilot):
+async def test_nothing_to_keep_is_said(shop: Bent) -> None:
+    clean = trace_id(V7, "damaged-221", 1)
+    async with at(TrajectoryScreen(clean), shop) as (app, pilot):
         await press(pilot, "f")
         assert "no event here has a finding" in screen_text(app)
 
 
-async def test_an_attempt_is_one_click_away() -> None:
-    async with at(TrajectoryScreen(ATTACK)) as (app, pilot):
+async def test_an_attempt_is_one_click_away(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         line = screen_text(app).splitlines()[1]
         await pilot.click(offset=(line.index("▲✗✓") + 2, 1))
         await settle(pilot)
@@ -312,17 +319,16 @@ async def test_an_attempt_is_one_click_away() -> None:
         assert "attempt 2" in screen_text(app)
 
 
-async def test_pages_that_take_long_block_no_key() -> None:
-    desk = FakeDesk(events_made=4_000)
+async def test_pages_that_take_long_block_no_key(long: Bent) -> None:
+    desk = long
     gate = threading.Event()
-    quick = desk.traces.events
 
-    def slow(trace_id: str, first: int, count: int) -> list[EventRow]:
+    def slow(quick: Events, trace_id: str, first: int, count: int) -> list[EventRow]:
         if first > 100:
             gate.wait(10)
         return quick(trace_id, first, count)
 
-    desk.traces.events = slow  # type: ignore[method-assign]
+    desk.bend("traces.events", slow)
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
@@ -343,12 +349,11 @@ async def test_pages_that_take_long_block_no_key() -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
-    late: bool, monkeypatch: pytest.MonkeyPatch
+    late: bool, long: Bent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, asked = FakeDesk(events_made=4_000), list[int]()
-    gate, quick = threading.Event(), desk.traces.events
+    desk, asked, gate = long, list[int](), threading.Event()
 
-    def counted(trace_id: str, first: int, count: int) -> list[EventRow]:
+    def counted(quick: Events, trace_id: str, first: int, count: int) -> list[EventRow]:
         asked.append(first)
         if late:
             gate.wait(10)
@@ -367,7 +372,7 @@ async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
         await settle(pilot)
         app.visit(TrajectoryScreen(ATTACK, 1))
         await settle(pilot)
-        desk.traces.events = counted  # type: ignore[method-assign]
+        desk.bend("traces.events", counted)
         monkeypatch.setattr(threading, "Event", Counted)
         await pilot.press("G")
         await pilot.pause(0.2)
@@ -378,16 +383,15 @@ async def test_a_frame_asks_once_for_what_many_of_its_lines_need(
         assert len(waits) <= 3, "a block is waited for once, however many lines it has"
 
 
-async def test_lines_that_cannot_be_read_are_said_to_be_and_the_rest_stands() -> None:
-    desk = FakeDesk(events_made=4_000)
-    quick = desk.traces.events
+async def test_lines_that_cannot_be_read_are_said_to_be_and_the_rest_stands(long: Bent) -> None:
+    desk = long
 
-    def broken(trace_id: str, first: int, count: int) -> list[EventRow]:
+    def broken(quick: Events, trace_id: str, first: int, count: int) -> list[EventRow]:
         if first > 100:
             raise DeskError("the store is damaged", "restore a backup")
         return quick(trace_id, first, count)
 
-    desk.traces.events = broken  # type: ignore[method-assign]
+    desk.bend("traces.events", broken)
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
@@ -406,10 +410,13 @@ def test_columns_are_there_for_what_was_measured() -> None:
     assert "a_tool_with_a_rather_long_name_indeed" not in told(58, plain)
 
 
-def test_gates_of_which_the_same_is_said_share_a_line() -> None:
-    trace = FakeDesk().trace(FakeDesk.trace_id(V7, "damaged-221", 1))
-    lines = clauses(trace, 80)
+def test_gates_of_which_the_same_is_said_share_a_line(shop: Bent) -> None:
+    trace = shop.traces.view(trace_id(V7, "damaged-221", 1))
+    alike = tuple(replace(clause, text="holds", seq=None) for clause in trace.clauses)
+    lines = clauses(replace(trace, clauses=alike), 80)
     assert len(lines) == 1
     assert lines[0].gates == ALWAYS
-    failing = clauses(FakeDesk().trace(ATTACK), 80)
-    assert [line.seq for line in failing] == [2, 4, None, None]
+    failing = clauses(shop.traces.view(ATTACK), 80)
+    assert [line.seq for line in failing] == [
+        2, 4, None, None, None, 1, 3, 3, None, None, None,
+    ]  # fmt: skip

@@ -6,14 +6,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from fake_desk import FakeDesk
-from fake_shop import HOSTILE, V7
+from doors import V7, Door
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from template import HOSTILE, Bent, attack, trace_id, with_attack
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 
+from reviewer.desk.desk import Desk
 from reviewer.desk.views import EventRow
 from reviewer.trace import jsontree
 from reviewer.tui.app.app import ReviewerApp
@@ -21,7 +23,7 @@ from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.widgets.value_tree import LINES, MEMBERS, Entry, Tree
 from reviewer.tui.widgets.valueview import Seek
 
-ATTACK = FakeDesk.trace_id(V7, "attack-014", 1)
+ATTACK = trace_id(V7, "attack-014", 1)
 ORDER = {
     "id": "A-1",
     "customer": {"name": "Mia", "address": {"city": "Austin", "zip": "78750"}},
@@ -192,14 +194,18 @@ def jsontree_block(text: str) -> Any:
 # the pane ----------------------------------------------------------------------------------------
 
 
+def answering(door: Door, value: Any) -> Desk:
+    """A desk on which the second event, a call, was answered with a value, told as JSON in a text
+    where it is no text itself."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return with_attack(door, attack(_2={"observation": text, "state": None}))
+
+
 @asynccontextmanager
 async def inside(
-    value: Any = None, size: tuple[int, int] = (80, 24), desk: FakeDesk | None = None
+    desk: Any, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[ReviewerApp, Pilot[None], TrajectoryScreen, list[str]]]:
     """The cursor in the pane of event 2, on its observation; and what was copied."""
-    desk = desk or FakeDesk()
-    if value is not None:
-        desk.observation = value if isinstance(value, str) else json.dumps(value)
     app = shell(desk)
     copied: list[str] = []
     async with running(app, size) as pilot:
@@ -216,8 +222,8 @@ async def inside(
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_values_fold_by_keys(size: tuple[int, int]) -> None:
-    async with inside(ORDER, size) as (app, pilot, screen, _):
+async def test_values_fold_by_keys(door: Door, size: tuple[int, int]) -> None:
+    async with inside(answering(door, ORDER), size) as (app, pilot, screen, _):
         await press(pilot, "z")
         assert '▸ customer  2 members  {"name": "Mia"' in screen_text(app)
         await press(pilot, "j", "j", "l")
@@ -239,8 +245,8 @@ async def test_values_fold_by_keys(size: tuple[int, int]) -> None:
         assert 'name  "Mia"\n' not in screen_text(app)
 
 
-async def test_values_fold_by_the_mouse() -> None:
-    async with inside(ORDER) as (app, pilot, _screen, _):
+async def test_values_fold_by_the_mouse(door: Door) -> None:
+    async with inside(answering(door, ORDER)) as (app, pilot, _screen, _):
         await press(pilot, "z")
         lines = screen_text(app).splitlines()
         y, x = next(
@@ -257,8 +263,8 @@ async def test_values_fold_by_the_mouse() -> None:
         assert "▸ customer" in screen_text(app)
 
 
-async def test_the_pointer_names_the_value_that_was_copied() -> None:
-    async with inside(ORDER) as (app, pilot, _screen, copied):
+async def test_the_pointer_names_the_value_that_was_copied(door: Door) -> None:
+    async with inside(answering(door, ORDER)) as (app, pilot, _screen, copied):
         await press(pilot, "z", "j", "j", "y")
         assert json.loads(copied[-1]) == ORDER["customer"]
         assert "y again: /events/1/observation#/customer" in screen_text(app)
@@ -268,21 +274,25 @@ async def test_the_pointer_names_the_value_that_was_copied() -> None:
         assert json.loads(copied[-1]) == ORDER["items"], "another line begins with its value"
 
 
-async def test_from_the_list_the_answer_is_copied() -> None:
-    async with inside() as (_app, pilot, _, copied):
+async def test_from_the_list_the_answer_is_copied(shop: Bent) -> None:
+    async with inside(shop) as (_app, pilot, _, copied):
         await press(pilot, "escape", "y", "y", "y")
-        assert copied == [FakeDesk().observation, "/events/1/observation", ATTACK]
+        assert [json.loads(copied[0]), *copied[1:]] == [
+            {"refund": "issued", "amount_usd": 89.0},
+            "/events/1/observation",
+            ATTACK,
+        ]
 
 
-async def test_too_much_for_a_clipboard_is_said() -> None:
-    async with inside(["x" * 100] * 6_000) as (app, pilot, _, copied):
+async def test_too_much_for_a_clipboard_is_said(door: Door) -> None:
+    async with inside(answering(door, ["x" * 100] * 6_000)) as (app, pilot, _, copied):
         await press(pilot, "y")
         assert copied == []
         assert "too many for a clipboard: o opens them" in screen_text(app)
 
 
-async def test_a_search_unfolds_what_hides_it() -> None:
-    async with inside(ORDER) as (app, pilot, screen, _):
+async def test_a_search_unfolds_what_hides_it(door: Door) -> None:
+    async with inside(answering(door, ORDER)) as (app, pilot, screen, _):
         await press(pilot, "z", "slash", *"needle", "enter")
         here = screen.pane.current
         assert here is not None
@@ -295,8 +305,8 @@ async def test_a_search_unfolds_what_hides_it() -> None:
         assert "line 299" in screen_text(app)
 
 
-async def test_matches_of_one_event_are_walked_there_and_back() -> None:
-    async with inside(ORDER) as (_app, pilot, screen, _):
+async def test_matches_of_one_event_are_walked_there_and_back(door: Door) -> None:
+    async with inside(answering(door, ORDER)) as (_app, pilot, screen, _):
         await press(pilot, "slash", *"S24", "enter")
         seen = []
         for key in ("n", "n", "N", "N"):
@@ -306,8 +316,14 @@ async def test_matches_of_one_event_are_walked_there_and_back() -> None:
         assert seen == ["24/sku", "240/sku", "241/sku", "240/sku"]
 
 
-async def test_more_lines_come_when_they_are_asked_for() -> None:
-    async with inside("\n".join(f"row {n}" for n in range(500))) as (_app, pilot, screen, _):
+async def test_more_lines_come_when_they_are_asked_for(door: Door) -> None:
+    rows = "\n".join(f"row {n}" for n in range(500))
+    async with inside(answering(door, rows)) as (
+        _app,
+        pilot,
+        screen,
+        _,
+    ):
         await press(pilot, "G")
         while (here := screen.pane.current) is not None and here.more is None:
             await press(pilot, "k")
@@ -315,8 +331,14 @@ async def test_more_lines_come_when_they_are_asked_for() -> None:
         assert any(each.block.text == "row 399" for each in screen.pane.entries)
 
 
-async def test_a_text_is_read_line_by_line_and_a_long_line_row_by_row() -> None:
-    async with inside("first\n" + "word " * 400 + "\nlast") as (app, pilot, screen, _):
+async def test_a_text_is_read_line_by_line_and_a_long_line_row_by_row(door: Door) -> None:
+    text = "first\n" + "word " * 400 + "\nlast"
+    async with inside(answering(door, text)) as (
+        app,
+        pilot,
+        screen,
+        _,
+    ):
         await press(pilot, "j", "j")
         for _ in range(60):
             if "last" in screen_text(app):
@@ -328,8 +350,8 @@ async def test_a_text_is_read_line_by_line_and_a_long_line_row_by_row() -> None:
         assert here.line <= 2
 
 
-async def test_a_finding_leads_to_its_clause_and_back() -> None:
-    async with inside() as (app, pilot, screen, _):
+async def test_a_finding_leads_to_its_clause_and_back(shop: Bent) -> None:
+    async with inside(shop) as (app, pilot, screen, _):
         await press(pilot, "g")
         while (here := screen.pane.current) is not None and here.go is None:
             await press(pilot, "j")
@@ -341,14 +363,13 @@ async def test_a_finding_leads_to_its_clause_and_back() -> None:
         assert screen.grid.has_focus
 
 
-async def test_a_call_leads_to_its_answer() -> None:
-    desk = FakeDesk()
+async def test_a_call_leads_to_its_answer(shop: Bent) -> None:
     answer = EventRow(
         seq=3, kind="tool_result", title="issue_refund", actor=None, status="timeout",
         latency_ms=None, cost_usd=None, mark=None, codes=(),
     )  # fmt: skip
-    desk.related = {2: (answer,)}
-    async with inside(desk=desk) as (app, pilot, screen, _):
+    shop.bend("traces.event", lambda real, *args: replace(real(*args), related=(answer,)))
+    async with inside(shop) as (app, pilot, screen, _):
         assert "answered by  event 3 ← timeout" in screen_text(app)
         await press(pilot, "g")
         while (here := screen.pane.current) is not None and here.go != ("event", 3):
@@ -357,23 +378,25 @@ async def test_a_call_leads_to_its_answer() -> None:
         assert screen.seq == 3
 
 
-async def test_folding_is_remembered_from_event_to_event() -> None:
-    async with inside(ORDER) as (app, pilot, _, __):
+async def test_folding_is_remembered_from_event_to_event(door: Door) -> None:
+    async with inside(answering(door, ORDER)) as (app, pilot, _, __):
         await press(pilot, "z", "j", "j", "enter")
         assert "▾ customer" in screen_text(app)
         await press(pilot, "escape", "j", "k")
         assert "▾ customer" in screen_text(app)
 
 
-async def test_raw_shows_the_record_and_its_pointer() -> None:
-    async with inside() as (app, pilot, _screen, copied):
+async def test_raw_shows_the_record_and_its_pointer(shop: Bent) -> None:
+    async with inside(shop) as (app, pilot, _screen, copied):
         await press(pilot, "escape", "v", "v", "y", "y")
         assert json.loads(copied[0])["seq"] == 2
         assert copied[1] == "/events/1"
         assert 'tool  "issue_refund"' in screen_text(app)
 
 
-async def test_the_pager_gets_the_value_under_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_pager_gets_the_value_under_the_cursor(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lent: list[str] = []
 
     def keep(app: object, text: str, variable: str, otherwise: str) -> bool:
@@ -381,7 +404,7 @@ async def test_the_pager_gets_the_value_under_the_cursor(monkeypatch: pytest.Mon
         return True
 
     monkeypatch.setattr("reviewer.tui.widgets.pager.open_in_program", keep)
-    async with inside(ORDER) as (_app, pilot, _, __):
+    async with inside(answering(door, ORDER)) as (_app, pilot, _, __):
         await press(pilot, "z", "j", "j", "o")
         assert json.loads(lent[0]) == ORDER["customer"]
         await press(pilot, "escape", "ctrl+o")
@@ -389,9 +412,9 @@ async def test_the_pager_gets_the_value_under_the_cursor(monkeypatch: pytest.Mon
         assert "line 299" in lent[1], "also what is folded"
 
 
-async def test_hostile_values_are_seen_and_not_obeyed() -> None:
+async def test_hostile_values_are_seen_and_not_obeyed(door: Door) -> None:
     value = {HOSTILE: {"x" + HOSTILE: HOSTILE}, "t": f"{HOSTILE}\n{HOSTILE}"}
-    async with inside(value, (200, 50)) as (app, pilot, _, __):
+    async with inside(answering(door, value), (200, 50)) as (app, pilot, _, __):
         await press(pilot, "z", "z")
         text = screen_text(app)
         assert "␛" in text
