@@ -160,6 +160,6 @@ async def test_ascii_and_the_bell_are_settings(shop: Bent, monkeypatch: pytest.M
         assert "xFAIL[#CRIT]+pass" in screen_text(app)
         app.bell()
         assert rung == []
-        app.settings = Settings(glyphs="ascii")
+        app.preferences.settings = Settings(glyphs="ascii")
         app.bell()
         assert rung == [app]
