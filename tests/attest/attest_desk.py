@@ -20,7 +20,7 @@ from reviewer.signing.keys import FileSigner
 from reviewer.signing.ssh import public_from_raw
 from reviewer.signing.statement import build_statement
 from reviewer.signing.verify import VerifyResult, verify
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import ALWAYS
 
 ROLES = {
     "alice@example.com": "approver",
@@ -82,7 +82,7 @@ class Desk:
             suite_episodes=3,
             policy_uri="suites/refund-eval-v5/suite.json",
             policy_sha256=digest_of("policy"),
-            gates=tuple(GateFact(name, "PASSED", observed=0, threshold=0) for name in GATES),
+            gates=tuple(GateFact(name, "PASSED", observed=0, threshold=0) for name in ALWAYS),
             repeatability=(RepeatabilityFact("damaged-221", 3, 3, 3),),
             failures=(),
             report_sha256=digest_of("report"),
@@ -100,7 +100,7 @@ class Desk:
 
     def blocked(self, **changes: Any) -> DecisionFacts:
         gates = tuple(
-            GateFact(name, "FAILED" if name == "authority" else "PASSED") for name in GATES
+            GateFact(name, "FAILED" if name == "authority" else "PASSED") for name in ALWAYS
         )
         return self.facts(
             **{

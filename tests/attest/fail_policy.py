@@ -23,7 +23,7 @@ from reviewer.signing.facts import LabelFacts, LineageFact
 from reviewer.signing.run_result import build_run_result
 from reviewer.signing.sign import sign_payload
 from reviewer.signing.statement import build_statement
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import ALWAYS
 
 # people ------------------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
     )
     block = json.loads(build_statement(desk.blocked()))
     del block["predicate"]["gates"][4]
-    yield "block_without_a_gate", one(30, f"hard gate {GATES[4]} is missing", signed(block))
+    yield "block_without_a_gate", one(30, f"hard gate {ALWAYS[4]} is missing", signed(block))
 
 
 # what is pinned ----------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def report_of(
         "break_glass": [{"payload_sha256": one} for one in glass or []],
         "gates": {
             name: {"pass": 9, "fail_counted": int(name == failed), "not_measured_counted": 0}
-            for name in GATES
+            for name in ALWAYS
         },
     }
     return json.dumps(body).encode()
