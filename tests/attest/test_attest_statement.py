@@ -13,7 +13,7 @@ from reviewer.signing.facts import FailureFact, GateFact, JudgeFact, Repeatabili
 from reviewer.signing.predicate import MAX_SAFE_INT, PREDICATE_TYPE
 from reviewer.signing.signers import is_one_of
 from reviewer.signing.statement import build_statement, differences, read_statement
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import ALWAYS
 
 REQUIRED = [
     "decision",
@@ -49,7 +49,7 @@ def test_the_payload_is_canonical_and_holds_every_required_field(desk: Any) -> N
     assert body["predicateType"] == PREDICATE_TYPE
     assert [subject["name"] for subject in body["subject"]] == ["refund-agent@v8"]
     assert set(REQUIRED) <= body["predicate"].keys()
-    assert [gate["id"] for gate in body["predicate"]["gates"]] == list(GATES)
+    assert [gate["id"] for gate in body["predicate"]["gates"]] == list(ALWAYS)
     assert build_statement(desk.facts()) == payload
     assert read_statement(payload).model_dump(by_alias=True, exclude_none=False)["_type"]
 
@@ -142,10 +142,10 @@ def test_a_key_named_twice_is_refused(desk: Any) -> None:
         ({"first_run_seq": 3}, "not frozen before"),
         ({"frozen_at_seq": None}, "frozenAtSeq"),
         ({"first_run_seq": None}, "firstRunSeq"),
-        ({"gates": tuple(GateFact(name, "PASSED") for name in GATES[1:])}, "completeness is miss"),
-        ({"gates": tuple(GateFact(name, "NOT_RUN") for name in GATES)}, "state is NOT_RUN"),
-        ({"gates": tuple(GateFact(n, "PASSED", hard=n != "state") for n in GATES)}, "not marked"),
-        ({"gates": tuple(GateFact(n, "PASSED") for n in (*GATES, "state"))}, "stated 2 times"),
+        ({"gates": tuple(GateFact(name, "PASSED") for name in ALWAYS[1:])}, "completeness is miss"),
+        ({"gates": tuple(GateFact(name, "NOT_RUN") for name in ALWAYS)}, "state is NOT_RUN"),
+        ({"gates": tuple(GateFact(n, "PASSED", hard=n != "state") for n in ALWAYS)}, "not marked"),
+        ({"gates": tuple(GateFact(n, "PASSED") for n in (*ALWAYS, "state"))}, "stated 2 times"),
         ({"threshold": 3}, "cannot reach 3"),
         ({"candidate_sha256": "0" * 64}, "candidate_sha256"),
     ],

@@ -16,7 +16,7 @@ from reviewer.signing.facts import LabelFacts
 from reviewer.signing.sign import add_signature, sign_statement
 from reviewer.signing.signers import parse_signers
 from reviewer.signing.statement import build_statement
-from reviewer.suite.gates import GATES
+from reviewer.suite.gates import ALWAYS
 
 ALICE, BOB, DANA = "alice@example.com", "bob@example.com", "dana@example.com"
 
@@ -197,7 +197,7 @@ def test_a_block_without_every_hard_gate_does_not_meet_the_policy(desk: Any) -> 
     del body["predicate"]["gates"][3]
     result = desk.verify(desk.envelope(body, ALICE))
     assert result.exit_code == 30
-    assert f"hard gate {GATES[3]} is missing" in result.lines[0]
+    assert f"hard gate {ALWAYS[3]} is missing" in result.lines[0]
 
 
 @pytest.mark.parametrize("who", ["robot", "fire"])
