@@ -44,7 +44,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.decision import screen as decision
     from reviewer.tui.screens.decision import sign
     from reviewer.tui.screens.dialogs import choose, error, prompt, question
-    from reviewer.tui.screens.dialogs import choose_side as compare_choose
+    from reviewer.tui.screens.dialogs import choose as compare_choose
     from reviewer.tui.screens.dialogs import import_traces as import_traces
     from reviewer.tui.screens.dialogs import run_order as order
     from reviewer.tui.screens.help import screen as help

@@ -20,11 +20,10 @@ from hostile import SUITE as EVIL
 from hostile import record, write_suite
 from msgspec.structs import replace
 
-from reviewer.desk.decisions.views import KeyInfo
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
-from reviewer.desk.views import EpisodeRow, Scorecard
+from reviewer.desk.views import EpisodeRow, KeyInfo, Scorecard
 from reviewer.signing.keys import load_signer
 
 NOW = 1_795_342_800

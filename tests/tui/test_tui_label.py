@@ -16,7 +16,7 @@ from reviewer.desk.labels.views import CriterionView
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.label.session import LabelSession
 from reviewer.tui.shell.runs import LiveRuns
-from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.textview import Passage
 
 LONG = "\n".join(f"line {number}" for number in range(1, 61))
 

@@ -18,12 +18,10 @@ from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.help.screen import HelpScreen
 from reviewer.tui.screens.runs.import_read import ImportReadScreen
 from reviewer.tui.screens.settings.themes import ThemesScreen
-from reviewer.tui.widgets.chrome import Menu
+from reviewer.tui.widgets.chrome import Menu, Scroll
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span
-from reviewer.tui.widgets.passage import Passage
-from reviewer.tui.widgets.scroll import Scroll
-from reviewer.tui.widgets.textview import TextView
+from reviewer.tui.widgets.textview import Passage, TextView
 
 PAGES = ("pagedown", "pageup", "ctrl+d", "ctrl+u", "G", "g", "end", "home", "j", "k", "down", "up")
 

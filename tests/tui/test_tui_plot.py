@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.tui.app.filters import AsciiOnly
+from reviewer.tui.app.terminal import AsciiOnly
 from reviewer.tui.widgets import plot
 from reviewer.tui.widgets.lines import Line, Span, action_at, plain, width_of
 from reviewer.tui.widgets.plot import GUTTER, Mark, Scale, columns_of, draw, nice, row_of

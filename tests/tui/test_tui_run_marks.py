@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reviewer.desk.runs.views import RunOrder, RunView
 from reviewer.desk.views import ALWAYS, AttemptMark, Cell, EpisodeRow
-from reviewer.tui.views.run_marks import Overlay
+from reviewer.tui.views.run import Overlay
 
 EPISODES = ("a", "b", "c")
 STAGES = st.sampled_from(["pending", "running", "told", "landed"])

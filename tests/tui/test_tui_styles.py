@@ -110,7 +110,7 @@ async def test_without_colour_the_attributes_carry_it(
 
 async def test_ascii_needs_no_glyph(shop: Bent) -> None:
     app = shell(shop)
-    app._safety.append(__import__("reviewer.tui.app.filters", fromlist=["AsciiOnly"]).AsciiOnly())
+    app._safety.append(__import__("reviewer.tui.app.terminal", fromlist=["AsciiOnly"]).AsciiOnly())
     async with running(app) as pilot:
         await settle(pilot)
         text = screen_text(app)

@@ -17,7 +17,7 @@ from tui_probe import press, screen_text, settle, strips
 
 from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible
-from reviewer.tui.app.filters import AsciiOnly, SafeText
+from reviewer.tui.app.terminal import AsciiOnly, SafeText
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span, fit, middle, plain, rule, spread, width_of
 from reviewer.tui.widgets.textview import TextView

@@ -13,11 +13,17 @@ from textual.message import Message
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.ahead import bring
-from reviewer.tui.app.ending import SIGNALS, crash_console, ended_by_signals
-from reviewer.tui.app.filters import AsciiOnly, SafeText, plain_terminal
 from reviewer.tui.app.leaving import Leaving
 from reviewer.tui.app.places import named, screen_of
 from reviewer.tui.app.preferences import KeysClash, Preferences
+from reviewer.tui.app.terminal import (
+    SIGNALS,
+    AsciiOnly,
+    SafeText,
+    crash_console,
+    ended_by_signals,
+    plain_terminal,
+)
 from reviewer.tui.app.tidy import Tidy, tidied_in_pauses
 from reviewer.tui.app.tour import Tour
 from reviewer.tui.settings.keyboard import written

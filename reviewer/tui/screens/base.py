@@ -1,5 +1,6 @@
 """What every screen shares: the frame of lines, questions to the desk, the last line's hints."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
@@ -157,9 +158,9 @@ class DeskScreen(Asking[None]):
         yield from self.regions()
         yield LineBox(id="foot")
 
+    @abstractmethod
     def regions(self) -> Iterable[Widget]:
         """The widgets between the top lines and the last two."""
-        raise NotImplementedError
 
     def refused(self, error: DeskError) -> None:
         """The desk said no: the words stand in line 23 until something else is said."""

@@ -1,5 +1,7 @@
 """Acts on runs that the scorecard and the list of runs share: start, pause, go on, stop."""
 
+from abc import abstractmethod
+
 from textual.binding import BindingType
 
 from reviewer.desk.errors import DeskError
@@ -7,7 +9,7 @@ from reviewer.desk.imports.views import ImportView
 from reviewer.desk.runs.views import RunView
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind, key_of
-from reviewer.tui.views.run_marks import AT_WORK
+from reviewer.tui.views.run import AT_WORK
 
 RUN_KEYS: list[BindingType] = [
     bind("r", "run", "run a candidate", "Choose a candidate and run it."),
@@ -25,9 +27,9 @@ RUN_HINTS: tuple[Hint, ...] = (
 class RunActs(DeskScreen):
     """A screen on which one run can be steered."""
 
+    @abstractmethod
     def chosen_run(self) -> RunView | None:
         """The run that the keys act on."""
-        raise NotImplementedError
 
     def place_to_run(self) -> tuple[str, str]:
         """(suite, candidate) that the dialog starts from; empty where none is on screen."""

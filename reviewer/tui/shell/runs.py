@@ -13,8 +13,7 @@ from textual.message import Message
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
-from reviewer.tui.views.run import ended_words
-from reviewer.tui.views.run_marks import AT_WORK, Overlay
+from reviewer.tui.views.run import AT_WORK, Overlay, ended_words
 
 if TYPE_CHECKING:
     from reviewer.desk.runs.jobs import RunHandle

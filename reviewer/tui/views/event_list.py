@@ -11,8 +11,7 @@ from reviewer.trace.record import is_user
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad, spread
 
 KINDS = {
     "message": '"',

@@ -1,12 +1,69 @@
 """A run in lines: how far it is, what failed so far, what is left, and the call that waits."""
 
+from collections.abc import Iterable
+
 from reviewer.desk.runs.views import ApprovalView, RunState, RunView
+from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.settings.theme import STATES
-from reviewer.tui.views.run_marks import AT_WORK
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, spread
 from reviewer.tui.widgets.words import SHORT, plural
+
+AT_WORK = frozenset({"running", "paused", "stopping"})
+"""States of a run that has not ended."""
+
+
+class Overlay:
+    """The slots of one run: all it was ever seen to owe, and those that still wait."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, set[int]] = {}
+        self._waiting: dict[str, set[int]] = {}
+        self.open = False
+
+    def follow(self, view: RunView) -> None:
+        """Take a newer snapshot of the run."""
+        self.open = view.state in AT_WORK
+        self._waiting = _by_episode(view.pending)
+        fresh = [_by_episode(view.running)]
+        if not self._known:
+            fresh.append(self._waiting)  # what waits later waited then, or was at work since
+        for owed in fresh:
+            for episode_id, attempts in owed.items():
+                self._known.setdefault(episode_id, set()).update(attempts)
+
+    def marks(self, row: EpisodeRow) -> list[str]:
+        """One mark per attempt of a row, in the order of their numbers."""
+        marks: dict[int, str] = {each.attempt: each.mark for each in row.attempts}
+        marks |= self.owed(row)
+        return [marks[attempt] for attempt in sorted(marks)]
+
+    def owed(self, row: EpisodeRow) -> dict[int, str]:
+        """The attempts of a row that have not landed: `running`, or `missing` while they wait."""
+        if not self.open:
+            return {}
+        landed = {each.attempt for each in row.attempts if each.mark != "missing"}
+        waiting = self._waiting.get(row.episode_id, ())
+        return {
+            attempt: "missing" if attempt in waiting else "running"
+            for attempt in sorted(self._known.get(row.episode_id, set()) - landed)
+        }
+
+    def cell(self, row: EpisodeRow) -> str | None:
+        """What every cell of an episode without a trace shows; None where the store knows more."""
+        if any(cell.attempts for cell in row.cells):
+            return None
+        owed = self.owed(row).values()
+        return "running" if "running" in owed else "missing" if owed else None
+
+
+def _by_episode(slots: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for episode_id, attempt in slots:
+        found.setdefault(episode_id, set()).add(attempt)
+    return found
+
 
 STYLES: dict[RunState, str] = {
     "running": "running",

@@ -1,17 +1,18 @@
-"""The cheap widgets every screen is framed with: boxes of lines, and menus."""
+"""The cheap widgets every screen is framed with: boxes of lines, menus, regions that scroll."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.events import Click, Resize
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from reviewer.tui.settings.keys import bind, rows
+from reviewer.tui.settings.keys import bind, move, rows
 from reviewer.tui.settings.theme import styles_of
 from reviewer.tui.widgets.lines import Line, Span, action_at, fit, paint, plain, reversed_line, rule
 
@@ -187,3 +188,22 @@ class Menu(LineBox, can_focus=True):
             self.action_move(row - self.cursor)
             if event.chain > 1:
                 self.action_choose()
+
+
+class Scroll(VerticalScroll):
+    """As Textual's, and by the letters too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        move("move.up", "scroll_up"),
+        move("move.down", "scroll_down"),
+        move("move.first", "scroll_home"),
+        move("move.last", "scroll_end"),
+        move("move.page.up", "page_up"),
+        move("move.page.down", "page_down"),
+        move("move.half.up", "half(-1)"),
+        move("move.half.down", "half(1)"),
+    ]
+
+    def action_half(self, step: int) -> None:
+        """Half a page."""
+        self.scroll_relative(y=step * max(1, self.size.height // 2), animate=False)

@@ -20,8 +20,7 @@ from textual.strip import Strip
 from reviewer.desk.scorecards.views import PAGE
 from reviewer.tui.settings.keys import bind, motions
 from reviewer.tui.widgets.chrome import styles_for
-from reviewer.tui.widgets.columns import Sheet
-from reviewer.tui.widgets.lines import Line, Span, fit, paint, reversed_line, rule
+from reviewer.tui.widgets.lines import Line, Sheet, Span, fit, paint, reversed_line, rule
 
 
 class Grid(ScrollView, can_focus=True):

@@ -1,11 +1,7 @@
-"""Lines of styled text, before they are painted: cut, padded, aligned, ruled.
-
-A line is a list of spans; a span is text, the name of a style (see theme), and the action a click
-on it runs. Texts here are already safe: whoever makes a span from data calls safetext first.
-"""
+"""Lines of styled text, before they are painted: cut, padded, aligned, ruled, in columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -157,3 +153,34 @@ def columns(spans: Sequence[Span], gap: str = "  ") -> list[Span]:
             joined.append(Span(gap))
         joined.append(span)
     return joined
+
+
+class Column(NamedTuple):
+    """One column: its place, its width, whether the cell cursor may stand on it."""
+
+    key: str
+    x: int
+    width: int
+    cell: bool = False
+
+
+class Sheet(Protocol):
+    """How rows look at one width. `header` and `totals` are pinned above and below the rows."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Every column, from the left."""
+
+    @property
+    def header(self) -> Sequence[Line]:
+        """Lines pinned above the rows."""
+
+    @property
+    def totals(self) -> Sequence[Line]:
+        """Lines pinned below the rows."""
+
+    def cells(self, row: Any) -> Sequence[Line]:
+        """One run of spans per column; the grid fits it to the column's width."""
+
+    def flag(self, row: Any) -> Span:
+        """The one character between the row cursor and the first column."""

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from rich.style import Style
 from textual.binding import BindingType
-from textual.events import Resize
+from textual.events import MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -229,3 +230,41 @@ def _styled(block: Block, start: int, text: str) -> list[Span]:
         spans.append(Span(text[at - start : upto - start], style))
         at = upto
     return [*spans, Span(text[at - start :], block.style)]
+
+
+WHEEL = 3
+"""Rows a turn of the wheel scrolls."""
+
+
+class Passage(TextView, can_focus=False):
+    """`active` draws the heavy rule that focus draws elsewhere."""
+
+    class Wheeled(Message):
+        """The wheel was turned over this text; the screen scrolls."""
+
+        def __init__(self, passage: "Passage", rows: int) -> None:
+            super().__init__()
+            self.passage, self.rows = passage, rows
+
+    active = False
+
+    @property
+    def heavy(self) -> bool:
+        return self.active
+
+    def activate(self, active: bool) -> None:
+        """Say that keys act on this text, or that they do not."""
+        if active != self.active:
+            self.active = active
+            self.refresh()
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        self._wheel(event, WHEEL)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        self._wheel(event, -WHEEL)
+
+    def _wheel(self, event: MouseScrollDown | MouseScrollUp, rows: int) -> None:
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Wheeled(self, rows))

@@ -290,7 +290,7 @@ class CompareEpisodeScreen(DeskScreen):
 
     def action_other(self) -> None:
         """Choose the attempt that stands as the baseline."""
-        from reviewer.tui.screens.dialogs.choose_side import ChooseSide
+        from reviewer.tui.screens.dialogs.choose import ChooseSide
 
         a, b = self.found.baseline, self.found.candidate
         sides = (a,) if a.candidate_id == b.candidate_id else (a, b)

@@ -260,7 +260,7 @@ class CompareScreen(DeskScreen):
         """Choose the baseline, or swap the two."""
         if self.found is None:
             return
-        from reviewer.tui.screens.dialogs.choose_side import ChooseSide
+        from reviewer.tui.screens.dialogs.choose import ChooseSide
 
         a, b = self.found.baseline_id, self.found.candidate_id
         offers = [(f"swap: {a} against {b}", (b, a))]

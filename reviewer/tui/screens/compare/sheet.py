@@ -9,8 +9,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
 from reviewer.tui.views.event_list import KINDS
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import strip
 
 WORDS = {

@@ -18,9 +18,8 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.views.imports import plan_lines
-from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.chrome import LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
-from reviewer.tui.widgets.scroll import Scroll
 
 FIELDS = (
     ("path", "a file, a folder, or a pattern: runs/*.json"),

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from reviewer.desk.judge.views import JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import worded
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 
 OUTCOMES = {
     "agrees": ("✓ agrees", "pass"),

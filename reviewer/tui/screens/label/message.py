@@ -17,7 +17,7 @@ from reviewer.tui.settings.keys import bind, digits, scrolling
 from reviewer.tui.views.messages import alike, blocks
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span
-from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.textview import Passage
 from reviewer.tui.widgets.wrap import Block
 
 

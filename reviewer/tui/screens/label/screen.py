@@ -1,5 +1,6 @@
 """Labeling, whatever the kind of item: the acts both kinds share, and the end of the queue."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from reviewer.tui.settings.keys import bind, key_of
 from reviewer.tui.shell.places import ToLabel
 from reviewer.tui.widgets.bars import estimate_lines
 from reviewer.tui.widgets.lines import Span
-from reviewer.tui.widgets.passage import Passage
+from reviewer.tui.widgets.textview import Passage
 from reviewer.tui.widgets.wrap import Block, Document
 
 MAX_NOTE = 4000
@@ -78,9 +79,9 @@ class LabelScreen(DeskScreen):
         yield from self.work()
         yield Passage(id="end")
 
+    @abstractmethod
     def work(self) -> Iterable[Widget]:
         """The widgets that show an item; each goes through `working`."""
-        raise NotImplementedError
 
     def on_mount(self) -> None:
         self.app.clear_notifications()  # a toast of another screen may name what this one must not
@@ -132,9 +133,9 @@ class LabelScreen(DeskScreen):
         blocks += [Block(""), Block(f"{key_of('choose')} turns to {OTHER[self.KIND][1]}.", "dim")]
         self.query_one("#end", Passage).show(blocks, [Span("nothing to label", "strong")])
 
+    @abstractmethod
     def show_texts(self, item: LabelItem) -> None:
         """Put the texts of a new item on the screen."""
-        raise NotImplementedError
 
     def _deepen(self) -> None:
         """Give the request a row more where it needs one: both texts are judged by it."""
@@ -143,9 +144,9 @@ class LabelScreen(DeskScreen):
         document.settle(0, 3)
         self.set_class(document.height > 2, "-deep")
 
+    @abstractmethod
     def draw_marks(self, item: LabelItem) -> None:
         """Draw what was chosen so far, and progress."""
-        raise NotImplementedError
 
     def on_resize(self, event: Resize) -> None:
         if self.labeling.at_end:
@@ -171,15 +172,15 @@ class LabelScreen(DeskScreen):
         last = self.digits()
         return [(f"1-{last}" if hint[0] == "1-9" else hint[0], *hint[1:]) for hint in self.HINTS]
 
+    @abstractmethod
     def digits(self) -> int:
         """The highest digit that acts."""
-        raise NotImplementedError
 
     # acts --------------------------------------------------------------------------------------
 
+    @abstractmethod
     def lacking(self) -> str:
         """What an answer still lacks, in words; "" when it may be saved."""
-        raise NotImplementedError
 
     def action_save(self) -> None:
         """Save the label; the next item comes when the store has it."""

@@ -1,5 +1,6 @@
 """What the queue and the agreement share: reading both, and what waits for a third person."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -53,10 +54,10 @@ class QueueReader(DeskScreen):
         yield Vertical(*self.panes(), id="split")
         yield Menu(id="disagreements", ruled=True)
 
+    @abstractmethod
     def panes(self) -> Iterable[Widget]:
         """What stands one below the other, or side by side where there is room; one of them is
         called `figures`."""
-        raise NotImplementedError
 
     @property
     def wide(self) -> bool:
@@ -112,7 +113,7 @@ class QueueReader(DeskScreen):
     def _take(self, found: QueueView) -> None:
         fresh = self.found is None or self.found.kind != found.kind
         self.found = found
-        self._seen = self.shell.version
+        self.seen()
         self.taken(found, fresh=fresh)
         self._offer()
         self.redraw()
@@ -121,9 +122,9 @@ class QueueReader(DeskScreen):
     def taken(self, found: QueueView, *, fresh: bool) -> None:
         """Take the answer in; `fresh` when it is of another kind of items than the one before."""
 
+    @abstractmethod
     def draw_figures(self, *, fresh: bool) -> None:
         """Draw the figures; a `fresh` text starts at its top."""
-        raise NotImplementedError
 
     def hints(self) -> Iterable[Hint]:
         other = view.KINDS[OTHER[self.kind]].removeprefix("final ")

@@ -15,8 +15,7 @@ from reviewer.desk.labels.views import (
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.widgets.bars import estimate_lines
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread, width_of
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad, spread, width_of
 from reviewer.tui.widgets.words import plural
 from reviewer.tui.widgets.wrap import Block
 

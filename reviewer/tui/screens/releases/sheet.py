@@ -9,8 +9,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import STATES, VERDICTS
 from reviewer.tui.shell.places import By
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import SHORT, suite_word
 
 

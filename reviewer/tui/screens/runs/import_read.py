@@ -13,9 +13,8 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.views.imports import ended_words, file_lines
-from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.chrome import LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
-from reviewer.tui.widgets.scroll import Scroll
 from reviewer.tui.widgets.words import plural
 
 WIDTH = 72

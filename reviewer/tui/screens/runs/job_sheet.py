@@ -11,10 +11,8 @@ from reviewer.tui.settings.keys import key_of, worded
 from reviewer.tui.settings.theme import STATES
 from reviewer.tui.shell.imports import IMPORTING
 from reviewer.tui.views.imports import STYLES, file_lines
-from reviewer.tui.views.run import bar, clock, counts, gate_counts, state_span
-from reviewer.tui.views.run_marks import AT_WORK
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.views.run import AT_WORK, bar, clock, counts, gate_counts, state_span
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import plural
 
 JobView = RunView | ImportView

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import worded
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 
 UNFINISHED = "○ part"
 """The state of a source that was not read to its end."""

@@ -8,13 +8,12 @@ from reviewer.desk.scorecards.views import Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.scorecard import view as view
-from reviewer.tui.screens.scorecard.groups import group_lines, group_name
 from reviewer.tui.screens.scorecard.reading import Reading
 from reviewer.tui.screens.scorecard.seek import Episode
-from reviewer.tui.screens.scorecard.sides import SIDE
+from reviewer.tui.screens.scorecard.sheet import SIDE, group_lines, group_name
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.settings.theme import RED, STATES
-from reviewer.tui.views.run_marks import AT_WORK, Overlay
+from reviewer.tui.views.run import AT_WORK, Overlay
 from reviewer.tui.widgets.lines import Span
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from reviewer.tui.screens.scorecard.reading import (
     warm,
 )
 from reviewer.tui.screens.scorecard.seek import Episode
-from reviewer.tui.screens.scorecard.sides import SIDE, sides_shown
+from reviewer.tui.screens.scorecard.sheet import SIDE, sides_shown
 from reviewer.tui.widgets.lines import Span
 
 if TYPE_CHECKING:

@@ -18,18 +18,16 @@ from reviewer.tui.screens.scorecard import view as view
 from reviewer.tui.screens.scorecard.cell import CellDrawer, RunFollowing, reds_first
 from reviewer.tui.screens.scorecard.controller import ScorecardReading
 from reviewer.tui.screens.scorecard.seek import Place, Seeking, is_red
-from reviewer.tui.screens.scorecard.sheet import ScorecardSheet
-from reviewer.tui.screens.scorecard.sides import SidesSheet
+from reviewer.tui.screens.scorecard.sheet import ScorecardSheet, SidesSheet
 from reviewer.tui.screens.scorecard.ways import WAY_KEYS, Ways
 from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.shell.places import Around, ToTrace
 from reviewer.tui.views import run as run_view
-from reviewer.tui.views.run_marks import AT_WORK
+from reviewer.tui.views.run import AT_WORK
 from reviewer.tui.views.verdict import where
 from reviewer.tui.widgets.chrome import LineBox, Menu
-from reviewer.tui.widgets.columns import Sheet
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.lines import Line, Sheet, Span
 
 if TYPE_CHECKING:
     from reviewer.tui.shell.traces import Ready

@@ -1,17 +1,51 @@
-"""The scorecard's grid: which columns at which width, and a cell as glyph, word and color."""
+"""The scorecard's grid: by gates or by candidate, with heads of groups."""
 
 from collections.abc import Sequence
 
-from reviewer.desk.scorecards.views import Group
+from reviewer.desk.scorecards.views import Group, SideCell, SidesRow
 from reviewer.desk.views import ALWAYS, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.groups import head_name
 from reviewer.tui.settings.theme import RED, STATES, cell_style
-from reviewer.tui.views.run_marks import Overlay
+from reviewer.tui.views.run import Overlay
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.columns import Column
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import SHORT, strip
+
+
+def group_name(group: Group) -> str:
+    """Its tag or category in safe text."""
+    return visible_line(group.label) or "(no tag)"
+
+
+def head_name(group: Group, width: int, *, folded: bool = False) -> str:
+    """`- refund 412`: an open group with its episodes; a folded one has a plus."""
+    count = f" {group.episodes:,}"
+    name = cut(group_name(group), max(1, width - 2 - len(count)))
+    return f"{'+' if folded else '-'} {name}{count}"
+
+
+def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
+    """What the drawer says of a group."""
+    failing = [
+        f"{gate} {count:,}" for gate, count in zip(gates, group.failed, strict=True) if count
+    ]
+    return [
+        [
+            Span(f" {words.plural(group.episodes, 'episode')}, hard pass "),
+            Span(f"{group.counted_passes:,}/{group.counted:,}", "strong"),
+            Span(f", {group.infra:,} infra, pass^{k} "),
+            Span(
+                words.decimal(group.pass_hat),
+                "not_measured" if group.pass_hat is None else "strong",
+            ),
+            Span(f", mean cost {words.money(group.mean_cost_usd)}"),
+        ],
+        [
+            Span(f" {group.critical:,} critical", "critical" if group.critical else "dim"),
+            Span(f"   failing attempts: {', '.join(failing) or 'none'}"),
+        ],
+    ]
+
 
 SORTS = {
     "pass_hat": "pass",
@@ -207,3 +241,76 @@ def _header(
         if column.key == "latency" and staggered:
             lines[1][at + 4 : at + 7] = "p50"
     return [[Span("".join(line).rstrip(), "dim")] for line in lines]
+
+
+SIDE = "side:"
+NARROW = 18
+"""Columns of one candidate: glyph, passes of attempts, and the gate that fails most."""
+
+
+def sides_shown(width: int, candidates: Sequence[str], chosen: str) -> tuple[str, ...]:
+    """As many candidates as fit, in their order; the chosen one is always among them."""
+    room = max(1, (max(width, 40) - 2 - 20) // (NARROW + 1))
+    if len(candidates) <= room:
+        return tuple(candidates)
+    at = candidates.index(chosen) if chosen in candidates else 0
+    first = max(0, min(at - room // 2, len(candidates) - room))
+    return tuple(candidates[first : first + room])
+
+
+class SidesSheet:
+    """Columns for some candidates; `totals` are theirs over all episodes."""
+
+    def __init__(
+        self, width: int, candidates: Sequence[str], totals: Sequence[SideCell], of: int
+    ) -> None:
+        count = max(1, len(candidates))
+        name = max(12, min(40, width - 2 - count * (NARROW + 1)))
+        side = max(NARROW, min(30, (width - 2 - name) // count - 1))
+        self.columns = [Column("episode", 2, name)]
+        x = 2 + name
+        for candidate in candidates:
+            self.columns.append(Column(f"{SIDE}{candidate}", x + 1, side, True))
+            x += side + 1
+        left = width - x - 2
+        if left >= 16:
+            self.columns.append(Column("tags", x + 2, min(40, left)))
+        self._width = side
+        self.header: Sequence[Line] = [self._names(candidates)]
+        self.totals: Sequence[Line] = [self._total(totals, of)] if totals else []
+
+    def _names(self, candidates: Sequence[str]) -> Line:
+        line = [Span("  " + pad("episode", self.columns[0].width), "dim")]
+        size = self._width
+        line += [Span(f" {pad(middle(visible_line(each), size), size)}") for each in candidates]
+        tags = [column for column in self.columns if column.key == "tags"]
+        return [*line, Span("  tags", "dim")] if tags else line
+
+    def _total(self, totals: Sequence[SideCell], of: int) -> Line:
+        line = [Span("  " + pad(f"passes, {of:,} episodes", self.columns[0].width), "dim")]
+        for cell in totals:
+            line += [Span(" "), *self._cell(cell)]
+        return line
+
+    def flag(self, row: SidesRow | Group) -> Span:
+        return Span(" ")
+
+    def cells(self, row: SidesRow | Group) -> list[Line]:
+        size = self.columns[0].width
+        if isinstance(row, Group):
+            blank: list[Line] = [[] for _ in self.columns[1:]]
+            return [[Span(head_name(row, size), "strong")], *blank]
+        found: list[Line] = [[Span(middle(visible_line(row.episode_id), size))]]
+        found += [self._cell(cell) for cell in row.sides]
+        if self.columns[-1].key == "tags":
+            tags = visible_line(" ".join(row.tags))
+            found.append([Span(cut(tags, self.columns[-1].width), "dim")])
+        return found
+
+    def _cell(self, cell: SideCell) -> list[Span]:
+        state = STATES[cell.mark]
+        if cell.mark == "missing":
+            return [Span(pad(f"{state.glyph} no attempt", self._width), cell.mark)]
+        word = cell.gate if cell.mark in RED else "" if cell.mark == "pass" else state.cell
+        text = f"{state.glyph} {cell.passes:,}/{cell.attempts:,} {word}"
+        return [Span(pad(cut(text.rstrip(), self._width), self._width), cell_style(cell.mark))]

@@ -9,8 +9,7 @@ from textual.binding import BindingType
 from reviewer.desk.scorecards.views import GROUPS, FilterValues, Group, SavedView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.scorecard.reading import Looking, laid_out
-from reviewer.tui.screens.scorecard.sheet import SORTS
-from reviewer.tui.screens.scorecard.sides import SIDE
+from reviewer.tui.screens.scorecard.sheet import SIDE, SORTS
 from reviewer.tui.settings.keys import bind, key_of, worded
 from reviewer.tui.shell.places import ToReleases
 

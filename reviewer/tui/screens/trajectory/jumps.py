@@ -196,7 +196,7 @@ class TraceJumps:
 
     def beside(self) -> None:
         """Choose what to set this attempt beside: another attempt, another candidate's, or all."""
-        from reviewer.tui.screens.dialogs.choose_side import ChooseSide
+        from reviewer.tui.screens.dialogs.choose import ChooseSide
 
         trace, desk = self._reading.trace, self._screen.shell.desk
         if trace is None:
