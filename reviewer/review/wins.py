@@ -48,10 +48,11 @@ def own_side(labels: Iterable[Label], mine: Collection[Shown]) -> dict[str, str]
 def sign_test(won: int, lost: int, ties: int) -> SignTest:
     """Exact binomial test of wins against losses. Under six of them no test reaches 0.05."""
     decided = won + lost
+    wins = share(float(won), decided)  # report.json has written them as 2.0 from the first
     if decided < MIN_CHANGED_EPISODES:
         why = f"{decided} decided, and under {MIN_CHANGED_EPISODES} no test can reach 0.05"
-        return SignTest(wins=share(won, decided), ties=ties, why=why)
-    return SignTest(wins=share(won, decided), ties=ties, p=mcnemar_exact(0, won, lost, 0))
+        return SignTest(wins=wins, ties=ties, why=why)
+    return SignTest(wins=wins, ties=ties, p=mcnemar_exact(0, won, lost, 0))
 
 
 def _wins(against: tuple[str, ...], rows: Sequence[tuple[Settled, str]]) -> Wins:

@@ -67,7 +67,7 @@ def holds(old: Any, new: Any, place: str = "$") -> None:
         for number, (left, right) in enumerate(zip(old, new, strict=True)):
             holds(left, right, f"{place}[{number}]")
     else:
-        assert old == new, place
+        assert (type(old), old) == (type(new), new), place
 
 
 @pytest.mark.parametrize("candidate", RELEASES)
