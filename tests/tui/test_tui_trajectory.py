@@ -420,3 +420,16 @@ def test_gates_of_which_the_same_is_said_share_a_line(shop: Bent) -> None:
     assert [line.seq for line in failing] == [
         2, 4, None, None, None, 1, 3, 3, None, None, None,
     ]  # fmt: skip
+
+
+async def test_a_record_that_was_withheld_shows_its_findings_and_no_events(door: Door) -> None:
+    record = {**attack(), "final_message": "write to jane.doe@example.com"}
+    desk = with_attack(door, record)
+    trace = desk.traces.view(ATTACK)
+    assert (trace.payload, trace.events) == (False, 5)
+    async with at(TrajectoryScreen(ATTACK), desk) as (app, pilot):
+        assert "no events in this trace" in screen_text(app)
+        assert "unredacted:message" in screen_text(app)
+        await press(pilot, "j", "G", "e", "n", "m")
+        assert isinstance(app.screen, TrajectoryScreen)
+        assert "jane.doe" not in screen_text(app)

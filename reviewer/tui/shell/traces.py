@@ -25,12 +25,17 @@ class Ready(NamedTuple):
     blocks: tuple[list[EventRow], ...] = ()
 
 
+def listed(trace: TraceView) -> int:
+    """Return how many events a list can show: none where the record itself was withheld."""
+    return trace.events if trace.payload else 0
+
+
 def read_whole(desk: "Desk", trace_id: str) -> Ready:
     """What the first frame of a trace shows. Raises DeskError."""
     trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)
-    if trace.events > SHORT_LIST:
+    if listed(trace) > SHORT_LIST:
         return Ready(trace, notes)
-    firsts = range(0, trace.events, BLOCK)
-    counts = [min(BLOCK, trace.events - first) for first in firsts]
+    firsts = range(0, listed(trace), BLOCK)
+    counts = [min(BLOCK, listed(trace) - first) for first in firsts]
     blocks = map(desk.traces.events, [trace_id] * len(counts), firsts, counts)
     return Ready(trace, notes, tuple(map(list, blocks)))

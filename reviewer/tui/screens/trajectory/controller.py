@@ -10,7 +10,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.views import NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.shell.traces import BLOCK, Ready, read_whole
+from reviewer.tui.shell.traces import BLOCK, Ready, listed, read_whole
 from reviewer.tui.views.event_list import waiting_row
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class TraceReading:
                 (trace.trace_id, number * BLOCK, len(block)): block
                 for number, block in enumerate(blocks)
             }
-            self._screen.grid.set_keys(range(trace.events))
+            self._screen.grid.set_keys(range(listed(trace)))
             target = seq if seq is not None else trace.first_finding_seq
             self._screen.grid.go(self.position(target) if target is not None else 0)
             self._screen.value.forget()
@@ -66,7 +66,7 @@ class TraceReading:
             if self.gate:
                 came = f"{trace.episode_id} · {self.gate}. Esc goes back to that cell."
                 self._screen.say(visible_line(f"from the scorecard: {came}"))
-            if not trace.events:
+            if not listed(trace):
                 source = f"{trace.source_path} record {trace.source_record}"
                 self._screen.say(visible_line(f"no events in this trace: it came from {source}"))
             if self._screen.finding.wanted:
@@ -160,7 +160,7 @@ class TraceReading:
         if trace is None:
             return
         self.only = only
-        self._screen.grid.set_keys(range(trace.events) if only is None else only)
+        self._screen.grid.set_keys(range(listed(trace)) if only is None else only)
         self._screen.grid.go(self.position(seq))
         self._screen.redraw()
 
@@ -178,13 +178,13 @@ class TraceReading:
             self.take_notes(notes)
         if trace == self.trace:
             return
-        more = trace.events - (self.trace.events if self.trace else 0)
+        more = listed(trace) - (listed(self.trace) if self.trace else 0)
         self.trace = trace
         self._come.clear()
         self._late.clear()
         self._screen.value.forget()
         if more and self.only is None:
-            self._screen.grid.set_keys(range(trace.events), self._screen.grid.row)
+            self._screen.grid.set_keys(range(listed(trace)), self._screen.grid.row)
         self._screen.grid.reload()
         self._screen.redraw()
         if more > 0:

@@ -10,6 +10,7 @@ from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
 from reviewer.tui.shell.places import ToAttempts
+from reviewer.tui.shell.traces import listed
 
 if TYPE_CHECKING:
     from reviewer.tui.screens.trajectory.controller import TraceReading
@@ -126,7 +127,7 @@ class TraceJumps:
             else:
                 self._reading.go_to(to)
 
-        if self._reading.trace is not None and self._reading.trace.events:
+        if self._reading.trace is not None and listed(self._reading.trace):
             self._screen.ask("scan", lambda: desk.traces.state(trace_id, seq), land)
 
     def attempt(self, step: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.trace.safetext import visible_line
+from reviewer.tui.shell.traces import listed
 from reviewer.tui.views import event as view
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.value_tree import Entry, Tree
@@ -53,7 +54,7 @@ class EventPane:
     def ask_event(self) -> None:
         """Ask for the event under the cursor, and for the state where that is shown."""
         trace = self._reading.trace
-        if trace is None or not trace.events:
+        if trace is None or not listed(trace):
             self._screen.pane.put([])
             return
         trace_id, seq, mode = self._reading.trace_id, self._reading.seq, self.mode
