@@ -25,7 +25,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
 desk = Desk(at(Path(sys.argv[1])), reviewer="dana")
 for number in range(10_000):
-    desk.write_note({ATTACK!r}, 2, "note", f"note {{number}}")
+    desk.traces.write_note({ATTACK!r}, 2, "note", f"note {{number}}")
     print(number, flush=True)
 """
 
