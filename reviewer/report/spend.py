@@ -86,7 +86,8 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
         why = f"the verdict of {plural(open_verdicts, 'attempt')} is not measured"
     elif not passes:
         why = "no success to pay for"
-    tried = [e for e in rows if e.attempts or e.infrastructure]
+    # Money counts wherever it is booked, also in an episode that has no attempt.
+    tried = [e for e in rows if e.attempts or e.infrastructure or e.cost_nano]
     cpst = se = None
     if not why:
         ratio, variance = cost_ratio([(e.cost_nano, e.passes) for e in tried])

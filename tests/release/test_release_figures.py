@@ -58,6 +58,11 @@ def test_costs_of_attempts_lost_to_infrastructure_count() -> None:
     assert cost(rows).cpst_usd == 0.08
 
 
+def test_a_cost_without_an_attempt_counts_too() -> None:
+    rows = [episode("a", 1, 1, 50), episode("b", 0, 0, 30)]
+    assert cost(rows).cpst_usd == 0.08
+
+
 def test_a_limit_is_read_as_it_was_written() -> None:
     assert exact(0.95) == Fraction(95, 100)
     assert exact(1e-7) == Fraction(1, 10**7)
