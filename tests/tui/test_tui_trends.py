@@ -163,7 +163,7 @@ async def test_enter_opens_that_candidates_scorecard_and_esc_comes_back() -> Non
         await settle(pilot)
         await press(pilot, "E", "G", "enter")
         assert isinstance(app.here, ScorecardScreen)
-        assert (app.here.suite_id, app.here.candidate_id) == (SUITE, V8)
+        assert (app.here.reading.suite_id, app.here.reading.candidate_id) == (SUITE, V8)
         await press(pilot, "escape")
         assert isinstance(app.here, TrendsScreen)
         assert "[v8]" in screen_text(app)

@@ -8,6 +8,7 @@ from doors import V7, V8, Door
 from fake_desk import FakeDesk
 from fake_shop import AGENT
 from people import TWO, People
+from template import Bent
 from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 
@@ -52,7 +53,7 @@ class Waiting(FakeDesk):
             needed=2,
         )
 
-    def add_signature(self, reference: str, key: str = "", passphrase: str | None = None) -> Signed:
+    def cosign(self, reference: str, key: str = "", passphrase: str | None = None) -> Signed:
         self.added.append((reference, key))
         return Signed(
             decision="PROMOTE", path=self.pending.path, number=3, principal="rob@shopflow",
@@ -111,26 +112,16 @@ async def test_what_this_store_does_not_give_is_closed_and_the_field_named() -> 
         assert "predicate.cost.totalMicros" in screen_text(app)
 
 
-class Keyed(Desk):
+def at_desk(people: People, name: str) -> Bent:
     """A real desk; whose key lies at hand is said, not looked for in a home folder."""
-
-    held: KeyInfo
-
-    def keys(self) -> list[KeyInfo]:
-        return [self.held]
-
-    def opening(self) -> tuple[str, str] | None:
-        return TWO, V8
-
-
-def at_desk(people: People, name: str) -> Keyed:
-    desk = Keyed(people.door.desk().place)
     path = people.key(name)
-    desk.held = KeyInfo(
+    held = KeyInfo(
         fingerprint="SHA256:" + "A" * 43, comment=name, where=str(path), principal=name,
         roles=("approver",),
     )  # fmt: skip
-    return desk
+    desk = Bent(Desk(people.door.desk().place))
+    desk.bend("decisions.keys", lambda _: [held])
+    return desk.bend("workspace.opening", lambda _: (TWO, V8))
 
 
 async def signed_by(people: People, name: str, clock: list[float]) -> str:
