@@ -119,6 +119,11 @@ class ScorecardsRoom(Room):
             _, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             return self._clock.read(connection, candidate)
 
+    def gates(self, suite_id: str) -> tuple[str, ...]:
+        """Return the gates that are in force on a suite, in the order of the cells of its rows."""
+        with self._opened.reading() as connection:
+            return self._grid.suite(connection, suite_id).in_force
+
     def episode_key(self, suite_id: str, episode_id: str) -> int | None:
         """The row key of an episode, None when the suite has none of this name."""
         with self._opened.reading() as connection:

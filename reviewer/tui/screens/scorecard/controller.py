@@ -46,6 +46,7 @@ class ScorecardReading:
         self._screen = screen
         self.suite_id, self.candidate_id = suite_id, candidate_id
         self.card: Scorecard | None = None
+        self._early_gates = ALWAYS
         self.candidates: tuple[str, ...] = ()
         self.looking = Looking()
         self.mode: Mode = "gates"
@@ -111,6 +112,7 @@ class ScorecardReading:
         known = None
         if early is not None and self.card is None:
             self.suite_id, self.candidate_id = early.suite_id, early.candidate_id
+            self._early_gates = early.gates
             self._screen.grid.column = self.columns_of_cells[0]
             self._set_rows(early.rows)
             self.clock = known = early.clock
@@ -144,7 +146,7 @@ class ScorecardReading:
     def _warm(self) -> None:
         """Make ready what the next keys will want, while the reader looks."""
         desk, question = self._screen.shell.desk, self.question()
-        gates = self.card.gates if self.card else ALWAYS
+        gates = self.gates
         large = len(self._screen.grid.keys) >= FIRST
 
         def ready() -> None:
@@ -362,7 +364,7 @@ class ScorecardReading:
     @property
     def gates(self) -> tuple[str, ...]:
         """The gates that are in force on this suite."""
-        return self.card.gates if self.card else ALWAYS
+        return self.card.gates if self.card else self._early_gates
 
     @property
     def names(self) -> list[str]:

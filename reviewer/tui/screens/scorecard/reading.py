@@ -54,12 +54,14 @@ class Reading(NamedTuple):
 
 
 class Early(NamedTuple):
-    """Where the screen opens, and its first rows, before the figures above them are read."""
+    """Where the screen opens, and its first rows with the gates of their cells, before the figures
+    above them are read."""
 
     suite_id: str
     candidate_id: str
     rows: Rows
     clock: int | None
+    gates: tuple[str, ...]
 
 
 FIRST = 256
@@ -87,7 +89,8 @@ def read_early(desk: "Desk", question: Question) -> Early | None:
         return None
     question = question._replace(suite_id=opened[0], candidate_id=opened[1])
     clock = read_clock(desk, question)
-    return Early(*opened, read_first_rows(desk, question), clock)
+    gates = desk.scorecards.gates(question.suite_id)
+    return Early(*opened, read_first_rows(desk, question), clock, gates)
 
 
 def _opened(desk: "Desk", question: Question) -> tuple[str, str] | None:

@@ -191,7 +191,13 @@ class ScorecardScreen(RunActs):
         if self.reading.mode == "candidates":
             of = self.reading.card.episodes if self.reading.card else 0
             return SidesSheet(width, self.reading.sides, self.reading.rows.totals, of)
-        return ScorecardSheet(width, self.reading.card, self.following.overlay, self.reading.folded)
+        return ScorecardSheet(
+            width,
+            self.reading.card,
+            self.following.overlay,
+            self.reading.folded,
+            self.reading.gates,
+        )
 
     def run_begun(self, view: RunView, *, asked: bool) -> None:
         """Follow the run when it was asked for here, or when there is nothing else to look at."""

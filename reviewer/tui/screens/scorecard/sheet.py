@@ -67,9 +67,11 @@ class ScorecardSheet:
         card: Scorecard | None,
         overlay: Overlay | None = None,
         folded: frozenset[str] = frozenset(),
+        gates: tuple[str, ...] = ALWAYS,
     ) -> None:
+        """`gates` are those of the rows that come before the card does."""
         self._overlay, self._folded = overlay or Overlay(), folded
-        self._gates = card.gates if card is not None else ALWAYS
+        self._gates = card.gates if card is not None else gates
         self.gates: Sequence[str] = self._gates if width >= 80 else ("gates",)
         self._gap = 2 if width >= 100 else 1
         self._spaced = width >= 100
