@@ -36,6 +36,9 @@ class FakeCards(Shop):
     def suites(self) -> list[SuiteInfo]:
         return [self.suite()]
 
+    def gates(self, suite_id: str) -> tuple[str, ...]:
+        return ALWAYS
+
     def candidates(self, suite_id: str) -> list[CandidateInfo]:
         if self.empty:
             return []
