@@ -206,10 +206,10 @@ print(time.process_time() - started, size)
 READER = """
 import sys, time
 from pathlib import Path
-from reviewer.importing.stored_results import gather, in_order
+from reviewer.importing.pipeline.stored_results import gather, in_order
 from reviewer.importing.reader import RecordReader
 from reviewer.importing.source import Source
-from reviewer.importing.units import find_units
+from reviewer.importing.pipeline.units import find_units
 import reviewer.importing.formats as readers
 readers.foreign_readers()
 started, count = time.process_time(), 0

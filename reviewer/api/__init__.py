@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reviewer.desk.errors import DeskError as DeskError
     from reviewer.desk.runs.views import RunView
     from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
-    from reviewer.importing.files import FileResult
+    from reviewer.importing.pipeline.one_file import FileResult
     from reviewer.report.model import Report as Document
     from reviewer.signing.verify import VerifyResult
 
@@ -108,7 +108,7 @@ class Workspace:
         `suite` and `candidate` say whose the traces are where their records do not.
         """
         from reviewer.desk.imports.importing import import_paths, index_now
-        from reviewer.importing.scoring import Asked
+        from reviewer.importing.pipeline.scoring import Asked
 
         place = self._desk.place
         found = import_paths(

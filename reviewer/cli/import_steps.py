@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO
 
 from reviewer.desk.errors import DeskError
-from reviewer.importing.files import FileResult, OnProgress
-from reviewer.importing.importer import Tally
+from reviewer.importing.pipeline.one_file import FileResult, OnProgress
+from reviewer.importing.pipeline.storing import Tally
 
 
 class Steering:

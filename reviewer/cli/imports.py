@@ -19,10 +19,10 @@ from reviewer.desk.imports.episode_map import ImportMap, import_map
 from reviewer.desk.imports.importing import import_paths, index_behind, index_now, is_pattern, watch
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.files import FileResult, OnProgress
-from reviewer.importing.importer import Filled, Tally
-from reviewer.importing.scoring import Asked
-from reviewer.importing.units import STDIN
+from reviewer.importing.pipeline.one_file import FileResult, OnProgress
+from reviewer.importing.pipeline.scoring import Asked
+from reviewer.importing.pipeline.storing import Filled, Tally
+from reviewer.importing.pipeline.units import STDIN
 from reviewer.report.words import plural
 from reviewer.trace.safetext import visible_line
 

@@ -8,9 +8,9 @@ from reviewer.cli.say import note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.probes import benchmark_of
 from reviewer.report.words import plural
 from reviewer.suite import freeze as freezing
+from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.folder import suite_problems, suite_state
 from reviewer.suite.model import Suite

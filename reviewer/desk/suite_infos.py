@@ -8,7 +8,7 @@ from reviewer.db import decisions, registry
 from reviewer.desk import suites
 from reviewer.desk.place import Workspace
 from reviewer.desk.views import SuiteInfo, SuiteState
-from reviewer.importing.probes import benchmark_of
+from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.folder import as_frozen
 
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from reviewer.importing.split import MAX_RECORD, Unreadable
+from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable
 
 MOST_ENTRIES = 1_000_000
 MOST_RATIO = 1000

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from reviewer.importing.split import Unreadable
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.trace.safetext import visible
 
 T = TypeVar("T")

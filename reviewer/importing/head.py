@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, extent, parse
-from reviewer.importing.opening import kind_of, opened, start_of
-from reviewer.importing.split import Unreadable
+from reviewer.importing.pipeline.opening import kind_of, opened, start_of
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
 
 SHOWN = 256 * 1024

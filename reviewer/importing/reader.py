@@ -13,7 +13,7 @@ from reviewer.trace.record import SourceVerdict
 
 if TYPE_CHECKING:
     from reviewer.importing.head import Head
-    from reviewer.importing.results import Joined
+    from reviewer.importing.pipeline.results import Joined
     from reviewer.importing.source import Source
 
 
@@ -25,9 +25,9 @@ class Foreign(NamedTuple):
     is the stored attempt (its trace and its evidence) of which this one is the whole. `identity` is
     what the source calls the attempt for good (a session, run or trace id, with the kind of it in
     front): the same again, under the same candidate and episode, is a record of the same attempt
-    (`reviewer.importing.revisions`). Empty where it has no such name. `names` are all names by
-    which a file that holds a part of it may know it, and `read_with` the imports whose files were
-    read for it once more.
+    (`pipeline.compare`). Empty where it has no such name. `names` are all names by which a file
+    that holds a part of it may know it, and `read_with` the imports whose files were read for it
+    once more.
     """
 
     raw: bytes

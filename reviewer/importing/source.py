@@ -7,12 +7,12 @@ from typing import Any, BinaryIO
 
 from reviewer.importing.faults import show
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.opening import opened, start_of
-from reviewer.importing.opening import refused as refused_content
+from reviewer.importing.pipeline.opening import opened, start_of
+from reviewer.importing.pipeline.opening import refused as refused_content
+from reviewer.importing.pipeline.results import Joins
+from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable, pieces_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.requests import opening
-from reviewer.importing.results import Joins
-from reviewer.importing.split import MAX_RECORD, Piece, Unreadable, pieces_of
 from reviewer.importing.walking import Part, Pattern, walk
 
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)

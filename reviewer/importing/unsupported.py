@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from reviewer.importing.foreign_json import ByNames
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
-from reviewer.importing.split import shape
+from reviewer.importing.pipeline.split import shape
 
 LINES = 50
 """Session files begin with lines that say little: so many are looked at."""

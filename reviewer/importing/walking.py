@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from reviewer.importing.foreign_json import MAX_DEPTH
-from reviewer.importing.split import Cutter, Unreadable, bracketed, scalar, too_large
+from reviewer.importing.pipeline.split import Cutter, Unreadable, bracketed, scalar, too_large
 
 EACH = "*"
 """In a pattern: every element of an array, every member of an object."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from reviewer.importing.probes import benchmark_of
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import UNSEEN, Evidence
 from reviewer.report.missing import frozen_before_first_run
@@ -18,6 +17,7 @@ from reviewer.report.opinions import (
 from reviewer.report.spend import KINDS, entered
 from reviewer.report.words import named, spent
 from reviewer.stats.planning import runs_needed_for_max_rate
+from reviewer.suite.benchmarks import benchmark_of
 
 NO_LEDGER = "no cost of this kind is recorded"
 

@@ -17,9 +17,9 @@ from swe_files import IDS, evaluated, trajectory
 from reviewer.desk.imports.importing import import_units
 from reviewer.desk.imports.watching import PATIENCE, SETTLE_S, Watch
 from reviewer.desk.place import at
-from reviewer.importing.files import FileResult
-from reviewer.importing.importer import WHOLE
-from reviewer.importing.scoring import Asked
+from reviewer.importing.pipeline.one_file import FileResult
+from reviewer.importing.pipeline.scoring import Asked
+from reviewer.importing.pipeline.storing import WHOLE
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 JOB = DATA / "harbor/job"

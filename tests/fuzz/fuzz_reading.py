@@ -16,14 +16,20 @@ from fuzz_mutate import CANARIES
 
 from reviewer.db import index
 from reviewer.db.migrate import open_writer
-from reviewer.importing import units
-from reviewer.importing.files import Around, Context, FileImport, FileResult, refused_unit
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline import units
+from reviewer.importing.pipeline.one_file import (
+    Around,
+    Context,
+    FileImport,
+    FileResult,
+    refused_unit,
+)
+from reviewer.importing.pipeline.scoring import Asked, Misdirected
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.units import claim
 from reviewer.importing.reader import knows_times, speaks_by_place
-from reviewer.importing.scoring import Asked, Misdirected
-from reviewer.importing.split import Unreadable
-from reviewer.importing.units import claim
 from reviewer.suite.model import Suite
 
 REFUSALS = (Unreadable, Misdirected, OSError)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.formats import named
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected, by_record
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 TWICE = "\ufffctwice"
 """Marks a member that is to stand twice; `written` takes it off."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from reviewer.importing.formats import foreign_readers
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.stored_results import gather, in_order
+from reviewer.importing.pipeline.units import Unit, find_units
 from reviewer.importing.reader import DocumentReader, RecordReader
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
-from reviewer.importing.stored_results import gather, in_order
-from reviewer.importing.units import Unit, find_units
 
 DATA = Path(__file__).parents[1] / "data"
 AROUND_A_FILE = 20

@@ -17,8 +17,8 @@ from doors import PROGRAM, Door, environment, lines, passing
 
 from reviewer.importing.archive import Archive, EntryProblem
 from reviewer.importing.head import Head, first_value
-from reviewer.importing.opening import opened
-from reviewer.importing.split import Unreadable
+from reviewer.importing.pipeline.opening import opened
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"

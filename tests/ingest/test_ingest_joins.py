@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewer.importing.results import (
+from reviewer.importing.pipeline.results import (
     CONTRADICTION,
     OTHER_MODEL,
     OTHER_PATCH,

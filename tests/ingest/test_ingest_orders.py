@@ -12,8 +12,8 @@ import pytest
 from doors import Door, copied
 from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
-from reviewer.importing.importer import OTHER_VERDICT, VERDICT_LATER, WHOLE
-from reviewer.importing.stored_results import SEVERAL
+from reviewer.importing.pipeline.stored_results import SEVERAL
+from reviewer.importing.pipeline.storing import OTHER_VERDICT, VERDICT_LATER, WHOLE
 
 PARTS = ("preds.json", "logs", f"{MODEL.replace('/', '__')}.v1.json", "trajs")
 ORDERS = random.Random(7).sample(list(permutations(PARTS)), 3)

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.pipeline.split import Unreadable, pieces_of, shape
+from reviewer.importing.pipeline.units import claim
 from reviewer.importing.reader import Foreign, by_document
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable, pieces_of, shape
-from reviewer.importing.units import claim
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"')

@@ -3,7 +3,7 @@
 import pytest
 
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.probes import BENCHMARKS, benchmark_of
+from reviewer.suite.benchmarks import BENCHMARKS, benchmark_of
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from doors import SUITE, Door, copied, lines, many, shipped
 
-from reviewer.importing.importer import Batcher
+from reviewer.importing.pipeline.storing import Batcher
 
 BATCH = 4000
 """More records than this are several transactions."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.db import payload
-from reviewer.importing.stored_results import Stored
+from reviewer.importing.pipeline.stored_results import Stored
 
 OVER = "x" * (payload.LARGE + 1)
 

@@ -15,8 +15,8 @@ from doors import Door
 
 from reviewer.desk.imports.importing import import_paths
 from reviewer.desk.place import at
-from reviewer.importing.files import FileResult
-from reviewer.importing.scoring import Asked
+from reviewer.importing.pipeline.one_file import FileResult
+from reviewer.importing.pipeline.scoring import Asked
 
 COUNT = 150
 

@@ -19,11 +19,11 @@ from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
 from reviewer.importing.catalogue import redactor_of
-from reviewer.importing.files import Context, FileResult, OnProgress, refused_file
-from reviewer.importing.identity import FindManifest, Manifest
-from reviewer.importing.scoring import Asked
-from reviewer.importing.together import import_all
-from reviewer.importing.units import Unit, find_units
+from reviewer.importing.pipeline.all_files import import_all
+from reviewer.importing.pipeline.keys import FindManifest, Manifest
+from reviewer.importing.pipeline.one_file import Context, FileResult, OnProgress, refused_file
+from reviewer.importing.pipeline.scoring import Asked
+from reviewer.importing.pipeline.units import Unit, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import map_problems

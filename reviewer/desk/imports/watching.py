@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.desk.imports.importing import expand
-from reviewer.importing.units import Unit, claim, files_of
+from reviewer.importing.pipeline.units import Unit, claim, files_of
 
 SETTLE_S = 2.0
 """A file is read when it has not changed for this long."""

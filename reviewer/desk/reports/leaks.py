@@ -23,8 +23,8 @@ from reviewer.desk.imports.record_files import Kind
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
-from reviewer.importing.opening import Text, texts_of
-from reviewer.importing.split import Unreadable
+from reviewer.importing.pipeline.opening import Text, texts_of
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.report import evidence
 from reviewer.review.leaks import LEAKS, Leak, LeakCheck, Look, standing
 from reviewer.review.lines import age

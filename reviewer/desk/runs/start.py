@@ -30,10 +30,10 @@ from reviewer.desk.runs.checks import (
 )
 from reviewer.desk.runs.views import RunOrder
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.importer import Batcher, Manifest, Tally
+from reviewer.importing.pipeline.scoring import Asked, Order, Scorer
+from reviewer.importing.pipeline.split import Piece
+from reviewer.importing.pipeline.storing import Batcher, Manifest, Tally
 from reviewer.importing.scored import Facts
-from reviewer.importing.scoring import Asked, Order, Scorer
-from reviewer.importing.split import Piece
 from reviewer.running.engine import Made, Place, missing_places, next_places, span
 from reviewer.running.model import Finished, Slot, Task
 from reviewer.suite.gates import in_force

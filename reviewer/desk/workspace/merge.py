@@ -35,9 +35,9 @@ from reviewer.desk.traces.records import locate
 from reviewer.desk.workspace.merge_traces import READER, Carrier, Shared, identify, refusals
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
-from reviewer.importing.importer import Batcher, JudgeAgain, Manifest, Tally
+from reviewer.importing.pipeline.scoring import probe_suite
+from reviewer.importing.pipeline.storing import Batcher, JudgeAgain, Manifest, Tally
 from reviewer.importing.scored import Group
-from reviewer.importing.scoring import probe_suite
 from reviewer.review.lines import Said
 from reviewer.review.notes import Note
 from reviewer.suite.candidate import read_candidate

@@ -27,11 +27,11 @@ from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.gates.model import Finding, Severity
 from reviewer.importing.catalogue import Target, redactor_of
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.parts import STRONG, fits
+from reviewer.importing.pipeline.scoring import MOST_USD, Asked, Order, Packing, Scorer
+from reviewer.importing.pipeline.sessions import STRONG, fits
+from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.reader import Foreign
 from reviewer.importing.scored import MASKED_CODE, Facts, Group, score_unredacted
-from reviewer.importing.scoring import MOST_USD, Asked, Order, Packing, Scorer
-from reviewer.importing.split import Piece
 from reviewer.suite.gates import GATES, in_force
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems

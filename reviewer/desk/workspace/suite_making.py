@@ -17,10 +17,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.head import Head
-from reviewer.importing.opening import refused
+from reviewer.importing.pipeline.opening import refused
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Rejected
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import EACH
 from reviewer.suite.derived import golden, tau2, tau2_task
 from reviewer.suite.derived.suite import INVENTED, Drafted, LeftOut, Unmade, checked, files_of

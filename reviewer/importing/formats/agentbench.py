@@ -16,10 +16,10 @@ from reviewer.importing.foreign_json import NotJson, parse, parse_text
 from reviewer.importing.formats.base import Format, each_record, folder_names, slug
 from reviewer.importing.formats.values import at_path, mapping
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Piece, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Piece, Unreadable
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 

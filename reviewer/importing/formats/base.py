@@ -11,11 +11,11 @@ from typing import Any
 from reviewer.importing.draft import elapsed_ms
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.head import Head
-from reviewer.importing.opening import start_of
+from reviewer.importing.pipeline.opening import start_of
+from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable
+from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
-from reviewer.importing.split import MAX_RECORD, Piece, Unreadable
-from reviewer.importing.units import STDIN
 from reviewer.importing.walking import Part
 
 _ORIGINS = ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00")

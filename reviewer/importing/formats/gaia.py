@@ -18,11 +18,11 @@ from reviewer.importing.formats.base import Format, each_record, slug
 from reviewer.importing.formats.smolagents import add_steps, asks, steps_of
 from reviewer.importing.formats.values import at_path, objects
 from reviewer.importing.head import Head
-from reviewer.importing.opening import opened
+from reviewer.importing.pipeline.opening import opened
+from reviewer.importing.pipeline.split import Piece, Unreadable, pieces_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Piece, Unreadable, pieces_of
 from reviewer.trace.record import SourceVerdict
 
 # GAIA's own rule ----------------------------------------------------------------------------------

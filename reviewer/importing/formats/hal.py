@@ -18,10 +18,10 @@ from reviewer.importing.formats.base import Format, slug
 from reviewer.importing.formats.smolagents import NotLiteral, add_message, literal, role_of
 from reviewer.importing.formats.values import at_path, objects, present, sequence
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import EACH, Part
 from reviewer.trace.record import SourceVerdict
 

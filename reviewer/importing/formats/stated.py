@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, whole
-from reviewer.importing.parts import BEGINNING, begins
+from reviewer.importing.pipeline.sessions import BEGINNING, begins
 from reviewer.importing.requests import first_request
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict

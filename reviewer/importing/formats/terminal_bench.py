@@ -31,10 +31,10 @@ from reviewer.importing.formats.base import (
 )
 from reviewer.importing.formats.values import at_path, clipped, mapping, present, text
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.units import STDIN
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 

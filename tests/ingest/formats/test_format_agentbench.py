@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
 from reviewer.importing.formats.agentbench import AgentBenchReader, call_in
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data/agentbench"
 FOLDER = DATA / "Jan17v1/gpt-4o-mini/medagentbench-std"

@@ -12,9 +12,9 @@ from odd_shapes import cut_anywhere, made_odd
 
 from reviewer.importing.formats.gaia import GaiaReader
 from reviewer.importing.formats.smolagents import NotLiteral, literal, members, parts
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 ROWS = Path(__file__).resolve().parents[2] / "data/smolagents/rows.jsonl"
 

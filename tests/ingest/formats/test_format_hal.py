@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
 from reviewer.importing.formats.hal import HalReader
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 CONFIG = {
     "agent_name": "HAL Generalist", "benchmark_name": "gaia", "date": "2025-06-01",

@@ -14,9 +14,9 @@ from odd_shapes import cut_anywhere, made_odd
 
 from reviewer.importing.formats.harbor.reader import HarborReader
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.trace.validate import decode
 
 JOB = Path(__file__).resolve().parents[2] / "data/harbor/job"

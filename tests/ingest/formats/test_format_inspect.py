@@ -25,7 +25,7 @@ from inspect_logs import (
 from reviewer.importing.archive import Archive
 from reviewer.importing.formats.inspect_ai import log as files
 from reviewer.importing.head import Head
-from reviewer.importing.split import Unreadable
+from reviewer.importing.pipeline.split import Unreadable
 
 WITH_EVENTS = [
     *("refund_zstd.eval", "killed.eval", "edited.eval", "intercode.eval", "desk.eval"),

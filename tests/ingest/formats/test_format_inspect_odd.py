@@ -27,9 +27,9 @@ from inspect_logs import (
 
 from reviewer.importing.archive import Archive
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 START = "_journal/start.json"
 

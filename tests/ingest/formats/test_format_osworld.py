@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd
 
 from reviewer.importing.formats.osworld import OsWorldReader
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data/osworld"
 TASK = "163789f0-c895-4a50-8207-17cbdd56ec38"

@@ -27,9 +27,9 @@ from span_files import (
 
 from reviewer.importing.formats.otel.otlp import OtlpReader
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 READER = OtlpReader()
 PYDANTIC = DATA / "otlp/pydantic_ai_2.68_instr_v6.otlp.json"

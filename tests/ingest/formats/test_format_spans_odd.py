@@ -19,9 +19,9 @@ from reviewer.importing.formats.otel.langfuse import LangfuseReader
 from reviewer.importing.formats.otel.openinference import OpenInferenceReader
 from reviewer.importing.formats.otel.otlp import OtlpReader, TempoReader
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.trace.validate import decode
 
 READERS = {

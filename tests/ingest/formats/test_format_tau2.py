@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from reviewer.importing.formats.tau.tau2 import Tau2Reader
 from reviewer.importing.formats.tau.tau_bench import TauBenchReader
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TAU2 = DATA / "tau2"

@@ -14,9 +14,9 @@ from odd_shapes import cut_anywhere, made_odd
 
 from reviewer.importing.formats.terminal_bench import TerminalBenchReader
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.trace.validate import decode
 
 RUN = Path(__file__).resolve().parents[2] / "data/terminal_bench/runs/2025-08-07__20-00-00"

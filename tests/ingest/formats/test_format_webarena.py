@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reviewer.importing.draft import Draft
 from reviewer.importing.formats.webarena.page import parsed
 from reviewer.importing.formats.webarena.reader import WebArenaReader
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 DATA = Path(__file__).resolve().parents[2] / "data/webarena"
 RUN = DATA / "run_llama3-8b"

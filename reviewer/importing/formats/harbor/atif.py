@@ -26,10 +26,10 @@ from reviewer.importing.formats.harbor.results import around, episode_of, suite_
 from reviewer.importing.formats.swe import suite_of as swe_suite
 from reviewer.importing.formats.values import at_path, present
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import MAX_RECORD, Piece
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import MAX_RECORD, Piece
 
 # Files that belong to one trajectory --------------------------------------------------------------
 

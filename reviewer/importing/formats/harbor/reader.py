@@ -44,10 +44,10 @@ from reviewer.importing.formats.harbor.results import (
 )
 from reviewer.importing.formats.values import at_path, clipped, mapping, present
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 

@@ -38,11 +38,11 @@ from reviewer.importing.formats.inspect_ai.run import (
 from reviewer.importing.formats.inspect_ai.trajectory import Trajectory
 from reviewer.importing.formats.values import at_path, mapping, sequence, text
 from reviewer.importing.head import Head
-from reviewer.importing.opening import kind_of, start_of
+from reviewer.importing.pipeline.opening import kind_of, start_of
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 
 # A sample as an attempt ---------------------------------------------------------------------------
 

@@ -23,9 +23,9 @@ from reviewer.importing.formats.swe import (
 )
 from reviewer.importing.formats.values import at_path, mapping, present
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.results import Joined
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import enter
-from reviewer.importing.results import Joined
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

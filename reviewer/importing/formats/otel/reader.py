@@ -27,10 +27,10 @@ from reviewer.importing.formats.otel.index import (
 from reviewer.importing.formats.otel.span import Span
 from reviewer.importing.formats.otel.tree import Tree
 from reviewer.importing.head import Head
-from reviewer.importing.opening import opened
+from reviewer.importing.pipeline.opening import opened
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import Path, Pattern
 
 NEAR_START = 500

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.results import UNSCORED, Joined, digest_of
+from reviewer.importing.pipeline.results import UNSCORED, Joined, digest_of
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

@@ -19,8 +19,7 @@ from reviewer.importing.formats.swe import swe_bench_rows as rows
 from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
 from reviewer.importing.formats.values import mapping
 from reviewer.importing.head import Head
-from reviewer.importing.reader import Broken, Foreign
-from reviewer.importing.results import (
+from reviewer.importing.pipeline.results import (
     NO_TRAJECTORY,
     RUNS_OWN,
     STANDS,
@@ -29,6 +28,7 @@ from reviewer.importing.results import (
     UNSCORED,
     Joined,
 )
+from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

@@ -11,10 +11,10 @@ from reviewer.importing.formats.swe import is_instance
 from reviewer.importing.formats.swe.mini_swe_agent import termination_of
 from reviewer.importing.formats.values import at_path, sequence, text
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.results import PREDICTION, Joined
+from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Rejected
-from reviewer.importing.results import PREDICTION, Joined
 from reviewer.importing.source import Source
-from reviewer.importing.units import STDIN
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 

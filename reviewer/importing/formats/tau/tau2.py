@@ -28,10 +28,10 @@ from reviewer.importing.formats.tau.tau2_run import (
 )
 from reviewer.importing.formats.values import objects
 from reviewer.importing.head import Head
-from reviewer.importing.opening import opened, start_of
+from reviewer.importing.pipeline.opening import opened, start_of
+from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
-from reviewer.importing.split import MAX_RECORD, Unreadable
 from reviewer.importing.walking import EACH, walk
 from reviewer.suite.derived import tau2_task
 

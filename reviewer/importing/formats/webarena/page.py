@@ -14,8 +14,8 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
-from reviewer.importing.opening import opened
-from reviewer.importing.split import Unreadable
+from reviewer.importing.pipeline.opening import opened
+from reviewer.importing.pipeline.split import Unreadable
 
 # Pages --------------------------------------------------------------------------------------------
 

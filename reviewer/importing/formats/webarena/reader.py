@@ -13,9 +13,9 @@ from reviewer.importing.draft import Draft, whole
 from reviewer.importing.formats.base import Format, above, folder_names, within
 from reviewer.importing.formats.webarena.page import Page, Step, last_try, parsed, read
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.trace.record import SourceVerdict
 
 # The only members of a task that are taken; `eval` and `reference_action_sequence` tell answers.

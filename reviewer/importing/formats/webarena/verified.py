@@ -17,10 +17,10 @@ from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import Format, folder_names
 from reviewer.importing.formats.values import at_path, mapping, objects, sequence
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
 from reviewer.importing.walking import Part
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.strictjson import Repeated

@@ -11,9 +11,9 @@ import zstandard
 from reviewer.db import payload, revisions
 from reviewer.db.intake import Chunk, NewTrace, Pack
 from reviewer.db.revisions import Revised
-from reviewer.importing.parts import STRONG, TIMED, fits, retold
-from reviewer.importing.rejoining import A_PART, Again, part_of, rejoin, superseded
-from reviewer.importing.revisions import Relation, compare, holds, own_attempt
+from reviewer.importing.pipeline.compare import Relation, compare, holds, own_attempt
+from reviewer.importing.pipeline.rejoining import A_PART, Again, part_of, rejoin, superseded
+from reviewer.importing.pipeline.sessions import STRONG, TIMED, fits, retold
 from reviewer.importing.scored import Facts
 
 UNREAD = "a record of it is not stored"

@@ -19,9 +19,10 @@ from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.revisions import Revised
 from reviewer.db.slots import Placed, Slots
-from reviewer.importing.gathering import linked
-from reviewer.importing.identity import Begin, FindManifest, Manifest, StoreKeys
-from reviewer.importing.revising import (
+from reviewer.importing.pipeline.compare import compare, rewritten
+from reviewer.importing.pipeline.gathering import linked
+from reviewer.importing.pipeline.keys import Begin, FindManifest, Manifest, StoreKeys
+from reviewer.importing.pipeline.revising import (
     Binding,
     Named,
     Target,
@@ -31,7 +32,6 @@ from reviewer.importing.revising import (
     record_of,
     stored,
 )
-from reviewer.importing.revisions import compare, rewritten
 from reviewer.importing.scored import Facts, Group
 from reviewer.suite.model import Suite
 from reviewer.trace.record import SourceVerdict

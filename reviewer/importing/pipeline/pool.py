@@ -18,9 +18,9 @@ from pathlib import Path
 import msgspec
 
 from reviewer.db.payload import PACK_BYTES
+from reviewer.importing.pipeline.scoring import Order, Scorer
+from reviewer.importing.pipeline.split import blocks, lines_of
 from reviewer.importing.scored import Facts, Group
-from reviewer.importing.scoring import Order, Scorer
-from reviewer.importing.split import blocks, lines_of
 
 # Two full packs and a little less, so that a block leaves no small third one.
 BLOCK = 2 * PACK_BYTES - (96 << 10)

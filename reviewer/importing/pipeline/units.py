@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 from reviewer.importing.faults import asked, foreseen
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head
-from reviewer.importing.opening import refused
+from reviewer.importing.pipeline.opening import refused
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Reader, by_document
-from reviewer.importing.split import Unreadable
 
 _OWN_NAMES = {"episode_id", "candidate_id", "events", "final_state"}
 _OPENERS = (b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<")

@@ -15,8 +15,7 @@ from reviewer.db import payload
 from reviewer.db.connection import StoreError
 from reviewer.importing.faults import asked, foreseen
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.reader import gives_results, knows_times
-from reviewer.importing.results import (
+from reviewer.importing.pipeline.results import (
     OF_ATTEMPT,
     RUNS_OWN,
     Joined,
@@ -25,9 +24,10 @@ from reviewer.importing.results import (
     named_by,
     plain_name,
 )
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.units import Unit
+from reviewer.importing.reader import gives_results, knows_times
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
-from reviewer.importing.units import Unit
 from reviewer.trace.record import SourceVerdict
 
 MOST_PACKS = 8

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from reviewer.importing.revisions import alike
+from reviewer.importing.pipeline.compare import alike
 from reviewer.trace.record import is_user
 
 Record = dict[str, Any]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from reviewer.importing.faults import asked
-from reviewer.importing.identity import unit_digest
+from reviewer.importing.pipeline.keys import unit_digest
+from reviewer.importing.pipeline.units import Unit
 from reviewer.importing.reader import Reader, keeps
-from reviewer.importing.units import Unit
 
 MOST_FILES = 64
 """Files that are read together."""

@@ -22,7 +22,9 @@ from typing import NamedTuple
 from reviewer.db import shared
 from reviewer.db.connection import StoreError, transaction
 from reviewer.importing.faults import foreseen
-from reviewer.importing.files import (
+from reviewer.importing.formats import named
+from reviewer.importing.pipeline.keys import StoreKeys
+from reviewer.importing.pipeline.one_file import (
     Around,
     Context,
     FileImport,
@@ -32,16 +34,14 @@ from reviewer.importing.files import (
     refused_unit,
     steady,
 )
-from reviewer.importing.formats import named
-from reviewer.importing.identity import StoreKeys
-from reviewer.importing.importer import Batcher, Tally
+from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.stored_results import StoredResult, in_order
+from reviewer.importing.pipeline.storing import Batcher, Tally
+from reviewer.importing.pipeline.units import Unit
 from reviewer.importing.reader import gives_results
 from reviewer.importing.scored import Group
-from reviewer.importing.scoring import Misdirected, Order, Scorer
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable
-from reviewer.importing.stored_results import StoredResult, in_order
-from reviewer.importing.units import Unit
 
 
 def bind_results(context: Context, around: Around) -> int:

@@ -20,7 +20,8 @@ from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.importing.catalogue import Catalogue, Target, redactor_of
 from reviewer.importing.draft import ZEROS
 from reviewer.importing.formats import named
-from reviewer.importing.parts import session_of
+from reviewer.importing.pipeline.sessions import session_of
+from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.reader import Broken, Foreign, RecordReader, Rejected, by_record
 from reviewer.importing.requests import Requests
 from reviewer.importing.scored import (
@@ -33,7 +34,6 @@ from reviewer.importing.scored import (
     kept_masked,
     score_unredacted,
 )
-from reviewer.importing.split import Piece
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Policy, RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap

@@ -15,17 +15,23 @@ from reviewer.db.origin import maps, note_map
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.faults import foreseen
-from reviewer.importing.gathering import Called, Together
-from reviewer.importing.identity import (
+from reviewer.importing.pipeline.gathering import Called, Together
+from reviewer.importing.pipeline.keys import (
     FindManifest,
     candidate_named,
     names_digest,
     placed_digest,
     unit_digest,
 )
-from reviewer.importing.importer import Batcher, Filled, Tally
-from reviewer.importing.opening import kind_of, start_of
-from reviewer.importing.pool import ScoringPool, worth_processes
+from reviewer.importing.pipeline.opening import kind_of, start_of
+from reviewer.importing.pipeline.pool import ScoringPool, worth_processes
+from reviewer.importing.pipeline.results import Joined
+from reviewer.importing.pipeline.revising import Paths
+from reviewer.importing.pipeline.scoring import Asked, Misdirected, Order, Scorer
+from reviewer.importing.pipeline.split import Unreadable, shape_of
+from reviewer.importing.pipeline.stored_results import Attempt, Stored, gather, later
+from reviewer.importing.pipeline.storing import Batcher, Filled, Tally
+from reviewer.importing.pipeline.units import STDIN, Places, Unit
 from reviewer.importing.reader import (
     Broken,
     Foreign,
@@ -36,14 +42,8 @@ from reviewer.importing.reader import (
     speaks_by_place,
 )
 from reviewer.importing.requests import Requests
-from reviewer.importing.results import Joined
-from reviewer.importing.revising import Paths
 from reviewer.importing.scored import Group
-from reviewer.importing.scoring import Asked, Misdirected, Order, Scorer
 from reviewer.importing.source import Source
-from reviewer.importing.split import Unreadable, shape_of
-from reviewer.importing.stored_results import Attempt, Stored, gather, later
-from reviewer.importing.units import STDIN, Places, Unit
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP
 

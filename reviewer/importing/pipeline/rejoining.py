@@ -16,7 +16,8 @@ from reviewer.db import revisions
 from reviewer.db.intake import NewTrace
 from reviewer.db.revisions import Revised
 from reviewer.gates.model import Finding
-from reviewer.importing.parts import (
+from reviewer.importing.pipeline.compare import compare
+from reviewer.importing.pipeline.sessions import (
     CHAINED,
     UNNAMED,
     Part,
@@ -29,7 +30,6 @@ from reviewer.importing.parts import (
     span_of,
     within,
 )
-from reviewer.importing.revisions import compare
 from reviewer.importing.scored import MASKED_CODE
 
 TOGETHER = "parts of one session, put together"

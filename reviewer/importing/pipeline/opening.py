@@ -11,7 +11,7 @@ from typing import IO, Any, BinaryIO, NamedTuple, Protocol, cast
 import zstandard
 
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.split import MAX_RECORD, Unreadable, pieces_of
+from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable, pieces_of
 
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 LFS = b"version https://git-lfs"

@@ -1,0 +1,1 @@
+"""From a user's paths to judged records in the store, shared by all formats."""
