@@ -11,7 +11,7 @@ import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from reviewer.cli.arguments import parser
+from reviewer.cli.parser import parser
 from reviewer.desk.workspace.schemas import kinds, schema
 
 DOCS = Path(__file__).resolve().parent

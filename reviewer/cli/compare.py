@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterable
 
 from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, fail, mark, measured, note, out_json, worded
 from reviewer.desk.compare.views import (
     AlignedStep,
@@ -22,6 +23,26 @@ STEPS = {
 }  # fmt: skip
 MESSAGE = {"=": "same", "-": "gone", "+": "new"}
 FORMS = {"usd": "${:.4g}", "ms": "{:.0f} ms", "steps": "{:.0f}"}
+
+
+def _compare_arguments(compare: argparse.ArgumentParser) -> None:
+    compare.add_argument(
+        "episode", nargs="?", metavar="EPISODE",
+        help="this one, event by event (default: every episode in a line)",
+    )  # fmt: skip
+    release_options(compare)
+    compare.add_argument(
+        "--baseline", metavar="B", help="candidate to compare with (default: the one before)"
+    )
+    compare.add_argument(
+        "--attempts", nargs=2, metavar="TRACE_ID",
+        help="two attempts of one episode, the baseline first",
+    )  # fmt: skip
+
+
+ARGUMENTS = {
+    "compare": _compare_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

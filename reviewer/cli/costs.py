@@ -6,12 +6,39 @@ from typing import TYPE_CHECKING
 from msgspec import to_builtins
 
 from reviewer.cli.opening import desk_of
+from reviewer.cli.parser import act, acts_of, release_options
 from reviewer.cli.say import fact, note, out_json
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.report.evidence import CostEntry
+
+
+def _costs_arguments(command: argparse.ArgumentParser) -> None:
+    acts = acts_of(command)
+    add = act(acts, "add", "enter an amount; the same entry again adds nothing")
+    shown = act(acts, "list", "every entry, one a line")
+    release_options(shown)
+    add.add_argument("--suite", required=True, metavar="S", help="suite id")
+    add.add_argument("--candidate", required=True, metavar="C", help="candidate id")
+    add.add_argument(
+        "--kind", choices=("human", "incident"), metavar="KIND",
+        help="human (handling by people) or incident (default: of the entry it corrects)",
+    )  # fmt: skip
+    add.add_argument("--amount", required=True, metavar="USD", help="such as 12.50; never negative")
+    add.add_argument("--currency", choices=("USD",), default="USD", help="USD, and no other")
+    add.add_argument("--note", default="", metavar="TEXT", help="what for; identifiers are masked")
+    add.add_argument(
+        "--id", default="", metavar="ID",
+        help="the entry's own, such as an invoice's (default: a digest of what it says)",
+    )  # fmt: skip
+    add.add_argument("--corrects", default="", metavar="ID", help="stands in place of that entry")
+
+
+ARGUMENTS = {
+    "costs": _costs_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

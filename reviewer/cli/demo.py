@@ -24,6 +24,16 @@ PACE = 0.25
 """Of the attempts' own time, so that the grid is seen to fill."""
 
 
+def _demo_arguments(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument("--headless", action="store_true", help="print both reports and leave")
+    demo.add_argument("--keep", metavar="DIR", help="make the workspace here and keep it")
+
+
+ARGUMENTS = {
+    "demo": _demo_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     if arguments.keep:
         folder = Path(arguments.keep)

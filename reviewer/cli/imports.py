@@ -29,6 +29,44 @@ from reviewer.trace.safetext import visible_line
 SHOWN_REFUSALS = 20
 
 
+def _import_arguments(take: argparse.ArgumentParser) -> None:
+    take.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files, folders, patterns; - is stdin"
+    )
+    take.add_argument(
+        "--format",
+        default="auto",
+        metavar="NAME",
+        help="auto, or a reader's name (docs/formats.md)",
+    )
+    take.add_argument("--suite", default="", metavar="S", help="the suite they belong to")
+    take.add_argument("--candidate", default="", metavar="C", help="for records that name none")
+    take.add_argument(
+        "--episode-map",
+        metavar="FILE",
+        help="how other tools call the episodes and the tools of --suite",
+    )
+    take.add_argument("--dry-run", action="store_true", help="say what would be done")
+    take.add_argument("--watch", action="store_true", help="go on with what is new, until Ctrl-C")
+    take.add_argument(
+        "--progress", choices=("bar", "json", "steered"), default="bar",
+        help="json: a line per step on stdout; steered: also `pause` and `go on` from stdin",
+    )  # fmt: skip
+
+
+def _quarantine_arguments(held: argparse.ArgumentParser) -> None:
+    held.add_argument(
+        "act", nargs="?", choices=("list", "show"), default="list", help="show adds the way out"
+    )
+    held.add_argument("file", nargs="?", help="only records of this file")
+
+
+ARGUMENTS = {
+    "import": _import_arguments,
+    "quarantine": _quarantine_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "_index":
         index_now(workspace_of(arguments))

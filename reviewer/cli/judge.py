@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from reviewer.cli.judge_progress import JudgeProgress
 from reviewer.cli.opening import desk_of, release_of
-from reviewer.cli.runs import STEP, Interrupts
+from reviewer.cli.parser import amount, from_one
+from reviewer.cli.progress import Progress, span
+from reviewer.cli.run import STEP, Interrupts
 from reviewer.cli.say import measured, note, out, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
@@ -20,6 +21,38 @@ if TYPE_CHECKING:
     from reviewer.desk.judge.jobs import JudgeHandle
 
 USD = "${:.4f}"
+
+
+def _judge_arguments(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("suite", help="suite id")
+    ask.add_argument("--candidate", metavar="C", help="candidate id")
+    ask.add_argument(
+        "--baseline", metavar="B", help="candidate to pair it with (default: the other)"
+    )
+    ask.add_argument("--pairs", action="store_true", help="pairs, each in both orders")
+    ask.add_argument("--messages", action="store_true", help="single messages (default: all asked)")
+    ask.add_argument("--base-url", default="", metavar="URL", help="an OpenAI-compatible endpoint")
+    ask.add_argument("--model", default="", metavar="M", help="when judge.json names none")
+    ask.add_argument(
+        "--api-key-env", default="", metavar="NAME", help="environment variable that holds the key"
+    )
+    ask.add_argument(
+        "--repeats", type=from_one, default=1, metavar="N", help="times to ask each question (1)"
+    )
+    ask.add_argument("--jobs", type=from_one, default=4, metavar="N", help="calls at a time (4)")
+    ask.add_argument(
+        "--timeout", type=amount, default=120.0, metavar="S", help="seconds to wait for one (120)"
+    )
+    ask.add_argument("--dry-run", action="store_true", help="say what it would take; send nothing")
+    for side in ("input", "output"):
+        ask.add_argument(
+            f"--{side}-price", type=amount, metavar="USD", help=f"per million {side} tokens"
+        )
+
+
+ARGUMENTS = {
+    "judge": _judge_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,11 +110,26 @@ def _planned(plan: JudgePlan, as_json: bool) -> int:
 
 def _follow(handle: "JudgeHandle", quiet: bool) -> None:
     """Show a judge at work on stderr until it has ended."""
-    progress = JudgeProgress(quiet)
+    view = handle.view()
+    progress = Progress(quiet, view.judge_id, "judge", soon=False)
     with Interrupts(handle).caught():
         while not handle.ended:
-            progress.show(handle.wait(STEP))
-    progress.end(handle.view())
+            view = handle.wait(STEP)
+            progress.show(view.done, view.calls, _words(view))
+    view = handle.view()
+    progress.end(view.done, view.calls, _words(view))
+
+
+def _words(view: JudgeRunView) -> str:
+    """Return what it has cost so far, what was of no use, and how long the rest may take."""
+    parts: list[str] = ["stopping"] if view.state == "stopping" else []
+    if view.eta_seconds is not None and view.state == "running":
+        parts.append(f"about {span(view.eta_seconds)} left")
+    if view.known_usd is not None:
+        parts.append(f"{'at least ' if view.unpriced else ''}${view.known_usd:.4f}")
+    if view.errors:
+        parts.append(f"{view.errors} not usable")
+    return ", ".join(parts)
 
 
 def _told(view: JudgeRunView, found: JudgeView, as_json: bool) -> int:

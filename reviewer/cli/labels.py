@@ -1,14 +1,30 @@
-"""`reviewer labels`, `judgments` and `notes` (export, import) and `reviewer merge`: what several
-people and judges said, brought together."""
+"""`reviewer labels` and `judgments`: the labeling queue, labels and judgments as files."""
 
 import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from reviewer.cli.opening import release_of
+from reviewer.cli.parser import act, acts_of, release_options
+from reviewer.cli.say import fact
+from reviewer.desk.labels.views import (
+    REASONS,
+    EstimateView,
+    LabelKind,
+    QuestionView,
+    QueueView,
+    ReasonLine,
+)
+
+if TYPE_CHECKING:
+    from reviewer.cli.parser import Acts
 import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from reviewer.cli.opening import desk_of, workspace_of
-from reviewer.cli.say import counted, fail, note, out, out_json
+from reviewer.cli.say import counted, fail, note, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.record_files import Taken
 from reviewer.exit_codes import ExitCode
@@ -19,9 +35,44 @@ MOST_BYTES = 256 << 20
 SHOWN = 20
 
 
+def _labels_arguments(command: argparse.ArgumentParser) -> None:
+    acts = acts_of(command)
+    text = "what is to be labeled, by you and by all, and how far the reviewers agree"
+    queue = act(acts, "queue", text)
+    release_options(queue)
+    queue.add_argument("--baseline", metavar="B", help="pairs with it (default: the only other)")
+    queue.add_argument("--messages", action="store_true", help="single messages in place of pairs")
+    file_arguments(acts, "labels", "label")
+
+
+def _judgments_arguments(command: argparse.ArgumentParser) -> None:
+    acts = acts_of(command)
+    file_arguments(acts, "judgments", "judgment")
+
+
+def file_arguments(acts: "Acts", name: str, one: str) -> None:
+    """Add the acts that write records of a kind to a file, and read them from files."""
+    export = act(acts, "export", f"write every {one}, a line of JSON each")
+    export.add_argument("file", nargs="?", help="a new file (default: standard output)")
+    export.add_argument("--suite", default="", metavar="S", help="only this suite's")
+    take = act(acts, "import", f"take in {name} of others, each once")
+    take.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
+
+
+ARGUMENTS = {
+    "labels": _labels_arguments,
+    "judgments": _judgments_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.command == "merge":
-        return _merge(arguments)
+    if arguments.act == "queue":
+        return _queue(arguments)
+    return run_files(arguments)
+
+
+def run_files(arguments: argparse.Namespace) -> int:
+    """Export labels, judgments or notes, or import them, by the command's name."""
     return {"export": _export, "import": _import}[arguments.act](arguments)
 
 
@@ -68,11 +119,11 @@ def _import(arguments: argparse.Namespace) -> int:
             continue
         found.append((name, taken))
         if not arguments.quiet:
-            note(f"{name}: {_said(taken, noun)}")
-        _told(taken.problems)
+            note(f"{name}: {counts_words(taken, noun)}")
+        say_problems(taken.problems)
         code = ExitCode.INVALID if taken.refused else code
     if arguments.json:
-        out_json([{"path": name, **_plain(taken)} for name, taken in found])
+        out_json([{"path": name, **plain_counts(taken)} for name, taken in found])
     return code
 
 
@@ -80,47 +131,7 @@ def _noun(arguments: argparse.Namespace) -> str:
     return str(arguments.command).removesuffix("s")
 
 
-def _merge(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.imports.importing import index_behind
-    from reviewer.desk.workspace.merge import merge_store
-
-    workspace = workspace_of(arguments)
-    merged = merge_store(workspace, Path(arguments.store))
-    index_behind(workspace)
-    if arguments.json:
-        out_json(
-            {
-                "traces": {"added": merged.added, "known": merged.known, "refused": merged.refused},
-                "labels": _plain(merged.labels),
-                "judgments": _plain(merged.judgments),
-                "notes": _plain(merged.notes),
-                "costs": _plain(merged.costs),
-                "leaks": _plain(merged.leaks),
-                "decisions": list(merged.decisions),
-                "problems": list(merged.problems),
-            }
-        )
-    else:
-        refused = f", {merged.refused} refused" if merged.refused else ""
-        out(f"traces: {merged.added} added, {merged.known} already there{refused}")
-        out(f"labels: {_said(merged.labels, '')}")
-        out(f"judgments: {_said(merged.judgments, '')}")
-        out(f"notes: {_said(merged.notes, '')}")
-        out(f"costs: {_said(merged.costs, '')}")
-        out(f"looks for leaks: {_said(merged.leaks, '')}")
-    said = merged.labels, merged.judgments, merged.notes, merged.costs, merged.leaks
-    _told(problem for one in said for problem in one.problems)
-    for text in merged.problems:
-        note(f"  {text}")
-    if merged.decisions:
-        note("signed decisions are files and stay where they were signed:")
-        for text in merged.decisions:
-            note(f"  {text}")
-    left_out = merged.refused or merged.problems or any(one.refused for one in said)
-    return ExitCode.INVALID if left_out else ExitCode.DONE
-
-
-def _said(taken: Taken, noun: str) -> str:
+def counts_words(taken: Taken, noun: str) -> str:
     words = [f"{counted(taken.added, noun) if noun else taken.added} added"]
     words.append(f"{taken.known} already there")
     if taken.refused:
@@ -128,7 +139,7 @@ def _said(taken: Taken, noun: str) -> str:
     return ", ".join(words)
 
 
-def _told(problems: Iterable[Problem]) -> None:
+def say_problems(problems: Iterable[Problem]) -> None:
     told = list(problems)
     for problem in told[:SHOWN]:
         note(f"  {problem}")
@@ -136,7 +147,7 @@ def _told(problems: Iterable[Problem]) -> None:
         note(f"  and {len(told) - SHOWN} more")
 
 
-def _plain(taken: Taken) -> dict[str, object]:
+def plain_counts(taken: Taken) -> dict[str, object]:
     return {
         "added": taken.added,
         "known": taken.known,
@@ -145,3 +156,81 @@ def _plain(taken: Taken) -> dict[str, object]:
             {"place": one.file, "path": one.path, "reason": one.reason} for one in taken.problems
         ],
     }
+
+
+def _queue(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    suite, candidate = release_of(arguments, desk)
+    kind: LabelKind = "message" if arguments.messages else "pair"
+    found = desk.labels.queue(suite, candidate, arguments.baseline, kind)
+    if arguments.json:
+        import msgspec
+
+        out_json(msgspec.to_builtins(found))
+        return ExitCode.DONE
+    for line in (*_head(found), *_reason_lines(found), *_agreement(found)):
+        fact(line)
+    return ExitCode.DONE
+
+
+def _head(found: QueueView) -> Iterator[str]:
+    """How far this person is, and what holds up a release."""
+    against = f"  baseline {found.baseline_id}" if found.baseline_id else ""
+    yield f"suite {found.suite_id}  candidate {found.candidate_id}{against}"
+    noun = "pairs" if found.kind == "pair" else "final messages"
+    yield f"{noun}, labeled by {', '.join(found.reviewers) or 'nobody yet'}"
+    yield f"you: {found.done} of {found.items} done"
+    yield f"high flags: {found.high}, open {found.open_high}"
+    if found.open_high:
+        yield "no PROMOTE can be signed until a label closes each of them"
+
+
+def _reason_lines(found: QueueView) -> Iterator[str]:
+    for row in found.reasons:
+        yield _reason(row)
+    left_out = ((found.identical, "identical"), (found.unpaired, "without a partner"))
+    words = [f"{count} {word}" for count, word in left_out if count]
+    if words and found.kind == "pair":
+        yield f"not in the queue: {', '.join(words)}"
+
+
+def _reason(row: ReasonLine) -> str:
+    name = REASONS.get(row.reason, row.reason.replace("_", " "))
+    note = f"; {row.note}" if row.note else ""
+    return f"reason {name}: {row.priority} priority; {row.left} left, {row.done} done{note}"
+
+
+def _agreement(found: QueueView) -> Iterator[str]:
+    """How far raters agree, each with himself, and what a third person must settle."""
+    one_order = f", {found.begun} in one order" if found.begun else ""
+    noun = "pairs" if found.kind == "pair" else "messages"
+    yield f"everybody: {found.labeled} {noun} labeled{one_order}"
+    for question in found.agreement:
+        yield from _question(question)
+    for estimate in found.consistency:
+        yield _estimate(estimate)
+    if found.needed:
+        yield f"needed: {found.needed}"
+    for row in found.disagreements:
+        names = " and ".join(row.reviewers)
+        yield f"to adjudicate {row.episode_id}: {row.text} ({names}){'; yours' if row.mine else ''}"
+
+
+def _question(one: QuestionView) -> Iterator[str]:
+    about = one.about or "which message is better"
+    yield f"agreement on {about}: {one.items} items, {one.lead} leads"
+    for estimate in (one.raw, one.alpha, one.ac1, one.kappa):
+        yield f"  {_estimate(estimate)}"
+
+
+def _estimate(one: EstimateView) -> str:
+    """One figure with its limits, or why there are none."""
+    if one.value is None:
+        told = "not measured"
+    elif one.hits is not None:
+        told = f"{one.hits} of {one.n}"
+    else:
+        told = f"{one.value:.3f}"
+    if one.low is not None and one.high is not None:
+        told += f" [{one.low:.3f}, {one.high:.3f}]"
+    return f"{one.name} {told}" + (f" ({one.why})" if one.why else "")

@@ -2,10 +2,12 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reviewer.cli.opening import workspace_of
+from reviewer.cli.parser import act
 from reviewer.cli.say import counted, fail, note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
@@ -15,6 +17,27 @@ from reviewer.desk.reports import leaks
 from reviewer.exit_codes import ExitCode
 from reviewer.review.leaks import LeakCheck, Look
 from reviewer.trace.safetext import visible_line
+
+if TYPE_CHECKING:
+    from reviewer.cli.parser import Acts
+
+
+def leaks_arguments(acts: "Acts") -> None:
+    text = "look for frozen episodes in training or feedback data; what is found holds a release"
+    leaks = act(acts, "leaks", text)
+    leaks.add_argument(
+        "files", nargs="*", metavar="FILE", help="JSON lines, JSON or text, also compressed"
+    )
+    leaks.add_argument("--suite", default="", help="one suite (default: every frozen one)")
+    leaks.add_argument("--candidate", default="", help="who learned from it (default: every one)")
+    leaks.add_argument(
+        "--threshold", type=float, default=0.7, metavar="J",
+        help="how near is near: a Jaccard index of runs of three words, above 0 to 1 (0.7)",
+    )  # fmt: skip
+    leaks.add_argument("--dry-run", action="store_true", help="keep nothing of it")
+    leaks.add_argument("--list", action="store_true", help="what was looked at before")
+    leaks.add_argument("--withdraw", default="", metavar="ID", help="take back what a look found")
+    leaks.add_argument("--reason", default="", metavar="TEXT", help="why it is taken back")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import io
 import os
 import sys
 
-from reviewer.cli.arguments import parsed
+from reviewer.cli.parser import parsed
 from reviewer.exit_codes import ExitCode
 
 

@@ -1,16 +1,51 @@
-"""`reviewer notes list|add|bookmark|remove`: bookmarks and notes on events, one a line."""
+"""`reviewer notes`: bookmarks and notes on events."""
 
 import argparse
 
 from msgspec import to_builtins
 
+from reviewer.cli.labels import file_arguments, run_files
 from reviewer.cli.opening import desk_of
+from reviewer.cli.parser import act, acts_of, from_one, release_options
 from reviewer.cli.say import fact, note, out_json
 from reviewer.desk.traces.views import NoteKind, NoteView
 from reviewer.exit_codes import ExitCode
 
 
+def _notes_arguments(command: argparse.ArgumentParser) -> None:
+    acts = acts_of(command)
+    for name, text in (
+        ("list", "what stands on the events of a trace, or of all traces, one a line"),
+        ("add", "write a note on an event; a second one of yours takes its place"),
+        ("bookmark", "set a bookmark on an event"),
+        ("remove", "take your note off an event, or your bookmark"),
+    ):
+        one = act(acts, name, text)
+        one.add_argument(
+            "trace_id", metavar="TRACE_ID", nargs="?" if name == "list" else None,
+            help="suite/candidate/episode/attempt",
+        )  # fmt: skip
+        if name == "list":
+            release_options(one)
+            continue
+        one.add_argument(
+            "--seq", type=from_one, required=True, metavar="N", help="the event's number"
+        )
+        if name == "remove":
+            one.add_argument("--bookmark", action="store_true", help="the bookmark, not the note")
+        if name == "add":
+            one.add_argument("text", metavar="TEXT", help="its words; identifiers are masked")
+    file_arguments(acts, "notes", "note")
+
+
+ARGUMENTS = {
+    "notes": _notes_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.act in ("export", "import"):
+        return run_files(arguments)
     desk = desk_of(arguments)
     try:
         if arguments.act == "list":

@@ -67,7 +67,7 @@ def _sign(
     candidate: str,
     built: reports.Built,
 ) -> int:
-    from reviewer.cli.decision import exit_code, passphrase_for, said
+    from reviewer.cli.sign import exit_code, passphrase_for, said
     from reviewer.desk.decisions.choices import preselected
 
     decision = preselected(built.assessment.recommendation)

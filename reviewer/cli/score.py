@@ -7,6 +7,15 @@ from reviewer.cli.say import note, out, out_json
 from reviewer.exit_codes import ExitCode
 
 
+def _score_arguments(score: argparse.ArgumentParser) -> None:
+    score.add_argument("--suite", metavar="S", help="only this suite")
+
+
+ARGUMENTS = {
+    "score": _score_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     from reviewer.desk.workspace.rescore import rescore
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 
 from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, mark, measured, measured_s, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.scorecards.filters import check
@@ -15,6 +16,27 @@ from reviewer.report.words import between, cost_span, out_of
 PAGE = 200
 RED = ("fail", "critical")
 STATES = {"frozen": "frozen", "broken": "lock broken", "unfrozen": "not frozen"}
+
+
+def _scorecard_arguments(card: argparse.ArgumentParser) -> None:
+    card.add_argument(
+        "--filter",
+        default="",
+        metavar="F",
+        help="only these episodes, e.g. 'gate:authority tool:issue_refund cost>0.05 -tag:vip'",
+    )
+    card.add_argument(
+        "--sort", default="worst", metavar="BY", help="worst (default), a gate, or a column's name"
+    )
+    card.add_argument("--descending", action="store_true", help="the other way round")
+    card.add_argument("--failing", action="store_true", help="only episodes that fail")
+    card.add_argument("--group", choices=("tag", "category"), help="with a line for each group")
+    release_options(card)
+
+
+ARGUMENTS = {
+    "scorecard": _scorecard_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

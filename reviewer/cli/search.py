@@ -3,8 +3,19 @@
 import argparse
 
 from reviewer.cli.opening import desk_of
+from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, out_json
 from reviewer.exit_codes import ExitCode
+
+
+def _search_arguments(look: argparse.ArgumentParser) -> None:
+    look.add_argument("words", nargs="+", metavar="WORD", help="each stands for its beginnings too")
+    release_options(look)
+
+
+ARGUMENTS = {
+    "search": _search_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

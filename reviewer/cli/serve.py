@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
+from reviewer.cli.parser import port
 from reviewer.cli.say import fail, note, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
@@ -21,6 +22,24 @@ EXPOSES = (
     "labels and notes, runs candidates and signs with the keys of this machine, and nothing on the "
     "way is encrypted"
 )
+
+
+def _serve_arguments(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--port", type=port, default=0, metavar="N", help="default: a free one")
+    serve.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDR",
+        help="listen there (default: 127.0.0.1, which no other machine reaches)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--expose", action="store_true",
+        help="with --host: let in whoever reaches that address and has the link, unencrypted, to "
+        "read all traces, run candidates and sign as you",
+    )  # fmt: skip
+
+
+ARGUMENTS = {
+    "serve": _serve_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,15 @@ from reviewer.tui.settings.settings_file import documented, in_force
 NONE = " (there is none: every value is the default)"
 
 
+def _settings_arguments(shown: argparse.ArgumentParser) -> None:
+    shown.add_argument("--defaults", action="store_true", help="print a file with every default")
+
+
+ARGUMENTS = {
+    "settings": _settings_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     if arguments.defaults:
         out(documented().rstrip("\n"))

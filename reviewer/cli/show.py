@@ -16,6 +16,16 @@ from reviewer.trace.safetext import visible
 PAGE = 200
 
 
+def _show_arguments(show: argparse.ArgumentParser) -> None:
+    show.add_argument("trace_id", metavar="TRACE_ID", help="suite/candidate/episode/attempt")
+    show.add_argument("--event", type=int, metavar="SEQ", help="one event whole")
+
+
+ARGUMENTS = {
+    "show": _show_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     if arguments.event is not None:

@@ -1,12 +1,22 @@
-"""`reviewer suite list|show|check|freeze|diff|start-digest`."""
+"""`reviewer suite` and its acts."""
 
 import argparse
+from typing import TYPE_CHECKING
+
+from reviewer.cli.parser import act, acts_of
+
+if TYPE_CHECKING:
+    from reviewer.cli.parser import Acts
+from pathlib import Path
 from typing import Any
 
+from reviewer.cli import leaks
+from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, workspace_of
-from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.say import fact, note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.workspace import suite_making
 from reviewer.exit_codes import ExitCode
 from reviewer.report.words import plural
 from reviewer.suite import freeze as freezing
@@ -18,6 +28,71 @@ from reviewer.suite.model import Suite
 NO_START = "no initial state: a record needs no digest"
 
 
+def _suite_arguments(command: argparse.ArgumentParser) -> None:
+    acts = acts_of(command)
+    for name, text in (
+        ("list", "every suite, whether it stands frozen"),
+        ("show", "one suite: episodes, policy, digest"),
+        ("check", "recompute every digest and check every file"),
+        ("freeze", "write the lock; --as NEW_ID keeps an edit as a new version"),
+        ("diff", "what changed since the freeze"),
+    ):
+        one = act(acts, name, text)
+        if name != "list":
+            one.add_argument("suite", nargs="?" if name == "check" else None, help="suite id")
+        if name == "freeze":
+            one.add_argument("--as", dest="new_id", metavar="NEW_ID", help="the new version's id")
+    digest = act(acts, "start-digest", "the start_state_digest that a record of an episode needs")
+    digest.add_argument("suite", help="suite id")
+    digest.add_argument("episode", nargs="?", default="", help="one episode: its digest alone")
+    leaks_arguments(acts)
+    _lineage_arguments(acts)
+    _maker_arguments(acts)
+
+
+def _lineage_arguments(acts: "Acts") -> None:
+    text = "other suites that its candidates met; a reason for each, or no release"
+    lineage = act(acts, "lineage", text)
+    lineage.add_argument("suite", help="suite id")
+    lineage.add_argument("other", nargs="?", default="", help="another suite, to say why both")
+    lineage.add_argument("--reason", default="", metavar="TEXT", help="why both were used")
+
+
+def _maker_arguments(acts: "Acts") -> None:
+    """Acts that make a suite, not frozen yet, of what another tool expects."""
+    for name, file, text in (
+        ("from-tau2", "TASKS", "make a suite of tau2-bench tasks: what they expect, as contracts"),
+        ("from-golden", "DATASET", "make a suite of golden records, JSON or JSON lines"),
+    ):
+        made = act(acts, name, text)
+        made.add_argument("file", metavar=file, help="a file, or one packed with gzip or Zstandard")
+        made.add_argument("--as", dest="new_id", default="", metavar="ID", help="the suite's id")
+        if name == "from-golden":
+            made.add_argument(
+                "--match", choices=("strict", "unordered", "subset", "superset"),
+                default="superset", metavar="MODE",
+                help="made calls against the expected ones, where a record does not say: superset "
+                "(default: each of them, in any order), unordered, subset, strict",
+            )  # fmt: skip
+            continue
+        made.add_argument(
+            "--domain", default="", metavar="D",
+            help="airline, retail, telecom, banking_knowledge, mock: which tools write "
+            "(default: as the tasks say)",
+        )  # fmt: skip
+        made.add_argument("--policy", metavar="FILE", help="the agent's policy, kept in the suite")
+        made.add_argument(
+            "--require", choices=("all", "writes"), default="all", metavar="WHICH",
+            help="all expected tools (default); writes: where reward_basis has no ACTION, those "
+            "that write",
+        )  # fmt: skip
+
+
+ARGUMENTS = {
+    "suite": _suite_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     return {
         "list": _list,
@@ -26,6 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
         "freeze": _freeze,
         "diff": _diff,
         "start-digest": _start_digest,
+        "leaks": leaks.run,
+        "lineage": _lineage,
+        "from-tau2": _make,
+        "from-golden": _make,
     }[arguments.act](arguments)
 
 
@@ -174,3 +253,67 @@ def _diff(arguments: argparse.Namespace) -> int:
     else:
         note(f"{arguments.suite}: as it was frozen")
     return ExitCode.DONE
+
+
+def _lineage(arguments: argparse.Namespace) -> int:
+    """List the other suites that candidates of a suite met, or enter the reason for one."""
+    desk = desk_of(arguments)
+    if arguments.other or arguments.reason:
+        if not (arguments.other and arguments.reason):
+            raise DeskError("name the other suite, and --reason WHY", exit_code=ExitCode.USAGE)
+        desk.workspace.explain_suite(arguments.suite, arguments.other, arguments.reason)
+        note(f"{arguments.suite} beside {arguments.other}: {arguments.reason}")
+        return ExitCode.DONE
+    found = desk.workspace.suites_met(arguments.suite)
+    if arguments.json:
+        out_json([one._asdict() for one in found])
+        return ExitCode.DONE
+    table(
+        [
+            (
+                one.suite_id,
+                one.digest[:16],
+                f"{one.passes} of {one.attempts}",
+                one.reason or "no reason given: holds a promotion",
+                one.reviewer or "-",
+                one.at or "-",
+            )
+            for one in found
+        ],
+        ("suite", "digest", "passed there", "why", "by", "at"),
+    )
+    return ExitCode.DONE
+
+
+def _make(arguments: argparse.Namespace) -> int:
+    """Make a suite; 20 when records were left out, though the others are in it."""
+    place, file = workspace_of(arguments), Path(arguments.file)
+    if arguments.act == "from-tau2":
+        policy = Path(arguments.policy) if arguments.policy else None
+        made = suite_making.from_tau2(
+            place, file, arguments.new_id, arguments.domain, policy, arguments.require
+        )
+    else:
+        made = suite_making.from_golden(place, file, arguments.new_id, arguments.match)
+    if arguments.json:
+        out_json(
+            {
+                "suite_id": made.suite_id,
+                "folder": str(made.folder),
+                "episodes": made.episodes,
+                "left_out": [one._asdict() for one in made.left_out],
+                "notes": [{"note": text, "episodes": times} for text, times in made.notes],
+            }
+        )
+    else:
+        _say_made(made)
+    return ExitCode.INVALID if made.left_out else ExitCode.DONE
+
+
+def _say_made(made: suite_making.Made) -> None:
+    fact(f"{made.suite_id}: {made.episodes} episodes in {made.folder}")
+    for one in made.left_out:
+        fact(f"left out: {one.record}: {one.reason}")
+    for text, times in made.notes:
+        note(f"note: {text} ({times} episode{'s' if times != 1 else ''})")
+    note(f"not frozen: read the contracts, then reviewer suite freeze {made.suite_id}")

@@ -14,6 +14,15 @@ HELD = {"met": "; target met", "failed": "; target missed", "open": "; target op
 WHOSE = {"policy": "the suite's policy", "articles": "the articles, which bind no release"}
 
 
+def _trends_arguments(trends: argparse.ArgumentParser) -> None:
+    trends.add_argument("--suite", default="", metavar="S", help="suite id")
+
+
+ARGUMENTS = {
+    "trends": _trends_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     found = desk.trends.figures(arguments.suite or _only_suite(desk))

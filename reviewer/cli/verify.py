@@ -5,12 +5,49 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from reviewer.cli.parser import from_one
 from reviewer.cli.say import out, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
 
 MOST_BYTES = 64 << 20
 """Of one file; what may stand in it is bounded where it is read."""
+
+
+def _verify_arguments(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "decision", metavar="DECISION",
+        help="a .dsse.json file, or a folder of them: then the newest about the candidate holds",
+    )  # fmt: skip
+    check.add_argument(
+        "--candidate-manifest", required=True, metavar="FILE", help="the candidate it must be about"
+    )
+    check.add_argument("--signers", required=True, metavar="FILE", help="who may sign")
+    check.add_argument("--threshold", type=from_one, metavar="N", help="approvers wanted at least")
+    check.add_argument("--environment", metavar="NAME", help="it must be for this one")
+    check.add_argument(
+        "--suite-folder", metavar="DIR",
+        help="it must be on this frozen suite, under its policy, by as many as that wants",
+    )  # fmt: skip
+    check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
+    check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
+    check.add_argument("--report", metavar="FILE", help="report.json it must be about")
+    check.add_argument(
+        "--attestations", metavar="DIR", help="the runners' test results it refers to"
+    )
+    check.add_argument(
+        "--witness", metavar="FILE", help="heads it must be among (with a folder of decisions)"
+    )
+    check.add_argument("--signers-digest", metavar="SHA256", help="the signers file must be this")
+    check.add_argument("--min-seq", type=from_one, metavar="N", help="refuse an older decision")
+    check.add_argument(
+        "--at", metavar="TIME", help="as of this time, such as 2026-01-31T09:30:00Z (default: now)"
+    )
+
+
+ARGUMENTS = {
+    "verify": _verify_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

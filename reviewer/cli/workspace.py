@@ -12,6 +12,36 @@ if TYPE_CHECKING:
     from reviewer.db.journal import Head
 
 
+def _init_arguments(init: argparse.ArgumentParser) -> None:
+    init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
+    init.add_argument("--example", action="store_true", help="with the example suites in it")
+
+
+def _backup_arguments(backup: argparse.ArgumentParser) -> None:
+    backup.add_argument("file", help="a new file")
+
+
+def _restore_arguments(restore: argparse.ArgumentParser) -> None:
+    restore.add_argument("file", help="a copy that backup made")
+    restore.add_argument(
+        "--replace", action="store_true", help="set aside the store that is there, if one is"
+    )
+
+
+def _schema_arguments(schema: argparse.ArgumentParser) -> None:
+    schema.add_argument(
+        "kind", help="suite, episode, rubric, judge, candidate, policy, trace, label …"
+    )
+
+
+ARGUMENTS = {
+    "init": _init_arguments,
+    "backup": _backup_arguments,
+    "restore": _restore_arguments,
+    "schema": _schema_arguments,
+}
+
+
 def run(arguments: argparse.Namespace) -> int:
     return {
         "init": _init,

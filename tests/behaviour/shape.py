@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from reviewer.cli.arguments import parser
+from reviewer.cli.parser import parser
 
 
 def commands(

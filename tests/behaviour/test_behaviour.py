@@ -14,7 +14,7 @@ from behaviour.frozen.sitecustomize import PLACES
 from behaviour.scenes import DATA, SCENES
 from behaviour.shape import commands, options
 from behaviour.stage import Driver, Forked, Installed, Stage
-from reviewer.cli.arguments import parser
+from reviewer.cli.parser import parser
 
 pytestmark = [
     pytest.mark.slow,

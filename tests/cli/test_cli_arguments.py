@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from reviewer.cli import arguments as cli
+from reviewer.cli import parser as cli
 
 EXPORT = ["--export-report", "out", "--suite", "s", "--candidate", "c"]
 
@@ -87,7 +87,8 @@ def test_the_words_of_the_process_are_read_alike(monkeypatch: pytest.MonkeyPatch
     assert vars(cli.parsed(None)) == vars(cli.parsed(EXPORT))
 
 
-def test_every_command_stands_in_one_group() -> None:
-    for group, names in cli.GROUPS.items():
-        module = importlib.import_module(f"reviewer.cli.arguments.{group}")
-        assert tuple(module.COMMANDS) == names
+def test_a_module_gives_arguments_only_for_its_own_commands() -> None:
+    for module in {command.module for command in cli.COMMANDS.values()}:
+        arguments = getattr(importlib.import_module(f"reviewer.cli.{module}"), "ARGUMENTS", {})
+        own = {name for name, command in cli.COMMANDS.items() if command.module == module}
+        assert set(arguments) <= own

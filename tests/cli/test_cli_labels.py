@@ -147,7 +147,7 @@ def test_labels_travel_to_a_workspace_without_their_traces(full: Door, empty: Do
 
 
 def test_the_name_of_the_reviewer(full: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reviewer.cli.arguments import parser
+    from reviewer.cli.parser import parser
 
     for argv in (
         ["--reviewer", "kim", "labels", "export"],

@@ -13,8 +13,7 @@ import pytest
 from doors import SUITE, V7, V8, Door, copied
 from played_runs import EPISODES, Held, asking, bytes_of, order, runs, slots, until
 
-from reviewer.cli.run_progress import words
-from reviewer.cli.runs import follow
+from reviewer.cli.run import follow, words
 from reviewer.desk.runs.views import RunOrder, RunView
 
 

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 from packaging_commands import ran, typed
 
-from reviewer.cli.arguments import parser
+from reviewer.cli.parser import parser
 from reviewer.desk.reports.renderings import FORMATS
 from reviewer.signing.signers import ROLES
 from reviewer.suite.gates import GATE_CODES, OPTIONAL

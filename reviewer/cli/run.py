@@ -10,7 +10,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reviewer.cli.opening import desk_of
-from reviewer.cli.run_progress import Progress
+from reviewer.cli.parser import from_one, from_zero
+from reviewer.cli.progress import Progress, span
 from reviewer.cli.say import note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
@@ -23,6 +24,39 @@ if TYPE_CHECKING:
     from reviewer.report.model import Report
 
 STEP = 0.1
+
+
+def _run_arguments(make: argparse.ArgumentParser) -> None:
+    make.add_argument("suite", help="suite id")
+    make.add_argument("candidate", help="candidate id, of a manifest in the suite folder")
+    make.add_argument(
+        "--attempts", type=from_one, metavar="N",
+        help="per episode, numbered on from those made (default: as the policy plans)",
+    )  # fmt: skip
+    make.add_argument(
+        "--resume", action="store_true",
+        help="make only the attempts 1 to N without a trace, and one more for each lost to "
+        "infrastructure",
+    )  # fmt: skip
+    make.add_argument("--jobs", type=from_one, default=4, metavar="N", help="at a time (4)")
+    make.add_argument(
+        "--workers", type=from_zero, default=0, metavar="N",
+        help="processes to spread them over (default 0: in this one)",
+    )  # fmt: skip
+    make.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of what varies (0)")
+    make.add_argument(
+        "--approve", choices=("deny", "allow", "ask"), default="deny", metavar="RULE",
+        help="calls that need an approval: deny (default), allow, ask on the terminal",
+    )  # fmt: skip
+    make.add_argument(
+        "--network", action="store_true", help="let programs of a candidate reach the network"
+    )
+    make.add_argument("--traces", metavar="FILE", help="also write the records to a new file")
+
+
+ARGUMENTS = {
+    "run": _run_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,18 +92,33 @@ def follow(handle: "RunHandle", quiet: bool) -> None:
     """Show a run on stderr until it has ended. The first Ctrl-C stops it (what runs finishes), the
     second abandons it."""
     keys = Interrupts(handle)
-    progress = Progress(quiet)
+    progress = Progress(quiet, handle.view().candidate_id)
+
+    def show(how: Callable[[int, int, str], None]) -> None:
+        view = handle.view()
+        how(view.done, view.planned, words(view))
+
     answered: set[int] = set()
     with keys.caught():
-        progress.show(handle.view())
+        show(progress.show)
         while not handle.ended:
             for approval in handle.wait(STEP).approvals:
                 if approval.number not in answered:
                     answered.add(approval.number)
                     progress.stop()
                     handle.answer(approval.number, _granted(approval, keys))
-            progress.show(handle.view())
-    progress.end(handle.view())
+            show(progress.show)
+    show(progress.end)
+
+
+def words(view: RunView) -> str:
+    """Return how long the rest of a run may take, and what fails so far, gate by gate."""
+    parts = [f"{gate} {n}" for gate, n in zip(view.in_force, view.gates, strict=True) if n]
+    state = [view.state] if view.state in ("paused", "stopping") else []
+    left = [] if view.eta_seconds is None else [f"about {span(view.eta_seconds)} left"]
+    failing = [f"{view.failed} failing ({', '.join(parts)})"] if view.failed else []
+    lost = [f"{view.infrastructure} infra"] if view.infrastructure else []
+    return ", ".join([*state, *left, *failing, *lost])
 
 
 class Stoppable(Protocol):

@@ -5,10 +5,57 @@ import sys
 from pathlib import Path
 
 from reviewer.cli.opening import desk_of, release_of, workspace_of
+from reviewer.cli.parser import release_options
 from reviewer.cli.say import note, out, table
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import Signed
 from reviewer.exit_codes import ExitCode
+
+KEY = "key file, .pub or SHA256:… in ssh-agent"
+
+
+def _sign_arguments(sign: argparse.ArgumentParser) -> None:
+    release_options(sign)
+    sign.add_argument("--baseline", metavar="B", help="candidate to compare with")
+    sign.add_argument(
+        "--decision", choices=("PROMOTE", "BLOCK", "REPAIR"), metavar="D",
+        help="PROMOTE, BLOCK or REPAIR (default: what the report recommends)",
+    )  # fmt: skip
+    sign.add_argument(
+        "--add", metavar="DECISION",
+        help="put one more signature under this decision (its number, or a file), when this store "
+        "derives the same",
+    )  # fmt: skip
+    sign.add_argument("--key", metavar="KEY", help=KEY)
+    sign.add_argument(
+        "--signature", metavar="FILE",
+        help="with --add, instead of a key: what ssh-keygen -Y sign made of payload.pae",
+    )  # fmt: skip
+    sign.add_argument(
+        "--comment", default="", metavar="TEXT", help="why; needed against the recommendation"
+    )
+    sign.add_argument(
+        "--environment", default="production", metavar="NAME", help="default: production"
+    )
+
+
+def _keys_arguments(keys: argparse.ArgumentParser) -> None:
+    keys.add_argument(
+        "act", nargs="?", choices=("list", "trust"), default="list",
+        help="trust adds PRINCIPAL and FILE to store/signers",
+    )  # fmt: skip
+    keys.add_argument("principal", nargs="?", help="whose key it is")
+    keys.add_argument("file", nargs="?", help="a .pub file")
+    keys.add_argument(
+        "--roles", default="approver", metavar="LIST",
+        help="comma separated, of approver, labeler, runner, breakglass (default: approver)",
+    )  # fmt: skip
+
+
+ARGUMENTS = {
+    "sign": _sign_arguments,
+    "keys": _keys_arguments,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,10 +1,9 @@
-"""How a run is shown on stderr: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a run or a judge on stderr: a bar on a terminal, now and then a line elsewhere."""
 
 import time
 from typing import TYPE_CHECKING
 
 from reviewer.cli.say import moving, note
-from reviewer.desk.runs.views import RunView
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -16,48 +15,54 @@ EVERY = 5.0
 
 
 class Progress:
-    """Shows views of one run as they come."""
+    """Shows how far some work is, as views of it come.
 
-    def __init__(self, quiet: bool) -> None:
+    `name` begins every line, `title` the bar (default: the name). The first line elsewhere comes at
+    once when `soon`, else after `EVERY` seconds.
+    """
+
+    def __init__(self, quiet: bool, name: str = "", title: str = "", soon: bool = True) -> None:
         self._quiet = quiet
+        self._name = name
+        self._title = title or name
         self._terminal = moving()
         self._bar: tuple[Bar, TaskID] | None = None
         self._said = ""
-        self._at = 0.0
+        self._at = 0.0 if soon else time.monotonic()
 
-    def show(self, view: RunView) -> None:
-        if self._quiet or not view.planned:
+    def show(self, done: int, of: int, words: str) -> None:
+        if self._quiet or not of:
             return
         if self._terminal:
-            self._draw(view)
+            self._draw(done, of, words)
         elif time.monotonic() - self._at >= EVERY:
-            self._say(view)
+            self._say(done, of, words)
 
     def stop(self) -> None:
-        """Clear the bar away, for something else to be said."""
+        """Clear the bar, so that another message can be printed."""
         if self._bar is not None:
             self._bar[0].stop()
             self._bar = None
 
-    def end(self, view: RunView) -> None:
+    def end(self, done: int, of: int, words: str) -> None:
         self.stop()
-        if not self._quiet and view.planned:
-            self._say(view)
+        if not self._quiet and of:
+            self._say(done, of, words)
 
-    def _say(self, view: RunView) -> None:
-        line = f"{view.candidate_id}: {view.done}/{view.planned} {words(view)}".rstrip()
+    def _say(self, done: int, of: int, words: str) -> None:
+        line = f"{self._name}: {done}/{of} {words}".rstrip()
         if line != self._said:
             note(line)
         self._said, self._at = line, time.monotonic()
 
-    def _draw(self, view: RunView) -> None:
+    def _draw(self, done: int, of: int, words: str) -> None:
         if self._bar is None:
-            self._bar = _bar(view)
+            self._bar = _bar(self._title, done, of)
         bar, task = self._bar
-        bar.update(task, completed=view.done, words=words(view))
+        bar.update(task, completed=done, words=words)
 
 
-def _bar(view: RunView) -> "tuple[Bar, TaskID]":
+def _bar(title: str, done: int, of: int) -> "tuple[Bar, TaskID]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
@@ -65,7 +70,7 @@ def _bar(view: RunView) -> "tuple[Bar, TaskID]":
 
     from reviewer.trace.safetext import visible_line
 
-    name = visible_line(view.candidate_id)
+    name = visible_line(title)
     whole = Column(no_wrap=True, min_width=min(len(name), LONGEST_NAME))
     rest = Column(no_wrap=True, ratio=1, overflow="ellipsis")
     bar = Bar(
@@ -78,21 +83,11 @@ def _bar(view: RunView) -> "tuple[Bar, TaskID]":
         expand=True,
     )
     bar.start()
-    return bar, bar.add_task(name, total=view.planned, completed=view.done, words="")
-
-
-def words(view: RunView) -> str:
-    """How long the rest may take, and what fails so far, gate by gate."""
-    parts = [f"{gate} {n}" for gate, n in zip(view.in_force, view.gates, strict=True) if n]
-    state = [view.state] if view.state in ("paused", "stopping") else []
-    left = [] if view.eta_seconds is None else [f"about {span(view.eta_seconds)} left"]
-    failing = [f"{view.failed} failing ({', '.join(parts)})"] if view.failed else []
-    lost = [f"{view.infrastructure} infra"] if view.infrastructure else []
-    return ", ".join([*state, *left, *failing, *lost])
+    return bar, bar.add_task(name, total=of, completed=done, words="")
 
 
 def span(seconds: float) -> str:
-    """A length of time in words."""
+    """Return a length of time in words."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

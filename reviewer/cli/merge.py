@@ -1,0 +1,58 @@
+"""`reviewer merge`: join what another store holds."""
+
+import argparse
+from pathlib import Path
+
+from reviewer.cli.labels import counts_words, plain_counts, say_problems
+from reviewer.cli.opening import workspace_of
+from reviewer.cli.say import note, out, out_json
+from reviewer.exit_codes import ExitCode
+
+
+def _merge_arguments(merge: argparse.ArgumentParser) -> None:
+    merge.add_argument(
+        "store", metavar="OTHER.db", help="another person's store, or a backup of it"
+    )
+
+
+ARGUMENTS = {"merge": _merge_arguments}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.imports.importing import index_behind
+    from reviewer.desk.workspace.merge import merge_store
+
+    workspace = workspace_of(arguments)
+    merged = merge_store(workspace, Path(arguments.store))
+    index_behind(workspace)
+    if arguments.json:
+        out_json(
+            {
+                "traces": {"added": merged.added, "known": merged.known, "refused": merged.refused},
+                "labels": plain_counts(merged.labels),
+                "judgments": plain_counts(merged.judgments),
+                "notes": plain_counts(merged.notes),
+                "costs": plain_counts(merged.costs),
+                "leaks": plain_counts(merged.leaks),
+                "decisions": list(merged.decisions),
+                "problems": list(merged.problems),
+            }
+        )
+    else:
+        refused = f", {merged.refused} refused" if merged.refused else ""
+        out(f"traces: {merged.added} added, {merged.known} already there{refused}")
+        out(f"labels: {counts_words(merged.labels, '')}")
+        out(f"judgments: {counts_words(merged.judgments, '')}")
+        out(f"notes: {counts_words(merged.notes, '')}")
+        out(f"costs: {counts_words(merged.costs, '')}")
+        out(f"looks for leaks: {counts_words(merged.leaks, '')}")
+    said = merged.labels, merged.judgments, merged.notes, merged.costs, merged.leaks
+    say_problems(problem for one in said for problem in one.problems)
+    for text in merged.problems:
+        note(f"  {text}")
+    if merged.decisions:
+        note("signed decisions are files and stay where they were signed:")
+        for text in merged.decisions:
+            note(f"  {text}")
+    left_out = merged.refused or merged.problems or any(one.refused for one in said)
+    return ExitCode.INVALID if left_out else ExitCode.DONE

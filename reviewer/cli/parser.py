@@ -1,0 +1,256 @@
+"""The command line: the table of commands, and the parser made of it.
+
+Each command's module holds its arguments beside what it does, in `ARGUMENTS`. Importing all of
+them takes longer than starting Python, so only the modules of commands that were typed are
+imported; the others are listed with their names and summaries.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from reviewer.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    Acts = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DESCRIPTION = "The release desk for AI agents: from raw episode traces to a signed decision."
+EPILOG = """\
+without a command: the workstation on the workspace you stand in
+
+export a report, without a screen:
+  reviewer --export-report OUT --suite S --candidate C [--baseline B]
+           [--format json,md,html,junit,sarif,github] [--sign KEY]
+
+exit codes: 0 promote or done, 10 not promoted, 2 usage, 20 invalid input or
+signature, 30 policy of signatures not met, 40 internal error
+"""
+
+
+class Command(NamedTuple):
+    """A command: the module of `reviewer.cli` that runs it, and its summary in `--help`."""
+
+    module: str
+    summary: str
+    hidden: bool = False
+
+
+COMMANDS = {
+    "demo": Command("demo", "the built-in example in a throw-away workspace"),
+    "init": Command("workspace", "make a workspace"),
+    "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),
+    "_page": Command("page", "the workstation behind a page of serve", hidden=True),
+    "settings": Command("settings", "the workstation's settings in force, and which file says so"),
+    "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
+    "backup": Command("workspace", "copy the store whole, while others write"),
+    "restore": Command(
+        "workspace",
+        "put a backup in the store's place, once it is proved to be as its journal says",
+    ),
+    "schema": Command("workspace", "print the JSON Schema of a kind of file"),
+    "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
+    "run": Command("run", "make attempts of a candidate, judged as they come"),
+    "import": Command("imports", "read traces into the store"),
+    "quarantine": Command("imports", "refused records: where, why, what to do"),
+    "sources": Command("imports", "imported files"),
+    "_index": Command("imports", "fill what is filled behind an import", hidden=True),
+    "score": Command("score", "score stored traces again; say what changed"),
+    "show": Command("show", "one trace in words"),
+    "search": Command("search", "find words in the events of all traces"),
+    "scorecard": Command("scorecard", "the scorecard in words, one fact a line"),
+    "trends": Command(
+        "trends", "the figures of a suite's reports, candidate after candidate, with their targets"
+    ),
+    "compare": Command(
+        "compare", "two candidates of one suite, or two attempts of one episode, side by side"
+    ),
+    "labels": Command(
+        "labels", "what is to be labeled, and labels as files to join those of several"
+    ),
+    "judgments": Command("labels", "answers of a judge as files"),
+    "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
+    "judge": Command(
+        "judge", "ask the suite's judge about final messages, and say what it has earned"
+    ),
+    "costs": Command(
+        "costs", "what people and incidents cost, beside what attempts cost: enter, list"
+    ),
+    "merge": Command(
+        "merge", "join the traces, labels, judgments, notes and costs of another store, by content"
+    ),
+    "sign": Command("sign", "sign a release decision, or add a signature to one"),
+    "verify": Command("verify", "verify a decision, offline, without a store"),
+    "decisions": Command("decisions", "what was signed: list, export, take in"),
+    "break-glass": Command(
+        "decisions", "sign that a candidate goes out without its decision, for a day at most"
+    ),
+    "loss": Command(
+        "decisions", "sign that the store lost what was signed on, and goes on from where it stands"
+    ),
+    "witness": Command(
+        "decisions", "write the journal's head into store/witness, for version control"
+    ),
+    "attest": Command(
+        "decisions", "sign, as a runner, what the runs and imports of a candidate came to"
+    ),
+    "keys": Command("sign", "keys that can sign here; trust one"),
+}
+"""Every command, in the order of `--help`."""
+
+_HELP = {"-h", "--help"}
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors leave with exit code 2 and name the way out."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        sys.stderr.write(f"reviewer: {message}\nreviewer --help lists the commands\n")
+        sys.exit(ExitCode.USAGE)
+
+
+class _Unclear(Exception):
+    """The quick parser cannot read what was typed."""
+
+
+class _Quick(Parser):
+    def error(self, message: str) -> NoReturn:
+        raise _Unclear(message)
+
+
+def parser() -> Parser:
+    """Return the parser of the whole command line, with the arguments of every command."""
+    return _parser(Parser, COMMANDS, COMMANDS)
+
+
+def parsed(argv: list[str] | None) -> argparse.Namespace:
+    """Parse what was typed (None: to this program). Exits with code 2 on a usage error."""
+    given = sys.argv[1:] if argv is None else argv
+    if _HELP.isdisjoint(given):
+        try:
+            return _parser(_Quick, given, given).parse_args(given)
+        except _Unclear:
+            pass
+    return _parser(Parser, COMMANDS, given).parse_args(given)
+
+
+def _parser(kind: type[Parser], listed: Collection[str], typed: Collection[str]) -> Parser:
+    """Return a parser of the commands in `listed`; those in `typed` with their arguments."""
+    top = _top(kind)
+    top.set_defaults(command=None)
+    commands = None
+    for name, command in COMMANDS.items():
+        if name not in listed:
+            continue
+        if commands is None:
+            commands = top.add_subparsers(dest="command", metavar="COMMAND")
+        # argparse lists a command that has a help text, even when that is SUPPRESS.
+        shown: dict[str, Any] = {} if command.hidden else {"help": command.summary}
+        added = commands.add_parser(name, description=command.summary, allow_abbrev=False, **shown)
+        added.set_defaults(module=command.module)
+        everywhere(added, default=argparse.SUPPRESS)  # keeps what was given before the command
+        if name in typed:
+            module = importlib.import_module(f"reviewer.cli.{command.module}")
+            if (arguments := getattr(module, "ARGUMENTS", {}).get(name)) is not None:
+                arguments(added)
+    return top
+
+
+def _top(kind: type[Parser]) -> Parser:
+    """Return a parser of the options that are given before a command."""
+    top = kind(
+        prog="reviewer",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="store_true", help="print the version")
+    everywhere(top)
+    top.add_argument("--no-mouse", action="store_true", help="leave selection to the terminal")
+    top.add_argument(
+        "--settings", default="", metavar="FILE",
+        help="settings of the workstation (default: $REVIEWER_SETTINGS, else those of the person; "
+        "docs/settings.md)",
+    )  # fmt: skip
+    report = top.add_argument_group("report")
+    report.add_argument("--export-report", metavar="OUT", help="write the report to this folder")
+    release_options(report)
+    report.add_argument(
+        "--baseline", metavar="B", help="candidate to compare with (default: the last promoted)"
+    )
+    report.add_argument(
+        "--format", metavar="LIST",
+        help="of json,md,html,junit (default: these four), sarif and github (a step's summary, and "
+        "annotations under GitHub Actions)",
+    )  # fmt: skip
+    report.add_argument("--sign", metavar="KEY", help="sign what the report recommends")
+    report.add_argument(
+        "--embedding-model", default="", metavar="DIR",
+        help="compare final messages with their references by the static model in this folder",
+    )  # fmt: skip
+    return top
+
+
+def acts_of(added: argparse.ArgumentParser) -> "Acts":
+    """Return where to add the acts of a command, one of which must be named."""
+    return added.add_subparsers(dest="act", metavar="ACT", required=True)
+
+
+def act(acts: "Acts", name: str, text: str) -> argparse.ArgumentParser:
+    """Add one act of a command."""
+    added = acts.add_parser(name, help=text, description=text, allow_abbrev=False)
+    everywhere(added, default=argparse.SUPPRESS)
+    return added
+
+
+def everywhere(to: argparse.ArgumentParser, **default: Any) -> None:
+    """Add the options that may be given before a command or after it."""
+    shown = "a folder with suites/ and store/"
+    to.add_argument("--workspace", metavar="DIR", help=shown, **default)
+    to.add_argument("--quiet", action="store_true", help="no progress on stderr", **default)
+    to.add_argument("--json", action="store_true", help="data as JSON on stdout", **default)
+    to.add_argument(
+        "--plain", action="store_true", help="one fact a line, nothing that moves", **default
+    )
+    who = "who labels (default: $REVIEWER_NAME, git's user.name, the login)"
+    to.add_argument("--reviewer", metavar="NAME", help=who, **({"default": ""} | default))
+
+
+def release_options(group: argparse._ActionsContainer) -> None:
+    """Add the options that name a release."""
+    group.add_argument("--suite", metavar="S", help="suite id")
+    group.add_argument("--candidate", metavar="C", help="candidate id")
+
+
+def from_one(text: str) -> int:
+    """Parse a whole number from 1."""
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def from_zero(text: str) -> int:
+    """Parse a whole number from 0."""
+    return 0 if text == "0" else from_one(text)
+
+
+def port(text: str) -> int:
+    """Parse a port to listen on; 0 asks for a free one."""
+    number = from_zero(text)
+    if number > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: those end at 65535")
+    return number
+
+
+def amount(text: str) -> float:
+    """Parse a number that is zero or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e15:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
