@@ -23,8 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from reviewer.db import registry
 from reviewer.db.connection import close_writer, transaction
 from reviewer.db.intake import NewTrace, Pack, Progress, write_batch
-from reviewer.db.migrate import open_writer
 from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.db.schema import open_writer
+from reviewer.db.sources import open_source
 from reviewer.importing.catalogue import Target
 from reviewer.importing.scored import Scored, judge
 from reviewer.suite.canonical import start_state_digest
@@ -210,7 +211,7 @@ def fill(workspace: Path, suite: Suite, index: int, seed: int = 7) -> None:
             stored = registry.register_candidate(connection, row, candidate, None, None, NOW)
             values = {"path": f"{candidate}.jsonl", "size": 0, "reader": "native/1", "suite": SUITE}
             values |= {"sha256": hashlib.sha256(candidate.encode()).hexdigest(), "at": NOW}
-            source = registry.open_source(connection, values | {"candidate": candidate})
+            source = open_source(connection, values | {"candidate": candidate})
         plans = {stored.id: registry.plan_of(suite, None)}
         wanted = ((e, n) for n in range(1, attempts + 1) for e in suite.episodes)
         total, number = attempts * len(suite.episodes), 0
@@ -250,10 +251,10 @@ def fill(workspace: Path, suite: Suite, index: int, seed: int = 7) -> None:
 
 
 def _index(connection: object, store: Path, most: int) -> None:
-    from reviewer.db.index import step
+    from reviewer.db.search import index_batch
 
     done = 0
-    while done < most and (batch := step(connection, store)):  # type: ignore[arg-type]
+    while done < most and (batch := index_batch(connection, store)):  # type: ignore[arg-type]
         done += batch
 
 

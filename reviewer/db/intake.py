@@ -8,10 +8,9 @@ import msgspec
 
 from reviewer.db import journal
 from reviewer.db.codec import mask_of
-from reviewer.db.firsts import update_firsts
-from reviewer.db.proof import batch_digest, quarantine_digest, slots_digest
+from reviewer.db.counts import add_rolls, update_firsts
+from reviewer.db.digests import batch_digest, quarantine_digest, slots_digest
 from reviewer.db.registry import Plan
-from reviewer.db.rolls import add_rolls
 from reviewer.gates.model import Finding, Verdict
 from reviewer.judging import judging_version
 

@@ -1,4 +1,4 @@
-"""What the store knows by name: suites, their episodes, candidates, imported files."""
+"""What the store knows by name: suites, their episodes, candidates."""
 
 import hashlib
 import sqlite3
@@ -56,23 +56,6 @@ def plan_of(suite: Suite, declared: int | None) -> Plan:
         return Plan(ANY_ATTEMPT, ANY_ATTEMPT)
     attempts = max(suite.policy.attempts, declared or 0)
     return Plan(attempts, max(attempts, suite.policy.pass_hat.k))
-
-
-class SourceRow(NamedTuple):
-    id: int
-    sha256: str
-    path: str
-    size: int
-    reader: str
-    suite: str
-    candidate: str
-    state: str
-    records: int
-    added: int
-    known: int
-    refused: int
-    notes: str
-    at: str
 
 
 def suites(connection: sqlite3.Connection) -> list[SuiteRow]:
@@ -338,103 +321,3 @@ def candidate_name(connection: sqlite3.Connection, candidate: int) -> str:
         "SELECT candidate_id FROM candidate WHERE id=?", (candidate,)
     ).fetchone()
     return str(row[0])
-
-
-_SOURCE = (
-    "id, sha256, path, size, reader, suite, candidate, state, records, added, known, refused,"
-    " notes, at"
-)
-
-
-def sources(connection: sqlite3.Connection) -> list[SourceRow]:
-    rows = connection.execute(f"SELECT {_SOURCE} FROM source ORDER BY id")
-    return [SourceRow(*row) for row in rows]
-
-
-def source_row(
-    connection: sqlite3.Connection, sha256: str, suite: str, candidate: str
-) -> SourceRow | None:
-    row = connection.execute(
-        f"SELECT {_SOURCE} FROM source WHERE sha256=? AND suite=? AND candidate=?",
-        (sha256, suite, candidate),
-    ).fetchone()
-    return SourceRow(*row) if row else None
-
-
-def source_by_id(connection: sqlite3.Connection, source: int) -> SourceRow | None:
-    row = connection.execute(f"SELECT {_SOURCE} FROM source WHERE id=?", (source,)).fetchone()
-    return SourceRow(*row) if row else None
-
-
-def size_known(connection: sqlite3.Connection, size: int) -> bool:
-    """Whether a file of exactly this size was imported, or begun: it may be the same file."""
-    row = connection.execute("SELECT 1 FROM source WHERE size=? LIMIT 1", (size,)).fetchone()
-    return row is not None
-
-
-def progress(connection: sqlite3.Connection, source: int) -> tuple[int, int, int, int]:
-    """(records, added, known, refused) of a source as the store has them."""
-    row = connection.execute(
-        "SELECT records, added, known, refused FROM source WHERE id=?", (source,)
-    ).fetchone()
-    return row[0], row[1], row[2], row[3]
-
-
-def came(
-    connection: sqlite3.Connection, source: int, added: int, known: int, notes: Iterable[str]
-) -> None:
-    """Count what a source brought of attempts that were there, inside the caller's transaction."""
-    connection.execute(
-        "UPDATE source SET added=added+?, known=known+?, notes=? WHERE id=?",
-        (added, known, msgspec.json.encode(list(notes)).decode(), source),
-    )
-
-
-def settle_source(connection: sqlite3.Connection, source: int) -> None:
-    """Count the refused records of a source that two processes read where they stand; what was
-    neither added nor refused was known. Inside the caller's transaction."""
-    connection.execute(
-        "UPDATE source SET refused=(SELECT count(*) FROM quarantine q WHERE q.source=source.id)"
-        " WHERE id=?",
-        (source,),
-    )
-    connection.execute(
-        "UPDATE source SET known=max(records-added-refused, 0) WHERE id=?", (source,)
-    )
-
-
-def map_of(connection: sqlite3.Connection, source: int) -> str:
-    """The digest of the map under which an import named its episodes; empty without one, and of
-    imports of before it was kept."""
-    row = connection.execute("SELECT map FROM source_file WHERE source=?", (source,)).fetchone()
-    return "" if row is None else str(row[0])
-
-
-def siblings(connection: sqlite3.Connection, source: int) -> list[int]:
-    """Other imports of the very file: for another candidate, map or suite."""
-    rows = connection.execute(
-        "SELECT o.source FROM source_file f JOIN source_file o ON o.sha256 = f.sha256"
-        " WHERE f.source=? AND o.source IS NOT f.source ORDER BY o.source",
-        (source,),
-    ).fetchall()
-    return [other for (other,) in rows]
-
-
-def open_source(
-    connection: sqlite3.Connection, values: dict[str, Any], file: str = "", names: str = ""
-) -> SourceRow:
-    """Note that a file is being read, unless that is noted already. `file` is its digest, `names`
-    that of the map of episodes."""
-    connection.execute(
-        "INSERT INTO source (sha256, path, size, reader, suite, candidate, state, at)"
-        " VALUES (:sha256, :path, :size, :reader, :suite, :candidate, 'reading', :at)"
-        " ON CONFLICT DO NOTHING",
-        values,
-    )
-    row = source_row(connection, values["sha256"], values["suite"], values["candidate"])
-    assert row is not None  # inserted just above, or there before
-    if file:
-        connection.execute(
-            "INSERT OR IGNORE INTO source_file VALUES (?, ?, ?)", (row.id, file, names)
-        )
-    return row

@@ -12,9 +12,13 @@ from typing import Any, NamedTuple, cast
 
 from msgspec import structs
 
-from reviewer.db import changed, facts, index, journal, payload, proof, registry
+from reviewer.db import journal, payload, registry
 from reviewer.db.codec import gate_results, mask_of
+from reviewer.db.counts import counted_episodes, recount
+from reviewer.db.digests import batch_digest, batches_of, rows_digest
 from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
+from reviewer.db.queries.traces import TraceRow, findings_of
+from reviewer.db.search import index_trace, unindex_trace
 from reviewer.gates.model import Finding, Severity, Verdict
 from reviewer.gates.revised import combined
 
@@ -119,7 +123,7 @@ def verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
 def _stated(connection: sqlite3.Connection, trace: int) -> tuple[Finding, ...]:
     return tuple(
         Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail)
-        for f in facts.findings(connection, [trace])
+        for f in findings_of(connection, [trace])
     )
 
 
@@ -175,7 +179,7 @@ def revise(
             }
         )
     traces = list(dict.fromkeys(one.trace for one in revised))
-    changed.recount(connection, changed.places(connection, traces))
+    recount(connection, counted_episodes(connection, traces))
     journal.append(
         connection,
         {
@@ -183,11 +187,11 @@ def revise(
             "source": source,
             "first": first,
             "added": len(revised),
-            "digest": proof.said_digest(connection, "revision", first, len(revised)),
+            "digest": rows_digest(connection, "revision", first, len(revised)),
             "revised": told,
             "batches": {
-                str(at): proof.batch_digest(connection, at, count)
-                for at, count in proof.batches_of(connection, traces).items()
+                str(at): batch_digest(connection, at, count)
+                for at, count in batches_of(connection, traces).items()
             },
             "at": now,
         },
@@ -203,7 +207,7 @@ def _goes_on(
     said = connection.execute(
         "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (one.trace,)
     ).fetchone()
-    listed = index.unlisted(connection, one.trace)
+    listed = unindex_trace(connection, one.trace)
     _keep(connection, key, one, "contained", row, said, stands.findings, now)
     connection.execute("UPDATE chunk SET trace=? WHERE trace=?", (-key, one.trace))
     columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(trace)")]
@@ -232,7 +236,7 @@ def _goes_on(
         ),
     )
     if listed:
-        index.listed(connection, one.trace)
+        index_trace(connection, one.trace)
 
 
 def _beside(
@@ -341,9 +345,7 @@ def of_candidate(connection: sqlite3.Connection, candidate: int) -> list[tuple[i
     ).fetchall()
 
 
-def row_of(
-    connection: sqlite3.Connection, key: int
-) -> tuple[facts.TraceRow, tuple[Finding, ...], int]:
+def row_of(connection: sqlite3.Connection, key: int) -> tuple[TraceRow, tuple[Finding, ...], int]:
     """One such record as the row of a trace would have it, its findings, and its evidence. Its
     chunks are under the negative of its id, which the row has."""
     values = connection.execute(
@@ -353,4 +355,4 @@ def row_of(
         " FROM revision r JOIN trace t ON t.id = r.trace WHERE r.id=?",
         (key,),
     ).fetchone()
-    return facts.TraceRow(-key, *values[:20]), _findings(values[20]), int(values[21])
+    return TraceRow(-key, *values[:20]), _findings(values[20]), int(values[21])

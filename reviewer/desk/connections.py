@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from reviewer.db.connection import StoreError, reader, scripts
-from reviewer.db.migrate import bring_up_to_date, version_of
+from reviewer.db.schema import bring_up_to_date, version_of
 
 IDLE = 4
 

@@ -2,14 +2,13 @@
 
 from typing import cast
 
-from reviewer.db import facts
-from reviewer.db.attempt_rows import AttemptRow
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.db.queries.traces import AttemptRow, TraceRow
 from reviewer.desk.views import AttemptMark, Mark
 from reviewer.suite.gates import GATES
 
 
-def mark_of(row: facts.TraceRow | AttemptRow) -> str:
+def mark_of(row: TraceRow | AttemptRow) -> str:
     """The one word for a trace: critical, fail, infra, not_measured or pass."""
     if row.critical:
         return "critical"
@@ -30,7 +29,7 @@ def gate_marks(mask: int, in_force: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def attempt_marks(
-    traces: list[facts.TraceRow], planned: int, quarantined: int
+    traces: list[TraceRow], planned: int, quarantined: int
 ) -> tuple[AttemptMark, ...]:
     """One mark per attempt made, and per planned attempt that is not there."""
     marks = {trace.attempt: cast(Mark, mark_of(trace)) for trace in traces}

@@ -16,8 +16,8 @@ from doors import SUITE, V8, Door, Said, passing
 from people import key_file
 
 from reviewer.db.connection import close_writer
-from reviewer.db.index import catch_up
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.search import catch_up
 from reviewer.suite.model import ApprovalPolicy
 from reviewer.suite.values import policy_value
 
@@ -142,7 +142,7 @@ def test_a_report_refuses_what_doctor_refuses(
 ) -> None:
     """Also in a store that is too large to be proved whole for each report."""
     if size == "ends":
-        monkeypatch.setattr("reviewer.db.ends.SMALL_TRACES", 0)
+        monkeypatch.setattr("reviewer.db.integrity.SMALL_TRACES", 0)
     assert signer.take("failed.jsonl", [failing()], "--suite", SUITE).code == 0
     assert sign(signer, "--decision", "BLOCK").code == 10
     assert report(signer).code == 10
@@ -190,7 +190,9 @@ def test_what_doctor_finds_beside_the_journal_stops_reports_and_signatures(
     said = report(signer, "again")
     assert said.code == 20, said
     assert told in said.err
-    monkeypatch.setattr("reviewer.db.ends.SMALL_TRACES", 0)  # the report looks at its ends alone
+    monkeypatch.setattr(
+        "reviewer.db.integrity.SMALL_TRACES", 0
+    )  # the report looks at its ends alone
     said = sign(signer, "--decision", "BLOCK")
     assert said.code == 20, said
     assert told in said.err
@@ -317,7 +319,7 @@ def test_what_is_taken_out_of_the_index_is_found(full: Door, statement: str, tol
 def test_what_is_not_indexed_yet_is_a_note(full: Door) -> None:
     indexed(full)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reviewer.db.index.step", lambda *_: 0)
+        patch.setattr("reviewer.db.search.index_batch", lambda *_: 0)
         assert full.take("more.json", failing(), "--suite", SUITE).code == 0
     said = full.ok("doctor")
     assert "note index: 5 events are not indexed yet" in said.out

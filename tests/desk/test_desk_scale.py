@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_desk_grid import ONE, SHOWN, SUITE, TWO, write_suite, write_traces
 
-from reviewer.db import episode_order, facts
 from reviewer.db.codec import (
     DIAGNOSTICS,
     diagnostic_columns,
@@ -25,9 +24,18 @@ from reviewer.db.codec import (
     pack_diagnostics,
     unpack_diagnostics,
 )
-from reviewer.db.episode_order import orders
-from reviewer.db.index import catch_up
-from reviewer.db.medians import Medians
+from reviewer.db.queries import episodes
+from reviewer.db.queries.episode_order import (
+    Medians,
+    group_rows,
+    grouped,
+    order_names,
+    ordered_episodes,
+)
+from reviewer.db.queries.episodes import FirstSet, RollRow
+from reviewer.db.queries.report_figures import diagnostic_means
+from reviewer.db.queries.traces import findings_of, traces_of
+from reviewer.db.search import catch_up
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.facts import counted, failures
@@ -36,7 +44,7 @@ from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.gates import ALWAYS
 
-ORDERS = orders(ALWAYS)
+ORDERS = order_names(ALWAYS)
 FULL = "agent-three"
 """A candidate with attempts of every episode."""
 
@@ -110,7 +118,7 @@ def key_of(connection: sqlite3.Connection, candidate: str) -> int:
 # counts ------------------------------------------------------------------------------------------
 
 
-def slowly(roll: facts.RollRow | facts.FirstSet, name: str, refused: int) -> EpisodeCounts:
+def slowly(roll: RollRow | FirstSet, name: str, refused: int) -> EpisodeCounts:
     """A roll-up in the report's words, one column after another."""
     passed = [roll.attempts - f - u for f, u in zip(roll.fail, roll.unknown, strict=True)]
     return EpisodeCounts(
@@ -129,7 +137,7 @@ def slowly(roll: facts.RollRow | facts.FirstSet, name: str, refused: int) -> Epi
         gate_fail=roll.fail,
         gate_unknown=roll.unknown,
         first=None
-        if isinstance(roll, facts.FirstSet) or roll.first is None
+        if isinstance(roll, FirstSet) or roll.first is None
         else slowly(roll.first, name, refused),
     )
 
@@ -140,7 +148,7 @@ def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
         found = counted(connection, 1, key, refused)
-        rolls = facts.rolls(connection, 1, key)
+        rolls = episodes.rolls(connection, 1, key)
     wanted = [slowly(roll, roll.episode_id, refused.get(roll.episode_id, 0)) for roll in rolls]
     assert list(found.episodes) == wanted
     assert found.names == {roll.key: roll.episode_id for roll in rolls}
@@ -154,9 +162,9 @@ def test_failing_traces_are_those_of_the_table(desk: Desk, candidate: str) -> No
         key = key_of(connection, candidate)
         known = counted(connection, 1, key, {})
         found = failures(connection, f"{SUITE}/{candidate}", key, known)
-        traces = facts.traces_of(connection, key, known.names)
+        traces = traces_of(connection, key, known.names)
         failed = [t for t in traces if t.passed == 0 or t.infra]
-        said = facts.findings(connection, [t.id for t in failed])
+        said = findings_of(connection, [t.id for t in failed])
     wanted = []
     for trace in failed:
         shown = [f for f in said if f.trace == trace.id and f.severity != "note"]
@@ -202,7 +210,7 @@ def test_diagnostics_of_another_size_are_refused() -> None:
 def test_means_add_up_one_trace_after_another(desk: Desk, candidate: str) -> None:
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
-        found = facts.diagnostic_means(connection, key)
+        found = diagnostic_means(connection, key)
         blobs = connection.execute(
             "SELECT t.diagnostics FROM trace t LEFT JOIN first_set s"
             " ON s.candidate=t.candidate AND s.episode=t.episode WHERE t.candidate=?"
@@ -269,15 +277,15 @@ def test_a_complete_candidate_is_asked_of_roll_ups_alone(desk: Desk, text: str) 
             )
             assert asked.complete
             other = asked._replace(complete=False)
-            wanted = episode_order.order(connection, other, medians)
-            assert episode_order.order(connection, asked, medians) == wanted
+            wanted = ordered_episodes(connection, other, medians)
+            assert ordered_episodes(connection, asked, medians) == wanted
             for group in ("tag", "category"):
-                assert episode_order.grouped(
-                    connection, asked, group, medians
-                ) == episode_order.grouped(connection, other, group, medians)
-                assert sorted(
-                    episode_order.group_rows(connection, asked, group, medians)
-                ) == sorted(episode_order.group_rows(connection, other, group, medians))
+                assert grouped(connection, asked, group, medians) == grouped(
+                    connection, other, group, medians
+                )
+                assert sorted(group_rows(connection, asked, group, medians)) == sorted(
+                    group_rows(connection, other, group, medians)
+                )
 
 
 def test_a_candidate_becomes_complete_when_its_last_episode_comes(mine: Door) -> None:

@@ -21,7 +21,7 @@ from people import key_file
 from power import MODES, Disk, Mode, Op, ops_of
 
 from reviewer.db.connection import DAMAGE, reader
-from reviewer.db.migrate import bring_up_to_date
+from reviewer.db.schema import bring_up_to_date
 from reviewer.desk.desk import Desk
 from reviewer.desk.integrity.doctor import examine
 from reviewer.desk.place import at

@@ -14,7 +14,7 @@ from labelers import drafted, kept, labeler
 from people import key_file
 from power import ops_of
 
-from reviewer.db import proof
+from reviewer.db.digests import batch_digest
 
 SCRIPT = Path(__file__).with_name("recorded.py")
 
@@ -133,11 +133,11 @@ def test_checks_accuse_nobody_who_labels_meanwhile(full: Door) -> None:
             came.append(desk.labels.record(session, drafted(item)).uid)
         return digest(*batch)
 
-    digest = proof.batch_digest
+    digest = batch_digest
     public = key_file(full.root, "robin").with_suffix(".pub")
     full.ok("keys", "trust", "robin@example.com", public)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proof, "batch_digest", labeled_meanwhile)
+        patch.setattr("reviewer.db.integrity.batch_digest", labeled_meanwhile)
         full.healthy()
         desk = full.desk()
         try:

@@ -16,7 +16,7 @@ from older_stores import as_before
 from people import key_file
 
 from reviewer.db.connection import APPLICATION_ID, StoreError, reader, scripts
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
 from reviewer.suite.gates import ALWAYS
 
 STORES = Path(__file__).resolve().parents[1] / "data" / "stores"
@@ -155,7 +155,7 @@ def test_an_upgrade_that_is_cut_off_leaves_the_old_store(
     shutil.copytree(scripts()[0].parent, schema)
     last = sorted(schema.glob("*.sql"))[-1]
     last.write_text(last.read_text() + "\nINSERT INTO nowhere VALUES (1);\n")
-    monkeypatch.setattr("reviewer.db.migrate.scripts", lambda: sorted(schema.glob("*.sql")))
+    monkeypatch.setattr("reviewer.db.schema.scripts", lambda: sorted(schema.glob("*.sql")))
     with pytest.raises(StoreError, match=r"review\.db: nothing was written \(no such table"):
         open_writer(door.store)
     assert version(door.store) == 1

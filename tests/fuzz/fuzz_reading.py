@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import zstandard
 from fuzz_mutate import CANARIES
 
-from reviewer.db import index
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.search import index_trace
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline import units
@@ -105,7 +105,7 @@ class Desk:
     def _index(self) -> None:
         """Event rows and full text, which are filled behind an import."""
         for (trace,) in self.connection.execute("SELECT id FROM trace").fetchall():
-            index.listed(self.connection, trace)
+            index_trace(self.connection, trace)
 
     def _count(self, table: str) -> int:
         return int(self.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])

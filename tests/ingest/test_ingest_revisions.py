@@ -347,7 +347,7 @@ def test_what_newer_code_finds_is_kept_beside_what_was_found(
 
     real = rescore.score
     monkeypatch.setattr(rescore, "score", other)
-    monkeypatch.setattr("reviewer.db.rescored.judging_version", lambda: "9.9.9")
+    monkeypatch.setattr("reviewer.db.verdict_changes.judging_version", lambda: "9.9.9")
     said = full.ok("score").out
     assert f"{trace}: pass → wrong_final_state (reviewer {judging_version()} → 9.9.9)" in said
     shown = full.ok("show", trace).out
@@ -383,7 +383,7 @@ def test_scoring_again_names_codes_and_versions_for_programs(
 
     real = rescore.score
     monkeypatch.setattr(rescore, "score", other)
-    monkeypatch.setattr("reviewer.db.rescored.judging_version", lambda: "9.9.9")
+    monkeypatch.setattr("reviewer.db.verdict_changes.judging_version", lambda: "9.9.9")
     changed = json.loads(full.ok("score", "--json").out)["changed"]
     assert len(changed) == full.one("SELECT count(*) FROM rescored")
     assert {(one["code_before"], one["code_after"]) for one in changed} == {

@@ -50,7 +50,7 @@ def test_another_schema_is_not_merged_and_is_told_at_once(
 def test_an_older_schema_is_ours(door: Door, tmp_path: Path) -> None:
     """The check knows every version: it is asked before a store is brought up to date."""
     from reviewer.db.connection import APPLICATION_ID, scripts
-    from reviewer.db.shape import strange, strange_code
+    from reviewer.db.schema import foreign_code, foreign_parts
 
     for version in range(1, len(scripts()) + 1):
         path = tmp_path / f"{version}.db"
@@ -59,9 +59,9 @@ def test_an_older_schema_is_ours(door: Door, tmp_path: Path) -> None:
                 base.executescript(script.read_text(encoding="utf-8"))
             base.execute(f"PRAGMA user_version={version}")
             base.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            assert strange(base) == strange_code(base) == []
+            assert foreign_parts(base) == foreign_code(base) == []
             base.execute("CREATE VIEW odd AS SELECT 1")
-            assert strange(base) == strange_code(base) == ["view odd"]
+            assert foreign_parts(base) == foreign_code(base) == ["view odd"]
 
 
 @pytest.mark.parametrize("spoil", [KINDLY, LOOKALIKE])

@@ -12,7 +12,7 @@ from doors import SUITE, Door
 
 from reviewer.db import contracts, registry
 from reviewer.db.connection import reader
-from reviewer.db.migrate import bring_up_to_date
+from reviewer.db.schema import bring_up_to_date
 from reviewer.suite.folder import read_suite
 from reviewer.suite.model import Episode, Suite
 

@@ -24,7 +24,7 @@ from reviewer.db.connection import (
     scripts,
     transaction,
 )
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
 
 
 def modes(folder: Path) -> dict[str, int]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.db.filter_text import (
+from reviewer.db.queries.filters import (
     CATEGORIES,
     GATE_WORDS,
     NUMBERS,
@@ -16,9 +16,9 @@ from reviewer.db.filter_text import (
     FilterError,
     Term,
     completions,
-    parse,
-    pieces,
+    parse_filter,
     quoted,
+    words_of_filter,
 )
 from reviewer.suite.gates import GATES
 
@@ -54,7 +54,7 @@ def written(term: Term) -> str:
 
 @given(st.lists(terms(), max_size=8), st.sampled_from((" ", "  ", "\t")))
 def test_what_is_written_is_read_back(wanted: list[Term], gap: str) -> None:
-    assert parse(gap.join(map(written, wanted))) == tuple(wanted)
+    assert parse_filter(gap.join(map(written, wanted))) == tuple(wanted)
 
 
 ALPHABET = string.ascii_lowercase[:6] + ':<>=-"\\ $.0179' + "gatecost"
@@ -62,7 +62,7 @@ ALPHABET = string.ascii_lowercase[:6] + ':<>=-"\\ $.0179' + "gatecost"
 
 def read(text: str) -> tuple[tuple[Term, ...], FilterError | None]:
     try:
-        return parse(text), None
+        return parse_filter(text), None
     except FilterError as error:
         return (), error
 
@@ -74,7 +74,7 @@ def test_any_text_is_read_or_refused_with_a_place_in_it(text: str) -> None:
         assert 1 <= refused.place <= len(text) + 1
         assert f"character {refused.place}:" in str(refused)
         return
-    assert len(found) == len(pieces(text))
+    assert len(found) == len(words_of_filter(text))
     for term in found:
         assert term.number is None or (math.isfinite(term.number) and term.number >= 0)
 
@@ -84,14 +84,14 @@ def test_what_is_offered_goes_on_from_what_was_typed(text: str) -> None:
     known = {"tag": ("refund", "two words"), "tool": ("issue_refund",)}
     for offer in completions(text, known):
         if offer[-1] not in ":>":  # a whole condition
-            parse(offer)
+            parse_filter(offer)
 
 
 def test_each_field_takes_its_values() -> None:
     text = (
         'gate:authority:n/m tool:x code:a:b -tag:"two words" cost>=$0.05 latency<1.5min pass:n/m w'
     )
-    assert parse(text) == (
+    assert parse_filter(text) == (
         Term("gate", ":", "authority", result="n/m"),
         Term("tool", ":", "x"),
         Term("code", ":", "a:b"),
@@ -101,7 +101,7 @@ def test_each_field_takes_its_values() -> None:
         Term("pass", "=", "n/m"),
         Term("word", ":", "w"),
     )
-    assert parse('"-w" "tag:x"') == (Term("word", ":", "-w"), Term("word", ":", "tag:x"))
+    assert parse_filter('"-w" "tag:x"') == (Term("word", ":", "-w"), Term("word", ":", "tag:x"))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_error_names_the_place_and_what_may_stand_there(
     text: str, place: int, says: str
 ) -> None:
     with pytest.raises(FilterError) as told:
-        parse(text)
+        parse_filter(text)
     assert told.value.place == place
     assert says in str(told.value)
 

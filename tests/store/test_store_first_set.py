@@ -11,7 +11,7 @@ from doors import SUITE, Door, copied, passing
 from older_stores import as_before
 
 from reviewer.db.connection import scripts
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
 
 CAND = "cand-a"
 PLAN = 3

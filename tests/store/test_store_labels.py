@@ -10,12 +10,9 @@ import pytest
 from doors import Door, copied
 from labelers import kept, labeled
 
-from reviewer.db import labels
 from reviewer.db.connection import close_writer, scripts
-from reviewer.db.judgments import JudgmentRow
-from reviewer.db.judgments import record as record_judgments
-from reviewer.db.labels import LabelRow
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import JUDGMENTS, LABELS, JudgmentRow, LabelRow
 
 GUARDS = tuple(
     f"{table}_{what}"
@@ -40,7 +37,7 @@ def said_template(tmp_path_factory: pytest.TempPathFactory, full_template: Path)
     door = copied(full_template, tmp_path_factory.mktemp("said") / "desk")
     labeled(door, "dana")
     labeled(door, "kim")
-    writing(door, lambda base: record_judgments(base, door.store, map(judgment, range(3)), NOW))
+    writing(door, lambda base: JUDGMENTS.record(base, door.store, map(judgment, range(3)), NOW))
     return door.root
 
 
@@ -72,9 +69,9 @@ def test_what_was_said_stands_as_it_was_said(said: Door) -> None:
 def test_a_batch_is_one_entry_and_what_is_known_is_none(full: Door) -> None:
     def both(base: sqlite3.Connection) -> list[tuple[str, ...]]:
         return [
-            labels.record(base, full.store, [row(1), row(2), row(1)], NOW),
-            labels.record(base, full.store, [row(2), row(3)], NOW),
-            labels.record(base, full.store, [row(1), row(3)], NOW),
+            LABELS.record(base, full.store, [row(1), row(2), row(1)], NOW),
+            LABELS.record(base, full.store, [row(2), row(3)], NOW),
+            LABELS.record(base, full.store, [row(1), row(3)], NOW),
         ]
 
     before = full.one("SELECT count(*) FROM journal")

@@ -3,7 +3,8 @@
 import sqlite3
 from typing import NamedTuple, cast
 
-from reviewer.db import facts, payload, registry
+from reviewer.db import payload, registry
+from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
 from reviewer.desk.compare.candidates import Sides
 from reviewer.desk.compare.sentences import amount, evidence
 from reviewer.desk.compare.steps import (
@@ -32,7 +33,7 @@ class Side(NamedTuple):
     place: Place
     view: Attempt
     head: TraceRecord | None
-    found: list[facts.FindingRow]
+    found: list[FindingRow]
 
 
 def compared_attempts(
@@ -96,10 +97,10 @@ def places_of(
     key = registry.episode_key(connection, suite.id, episode_id)
     if key is None:
         raise DeskError(f"no episode {episode_id} in {suite.suite_id}")
-    made: list[tuple[registry.CandidateRow, dict[int, facts.TraceRow]]] = []
+    made: list[tuple[registry.CandidateRow, dict[int, TraceRow]]] = []
     for name in (who.baseline_id, who.candidate_id):
         stored = registry.candidate_row(connection, suite.id, name)
-        rows = facts.traces_of(connection, stored.id, [key]) if stored else []
+        rows = traces_of(connection, stored.id, [key]) if stored else []
         if stored is None or not rows:
             raise DeskError(
                 f"{name} made no attempt of {episode_id}: there is nothing to set beside the other",
@@ -127,7 +128,7 @@ def _side(
 ) -> Side:
     row = place.row
     head = records.whole(connection, row) or payload.large_head(connection, row.id)
-    siblings = facts.traces_of(connection, place.candidate.id, [place.episode])
+    siblings = traces_of(connection, place.candidate.id, [place.episode])
     view = Attempt(
         trace_id=_id(place),
         candidate_id=place.candidate.candidate_id,
@@ -143,10 +144,10 @@ def _side(
         final_state=row.final_state or "not measured",
         payload=head is not None,
     )
-    return Side(place, view, head, facts.findings(connection, [row.id]))
+    return Side(place, view, head, findings_of(connection, [row.id]))
 
 
-def _findings(found: list[facts.FindingRow]) -> tuple[FindingView, ...]:
+def _findings(found: list[FindingRow]) -> tuple[FindingView, ...]:
     return tuple(
         FindingView(gate=f.gate, code=f.code, severity=f.severity, seq=f.seq, detail=f.detail)
         for f in found

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from reviewer.db import registry
-from reviewer.db.promoted import last_promoted
+from reviewer.db.queries.candidates import last_promoted
 from reviewer.desk.compare import sentences
 from reviewer.desk.compare.views import (
     Comparison,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db import facts
+from reviewer.db.queries.traces import TraceRow
 from reviewer.desk.compare.views import AlignedStep, StepWord
 from reviewer.desk.traces.events import event_window
 from reviewer.desk.traces.records import Records
@@ -94,7 +94,7 @@ class Read(NamedTuple):
     keys: Keys
 
 
-def read_steps(connection: sqlite3.Connection, records: Records, row: facts.TraceRow) -> list[Read]:
+def read_steps(connection: sqlite3.Connection, records: Records, row: TraceRow) -> list[Read]:
     """The first 5,000 events of an attempt; none when its payload was refused."""
     events = records.events(connection, row, 0, MOST_EVENTS)
     rows = event_window(connection, records, row, 0, len(events))

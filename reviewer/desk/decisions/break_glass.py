@@ -10,9 +10,9 @@ import msgspec
 
 from reviewer import __version__
 from reviewer.db import journal
-from reviewer.db.beside import BREAK_GLASS, BreakGlassRow
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import BREAK_GLASS, BreakGlassRow
 from reviewer.desk.decisions.choices import manifested
 from reviewer.desk.decisions.facts import stamp
 from reviewer.desk.decisions.signing import intact

@@ -5,9 +5,10 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from reviewer.db import beside, decisions, registry
+from reviewer.db import decisions, registry
 from reviewer.db.connection import close_writer, reader
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import break_glass_rows, run_result_rows
 from reviewer.desk.decisions import signing
 from reviewer.desk.decisions.break_glass import info_of, take_break_glass
 from reviewer.desk.decisions.views import DecisionInfo
@@ -59,7 +60,7 @@ def listed(workspace: Workspace, connection: sqlite3.Connection) -> list[Decisio
     if signers is not None:
         found += [_info(one) for one in decision_files.elsewhere(workspace, connection, signers)]
     found.sort(key=lambda one: one.number or 0)
-    return found + [info_of(workspace, row) for row in beside.broken_glass(connection)]
+    return found + [info_of(workspace, row) for row in break_glass_rows(connection)]
 
 
 def take(workspace: Workspace, path: Path) -> DecisionInfo:
@@ -150,7 +151,7 @@ def export_decision(
         wanted = {one.digest.sha256 for one in found.one.statement.predicate.input_attestations}
         results = {
             one.file: one.envelope
-            for one in beside.run_results(connection, found.suite_id, found.candidate_id)
+            for one in run_result_rows(connection, found.suite_id, found.candidate_id)
             if one.uid in wanted
         }
     except AttestError as error:

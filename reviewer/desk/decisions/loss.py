@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from reviewer import __version__
 from reviewer.db import journal
-from reviewer.db.beside import LOSSES, LossRow
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import LOSSES, LossRow
 from reviewer.desk.decisions.facts import stamp
 from reviewer.desk.decisions.kept import take
 from reviewer.desk.decisions.signing import content_intact

@@ -6,10 +6,11 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from reviewer.db import beside, registry
-from reviewer.db.beside import RUN_RESULTS, RunResultRow, SourceResult
+from reviewer.db import registry
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.sources import SourceResult, source_results
+from reviewer.db.tables import RUN_RESULTS, RunResultRow, run_result_rows
 from reviewer.desk.decisions.choices import manifested
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
@@ -33,7 +34,7 @@ class Attested(NamedTuple):
 def current_results(connection: sqlite3.Connection, built: Built) -> list[RunResultRow]:
     """The newest signed result of each run whose verdicts are still those it was signed over."""
     gathered = built.gathered
-    kept = beside.run_results(connection, gathered.suite.suite_id, gathered.candidate_id)
+    kept = run_result_rows(connection, gathered.suite.suite_id, gathered.candidate_id)
     if not kept:
         return []
     now = {one.source: evidence_digest(one) for one in _sources(connection, built)}
@@ -117,4 +118,4 @@ def _sources(connection: sqlite3.Connection, built: Built) -> list[SourceResult]
     stored = (
         registry.candidate_row(connection, row.id, built.gathered.candidate_id) if row else None
     )
-    return beside.source_results(connection, stored.id) if stored else []
+    return source_results(connection, stored.id) if stored else []

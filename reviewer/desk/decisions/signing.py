@@ -11,9 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 from reviewer import __version__
-from reviewer.db import decisions, ends, index, journal, shape
+from reviewer.db import decisions, journal
 from reviewer.db.connection import close_writer, one_moment
-from reviewer.db.migrate import open_writer
+from reviewer.db.integrity import whole_faults
+from reviewer.db.schema import foreign_parts, open_writer
+from reviewer.db.search import index_faults
 from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
 from reviewer.desk.decisions.facts import Told, decision_facts, stamp
 from reviewer.desk.decisions.rederive import Build, rederived, refuse_twin
@@ -57,18 +59,18 @@ def intact(workspace: Workspace, connection: sqlite3.Connection) -> None:
 
 def content_intact(connection: sqlite3.Connection) -> None:
     """The store does not contradict itself, whatever lies beside it. Raises DeskError."""
-    if strange := shape.strange(connection):
+    if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
         raise DeskError(f"the store's schema is not ours: {named}", WAY_OUT)
     found = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if found != "ok":
         raise DeskError(f"the store is damaged: {found}", WAY_OUT)
-    if wrong := ends.whole_faults(connection):
+    if wrong := whole_faults(connection):
         raise DeskError(
             f"the store is not as its journal says: {'; '.join(wrong[:5])}",
             "reviewer doctor says all of it; restore a backup",
         )
-    if wrong := index.faults(connection):
+    if wrong := index_faults(connection):
         raise DeskError(f"the index is not what the payloads give: {'; '.join(wrong)}", WAY_OUT)
     if not (found := payloads(connection)).ok:
         raise DeskError(f"payloads are {found.text}", WAY_OUT)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewer.db import registry
+from reviewer.db.sources import source_rows
 from reviewer.desk.opened import Room
 from reviewer.desk.views import Refusal
 
@@ -124,7 +124,7 @@ class ImportsRoom(Room):
                     suite_id=row.suite,
                     candidate_id=row.candidate,
                 )
-                for row in reversed(registry.sources(connection))
+                for row in reversed(source_rows(connection))
             ]
 
     def refusals(self) -> list[Refusal]:

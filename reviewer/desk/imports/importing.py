@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import index
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.search import catch_up, pending_events
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
@@ -150,8 +150,8 @@ def import_units(
             on_result(result)
 
         import_all(context, units, on_file, tell)
-        if index.pending_events(connection) <= INLINE_EVENTS:
-            index.catch_up(connection, place)
+        if pending_events(connection) <= INLINE_EVENTS:
+            catch_up(connection, place)
     finally:
         close_writer(connection, place)
     return results
@@ -195,7 +195,7 @@ def index_behind(workspace: Workspace) -> bool:
 
     connection = reader(workspace.store)
     try:
-        if not index.pending_events(connection):
+        if not pending_events(connection):
             return False
     finally:
         connection.close()
@@ -215,6 +215,6 @@ def index_now(workspace: Workspace) -> int:
     """Fill event rows and full text up to the last trace; returns how many traces were done."""
     connection = open_writer(workspace.store)
     try:
-        return index.catch_up(connection, workspace.store)
+        return catch_up(connection, workspace.store)
     finally:
         close_writer(connection, workspace.store)

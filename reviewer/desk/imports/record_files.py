@@ -10,8 +10,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from reviewer.db import registry
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
-from reviewer.db.said import Table
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import Table
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace

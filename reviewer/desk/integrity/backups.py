@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import journal, shape
+from reviewer.db import journal
 from reviewer.db.connection import (
     DAMAGE,
     StoreError,
@@ -18,7 +18,7 @@ from reviewer.db.connection import (
     write_lock,
 )
 from reviewer.db.journal import Head
-from reviewer.db.migrate import bring_up_to_date
+from reviewer.db.schema import bring_up_to_date, foreign_parts
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.doctor import content
 from reviewer.desk.place import Workspace
@@ -110,7 +110,7 @@ def _proved(file: Path, new: Path) -> Head:
     try:
         head = _copied(file, new, linked=True)
         with closing(reader(new)) as connection:
-            wrong = [f"not of our schema: {part}" for part in shape.strange(connection)]
+            wrong = [f"not of our schema: {part}" for part in foreign_parts(connection)]
         if not wrong:
             bring_up_to_date(new)
             with closing(reader(new)) as connection:

@@ -2,9 +2,12 @@
 
 import sqlite3
 
-from reviewer.db import index, journal, proof, shape
+from reviewer.db import journal
 from reviewer.db.connection import DAMAGE, StoreError, mode_of, one_moment, reader, scripts
+from reviewer.db.integrity import content_faults, wrong_counts
 from reviewer.db.payload import frame_bytes, large_events, large_head
+from reviewer.db.schema import foreign_parts
+from reviewer.db.search import index_faults, pending_events
 from reviewer.desk.integrity.signed import Check, signed_checks
 from reviewer.desk.place import Workspace
 from reviewer.trace.safetext import visible_line
@@ -46,10 +49,10 @@ def examine(workspace: Workspace) -> list[Check]:
 
 
 def _index(connection: sqlite3.Connection) -> Check:
-    if wrong := index.faults(connection):
+    if wrong := index_faults(connection):
         text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
         return Check("index", False, text)
-    if left := index.pending_events(connection):
+    if left := pending_events(connection):
         text = f"{left:,} events are not indexed yet: the workstation or an import goes on"
         return Check("index", None, text)
     return Check("index", True, "event rows and full text are complete")
@@ -90,7 +93,7 @@ def _schema(connection: sqlite3.Connection) -> Check:
     known = len(scripts())
     way_out = "" if version == known else "; any command that reads it brings it up to date"
     text = f"version {version}, this reviewer knows {known}{way_out}"
-    if strange := shape.strange(connection):
+    if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
         return Check("schema", False, f"{text}; not made by it: {named}; restore a backup")
     return Check("schema", version == known, text)
@@ -106,8 +109,8 @@ def _chain(connection: sqlite3.Connection) -> list[Check]:
     head, fault = journal.verify(connection)
     if fault is not None:
         return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]
-    wrong = proof.faults(connection)
-    counts = list(proof.wrong_counts(connection))
+    wrong = content_faults(connection)
+    counts = list(wrong_counts(connection))
     return [
         Check("journal", True, f"{head.seq} entries, head {head.hash.hex()[:16]}"),
         Check(

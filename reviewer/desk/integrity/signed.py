@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.db import beside, decisions, journal
+from reviewer.db import decisions, journal
 from reviewer.db.connection import StoreError, reader, write_lock
+from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.standing import files_of, linked_folders
 from reviewer.desk.place import Workspace
@@ -48,12 +49,12 @@ def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[
             faults += _bound_head(connection, what, row.envelope)
     others = [
         (f"break-glass of {one.at}", workspace.decisions / one.file, one.envelope)
-        for one in beside.broken_glass(connection)
+        for one in break_glass_rows(connection)
     ] + [
         (f"test result {one.uid[:12]}", workspace.attestations / one.file, one.envelope)
-        for one in beside.run_results(connection)
+        for one in run_result_rows(connection)
     ]
-    losses = beside.losses(connection)
+    losses = loss_rows(connection)
     others += [
         (f"loss of journal of {one.at}", workspace.decisions / one.file, one.envelope)
         for one in losses
@@ -280,7 +281,7 @@ def handed_on(workspace: Workspace, connection: sqlite3.Connection) -> set[str]:
 
 def lost(connection: sqlite3.Connection) -> set[str]:
     """The payloads that somebody stated to stand on journal that is lost."""
-    return {one for row in beside.losses(connection) for one in json.loads(row.decisions)}
+    return {one for row in loss_rows(connection) for one in json.loads(row.decisions)}
 
 
 class _Bound(NamedTuple):

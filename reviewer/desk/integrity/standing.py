@@ -10,7 +10,11 @@ import os
 import sqlite3
 from pathlib import Path
 
-from reviewer.db import beside, decisions, ends, index, journal, shape
+from reviewer.db import decisions, journal
+from reviewer.db.integrity import end_faults, is_small, whole_faults
+from reviewer.db.schema import foreign_code
+from reviewer.db.search import index_faults
+from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.trace.safetext import visible_line
@@ -38,10 +42,10 @@ class Standing:
         any of DAMAGE."""
         head = journal.head(connection)
         if head != self._sound:
-            if strange := shape.strange_code(connection):
+            if strange := foreign_code(connection):
                 named = ", ".join(map(visible_line, strange[:5]))
                 raise DeskError(f"the store's schema is not ours: {named}", "restore a backup")
-            look = _whole if ends.small(connection) else ends.faults
+            look = _whole if is_small(connection) else end_faults
             if wrong := look(connection):
                 raise DeskError(
                     f"{self._workspace.store}: not as its journal says: {'; '.join(wrong[:5])}",
@@ -55,7 +59,7 @@ class Standing:
 def _whole(connection: sqlite3.Connection) -> list[str]:
     from reviewer.desk.integrity.doctor import payloads
 
-    wrong = [*ends.whole_faults(connection), *index.faults(connection)]
+    wrong = [*whole_faults(connection), *index_faults(connection)]
     if not (found := payloads(connection)).ok:
         wrong.append(f"payloads {found.text}")
     return wrong
@@ -86,9 +90,9 @@ def signed_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[
 def files_of(connection: sqlite3.Connection) -> set[str]:
     """The names of all signed files that this store has a row of."""
     listed = {file for _, file in decisions.files(connection)}
-    listed.update(one.file for one in beside.broken_glass(connection))
-    listed.update(one.file for one in beside.run_results(connection))
-    listed.update(one.file for one in beside.losses(connection))
+    listed.update(one.file for one in break_glass_rows(connection))
+    listed.update(one.file for one in run_result_rows(connection))
+    listed.update(one.file for one in loss_rows(connection))
     return listed
 
 

@@ -13,8 +13,9 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.db import beside, decisions, journal
+from reviewer.db import decisions, journal
 from reviewer.db.connection import unwritten, write_lock
+from reviewer.db.tables import journal_entry_of, loss_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 
@@ -98,7 +99,7 @@ def gone(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
             (json.dumps([one.seq for one in lines]),),
         ).fetchall()
     )
-    kept = {one.uid: one.kept_seq for one in beside.losses(connection)}
+    kept = {one.uid: one.kept_seq for one in loss_rows(connection)}
     wrong: list[Seen] = []
     for one in lines:
         same = hashes.get(one.seq) == one.head or _same_decision(connection, one)
@@ -232,5 +233,5 @@ def _told(connection: sqlite3.Connection, kind: "Kind", payload: str) -> Seen:
         row = decisions.by_payload(connection, payload)
         seq = row.seq if row is not None else 0
     else:
-        seq = beside.entry_of(connection, "loss" if kind == "loss" else "break_glass", payload)
+        seq = journal_entry_of(connection, "loss" if kind == "loss" else "break_glass", payload)
     return Seen(seq, journal.hash_at(connection, seq) or "", kind, payload)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from reviewer.db import judgments as stored
 from reviewer.db import registry
+from reviewer.db.tables import JUDGMENTS, JudgmentRow
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side
 from reviewer.desk.suites import Held
@@ -57,7 +57,7 @@ class JudgeBook:
         """Every judgment of a suite, in the order in which they came."""
         with self._lock:
             last, known = self._read.get(suite_digest, (0, ()))
-            fresh = stored.JUDGMENTS.of_suite(connection, suite_digest, after=last)
+            fresh = JUDGMENTS.of_suite(connection, suite_digest, after=last)
             if fresh:
                 known = (*known, *(stored_judgment(row.body) for row in fresh))
                 self._read[suite_digest] = fresh[-1].id, known
@@ -75,9 +75,9 @@ class JudgeBook:
         return joined(held, held.judge, candidate_id, agents, labels, made)
 
 
-def row_of(judgment: Judgment) -> stored.JudgmentRow:
+def row_of(judgment: Judgment) -> JudgmentRow:
     """A sealed judgment as the store keeps it."""
-    return stored.JudgmentRow(
+    return JudgmentRow(
         uid=judgment.uid,
         request=judgment.request_digest,
         suite=judgment.suite_digest,

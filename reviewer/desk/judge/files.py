@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Iterator
 
-from reviewer.db.judgments import JUDGMENTS as TABLE
-from reviewer.db.judgments import JudgmentRow
+from reviewer.db.tables import JUDGMENTS as TABLE
+from reviewer.db.tables import JudgmentRow
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files

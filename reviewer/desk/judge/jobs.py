@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from reviewer.db import judgments as stored
 from reviewer.db.connection import StoreError, close_writer
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
@@ -198,7 +198,7 @@ def _bench(
 
 
 def _unanswered(connection: sqlite3.Connection, asked: Sequence[Question]) -> tuple[Question, ...]:
-    known = stored.answered(connection, [question.request for question in asked])
+    known = judgments_by_request(connection, [question.request for question in asked])
     answered = {
         request
         for request, bodies in known.items()
@@ -306,7 +306,9 @@ class JudgeHandle:
                 going_on = len(made) == len(held)
                 if made:
                     rows = [row_of(one) for one in made]
-                    await asyncio.to_thread(stored.record, connection, self._store, rows, clock())
+                    await asyncio.to_thread(
+                        JUDGMENTS.record, connection, self._store, rows, clock()
+                    )
                     self._tally.kept(made)
                     self._tell()
                 if going_on:

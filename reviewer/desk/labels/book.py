@@ -5,9 +5,7 @@ import sqlite3
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewer.db import labels, notes
-from reviewer.db.labels import LABELS
-from reviewer.db.said import Stored
+from reviewer.db.tables import LABELS, LABELS_RECORDED, NOTES_RECORDED, LabelRow, StoredRecord
 from reviewer.review.labels import label_line, stored_label
 from reviewer.review.model import Label
 
@@ -19,26 +17,26 @@ class Book:
     """The labels of every suite asked for. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._read: dict[str, tuple[Stored, tuple[Label, ...]]] = {}
+        self._read: dict[str, tuple[StoredRecord, tuple[Label, ...]]] = {}
         self._lock = Lock()
 
     def of(self, connection: sqlite3.Connection, suite_digest: str) -> tuple[Label, ...]:
         """Every label of a suite, in the order in which they came."""
         with self._lock:
-            last, known = self._read.get(suite_digest, (Stored(0, b""), ()))
+            last, known = self._read.get(suite_digest, (StoredRecord(0, b""), ()))
             rows = LABELS.of_suite(connection, suite_digest, after=max(last.id - 1, 0))
             if last.id and rows[:1] != [last]:  # another store in its place
                 known, rows = (), LABELS.of_suite(connection, suite_digest)
             fresh = rows[1:] if known else rows
             if fresh or not known:
                 known = (*known, *(stored_label(row.body) for row in fresh))
-                self._read[suite_digest] = (rows[-1] if rows else Stored(0, b"")), known
+                self._read[suite_digest] = (rows[-1] if rows else StoredRecord(0, b"")), known
             return known
 
 
-def row_of(label: Label) -> labels.LabelRow:
+def row_of(label: Label) -> LabelRow:
     """A sealed label as the store keeps it."""
-    return labels.LabelRow(
+    return LabelRow(
         label.uid,
         label.suite_digest,
         label.item,
@@ -79,7 +77,7 @@ class EvidenceClock:
             rows = connection.execute(
                 "SELECT seq, hash, instr(body, ?) + instr(body, ?) FROM journal WHERE seq>?"
                 " ORDER BY seq",
-                (*(f'"{kind}"'.encode() for kind in (labels.RECORDED, notes.RECORDED)), self._seen),
+                (*(f'"{kind}"'.encode() for kind in (LABELS_RECORDED, NOTES_RECORDED)), self._seen),
             ).fetchall()
             for seq, digest, of_people in rows:
                 self._seen, self._hash = seq, digest

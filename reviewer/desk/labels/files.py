@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Iterator
 
-from reviewer.db.labels import LABELS as TABLE
-from reviewer.db.labels import LabelRow
+from reviewer.db.tables import LABELS as TABLE
+from reviewer.db.tables import LabelRow
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from reviewer.db import facts, registry
+from reviewer.db import registry
 from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
+from reviewer.db.queries.episodes import rolls
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.finals import Finals, TraceFacts, traces_of
 from reviewer.review.items import Built, attempt_pairs, candidate_pairs, message_items
@@ -136,9 +137,9 @@ def with_lost(
 ) -> dict[str, Signals]:
     """The candidate's signals, with those of episodes that the baseline always passed and it does
     not."""
-    before = {roll.key: roll for roll in facts.rolls(connection, suite, baseline.key)}
+    before = {roll.key: roll for roll in rolls(connection, suite, baseline.key)}
     lost = set()
-    for roll in facts.rolls(connection, suite, candidate.key):
+    for roll in rolls(connection, suite, candidate.key):
         now, then = roll.first or roll, before[roll.key].first or before[roll.key]
         if 0 < then.attempts == then.passes and now.measured > now.passes:
             lost.add(f"{candidate.prefix}/{roll.episode_id}/")

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from reviewer.db import labels as stored
 from reviewer.db.connection import close_writer
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import LABELS
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.labels.book import Book, row_of
@@ -333,7 +333,7 @@ class Labeling:
     def _keep(self, label: Label) -> None:
         connection = open_writer(self._store)
         try:
-            stored.record(connection, self._store, [row_of(label)], clock())
+            LABELS.record(connection, self._store, [row_of(label)], clock())
         finally:
             close_writer(connection, self._store)
 

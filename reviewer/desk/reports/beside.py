@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reviewer.db import facts, registry
-from reviewer.db.attempt_rows import attempt_rows
+from reviewer.db import registry
+from reviewer.db.queries.episodes import rolls
+from reviewer.db.queries.traces import TraceRow, attempt_rows, findings_of, trace_at, traces_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.marks import mark_of
 from reviewer.desk.place import Workspace
@@ -79,14 +80,14 @@ def _rows(
     keys = [keys_by_id[name] for name in chosen_rows(report) if name in keys_by_id]
     if not keys:
         return ()
-    made: dict[int, list[facts.TraceRow]] = {}
-    for trace in facts.traces_of(connection, candidate, keys):
+    made: dict[int, list[TraceRow]] = {}
+    for trace in traces_of(connection, candidate, keys):
         made.setdefault(trace.episode, []).append(trace)
     placed = {e.episode_id: e.quarantined for e in report.episodes}
     probe, plan = report.suite.probe, report.repeatability.attempts_per_episode
     planned, k = 0 if probe else plan, report.pass_hat_interval.k
     found = []
-    for roll in facts.rolls(connection, suite, candidate, keys):
+    for roll in rolls(connection, suite, candidate, keys):
         traces = made.get(roll.key, [])
         times = {trace.attempt: trace.latency_ms for trace in traces}
         row = row_of(roll, traces, k, planned, placed.get(roll.episode_id, 0), in_force=gates)
@@ -130,20 +131,18 @@ def _excerpts(
     found = []
     for trace in chosen:
         key = keys[trace.episode_id]
-        row = facts.trace_at(connection, candidate, key, trace.attempt)
+        row = trace_at(connection, candidate, key, trace.attempt)
         if row is not None:
             found.append(_excerpt(connection, records, row, trace.trace_id))
     return tuple(found)
 
 
-def _excerpt(
-    connection: sqlite3.Connection, records: Any, row: facts.TraceRow, trace_id: str
-) -> Excerpt:
+def _excerpt(connection: sqlite3.Connection, records: Any, row: TraceRow, trace_id: str) -> Excerpt:
     from reviewer.db import payload
     from reviewer.desk.traces.events import event_window
     from reviewer.desk.traces.records import position_of
 
-    shown = [f for f in facts.findings(connection, [row.id]) if f.severity != "note"]
+    shown = [f for f in findings_of(connection, [row.id]) if f.severity != "note"]
     findings = tuple((f.gate, f.code, f.seq, f.detail) for f in shown)
     mark = mark_of(row)
     whole = records.whole(connection, row)

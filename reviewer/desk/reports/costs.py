@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from reviewer.db import costs as stored
 from reviewer.db import registry
 from reviewer.db.connection import close_writer
-from reviewer.db.costs import COSTS as TABLE
-from reviewer.db.costs import CostRow
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import COSTS as TABLE
+from reviewer.db.tables import CostRow, cost_places
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken, There, join
@@ -157,7 +156,7 @@ def entered(
     """(suite, candidate, entry) of every entry, of those asked for ("": all), oldest first."""
     return [
         (suite, candidate, entry)
-        for suite, candidate in stored.places(connection)
+        for suite, candidate in cost_places(connection)
         if suite_id in ("", suite) and candidate_id in ("", candidate)
         for entry in ledger(connection, suite, candidate)
     ]

@@ -9,9 +9,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewer.db import beside, facts
-from reviewer.db import costs as stored
 from reviewer.db.codec import gate_results
+from reviewer.db.queries.episodes import NO_GATES, GateCounts, count_rows, first_rows, gate_counts
+from reviewer.db.queries.traces import failed_findings, failed_rows
+from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.report.evidence import BrokenGlass, CostEntry, EpisodeCounts, FailedTrace, JournalLost
 from reviewer.signing.facts import ManifestError, agent_of, subject_name
 
@@ -44,30 +45,28 @@ def counted(
     """A candidate's counts on every episode of a suite. `quarantined` counts refused records by
     episode id."""
     passed = _Passed()
-    gates = facts.gate_counts(connection, candidate)
-    first_sets = {row[0]: row for row in facts.first_rows(connection, candidate)}
-    first_gates = facts.gate_counts(connection, candidate, True) if first_sets else {}
+    gates = gate_counts(connection, candidate)
+    first_sets = {row[0]: row for row in first_rows(connection, candidate)}
+    first_gates = gate_counts(connection, candidate, True) if first_sets else {}
     episodes: list[EpisodeCounts] = []
     names: dict[int, str] = {}
-    for key, name, *counts in facts.count_rows(connection, suite, candidate):
+    for key, name, *counts in count_rows(connection, suite, candidate):
         names[key] = name
         refused = quarantined.get(name, 0)
         first = first_sets.get(key)
         own = None
         if first is not None:
-            counted = first_gates.get(key, facts.NO_GATES)
+            counted = first_gates.get(key, NO_GATES)
             own = _counts(name, first[2:], counted, refused, None, passed)
-        by_gate = gates.get(key, facts.NO_GATES)
+        by_gate = gates.get(key, NO_GATES)
         episodes.append(_counts(name, counts, by_gate, refused, own, passed))
     return Counted(tuple(episodes), names, {key: row[1] for key, row in first_sets.items()})
 
 
-class _Passed(dict[tuple[int, facts.GateCounts], tuple[tuple[int, ...], facts.GateCounts]]):
+class _Passed(dict[tuple[int, GateCounts], tuple[tuple[int, ...], GateCounts]]):
     """Attempts that pass each gate, and those that do not, of (attempts, those that do not)."""
 
-    def __missing__(
-        self, made: tuple[int, facts.GateCounts]
-    ) -> tuple[tuple[int, ...], facts.GateCounts]:
+    def __missing__(self, made: tuple[int, GateCounts]) -> tuple[tuple[int, ...], GateCounts]:
         attempts, gates = made
         passed = tuple(attempts - f - u for f, u in zip(*gates, strict=True))
         self[made] = found = passed, gates
@@ -77,7 +76,7 @@ class _Passed(dict[tuple[int, facts.GateCounts], tuple[tuple[int, ...], facts.Ga
 def _counts(
     name: str,
     row: Any,
-    gates: facts.GateCounts,
+    gates: GateCounts,
     quarantined: int,
     first: EpisodeCounts | None,
     known: _Passed,
@@ -109,13 +108,11 @@ def failures(
     """Failing traces in suite order, then by attempt. `prefix` is a trace id up to its episode."""
     alike = _Alike()
     found: dict[int, list[tuple[str, str, int | None]]] = {}
-    for trace, *finding in facts.failed_findings(connection, candidate):
+    for trace, *finding in failed_findings(connection, candidate):
         found.setdefault(trace, []).append(alike(tuple(finding)))
     results = {}
     failed = []
-    for key, episode, attempt, gates, critical, infra, sha256 in facts.failed_rows(
-        connection, candidate
-    ):
+    for key, episode, attempt, gates, critical, infra, sha256 in failed_rows(connection, candidate):
         shown = alike(tuple(found.get(key, ())))
         if gates not in results:
             results[gates] = gate_results(gates)
@@ -147,7 +144,7 @@ def ledger(
 
 def entries_of(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
     """The entries themselves, in the order in which they came in."""
-    bodies = stored.of_candidate(connection, suite_id, candidate_id)
+    bodies = cost_entries(connection, suite_id, candidate_id)
     if not bodies:
         return []
     from reviewer.review.costs import COSTS
@@ -195,7 +192,7 @@ def broken_glass(
             expires=one.expires,
             payload_sha256=one.uid,
         )
-        for one in beside.broken_glass(connection, agent)
+        for one in break_glass_rows(connection, agent)
     )
 
 
@@ -212,5 +209,5 @@ def journal_losses(connection: sqlite3.Connection) -> tuple[JournalLost, ...]:
             at=one.at,
             payload_sha256=one.uid,
         )
-        for one in beside.losses(connection)
+        for one in loss_rows(connection)
     )

@@ -7,11 +7,24 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db import contracts, facts, peeking, registry
-from reviewer.db.headlines import said_elsewhere
-from reviewer.db.origin import maps_behind
-from reviewer.db.others_spent import others_spent
-from reviewer.db.promoted import last_promoted
+from reviewer.db import contracts, registry
+from reviewer.db.queries.candidates import candidates_on, earlier_decisions, last_promoted
+from reviewer.db.queries.episodes import roll_sums
+from reviewer.db.queries.report_figures import (
+    Unmeasured,
+    diagnostic_means,
+    latencies,
+    latencies_within,
+    others_spent,
+    quarantined,
+    source_verdict_counts,
+    sources_of,
+    unmeasured,
+    unmeasured_traces,
+    unnamed_refusals,
+)
+from reviewer.db.queries.traces import slot_of
+from reviewer.db.sources import tool_maps_of_candidate
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.facts import broken_glass, counted, failures, journal_losses, ledger
 from reviewer.desk.reports.lineage import met_suites
@@ -117,14 +130,14 @@ def evidence(
             f"no trace of {candidate_id} on {suite.suite_id} is in this store",
             f"reviewer import FILE --suite {suite.suite_id} --candidate {candidate_id}",
         )
-    placed, unplaced = facts.quarantined(connection, suite.suite_id, candidate_id)
+    placed, unplaced = quarantined(connection, suite.suite_id, candidate_id)
     made = counted(connection, row.id, stored.id, placed)
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
-    known, latency_unknown = facts.latencies(connection, stored.id)
-    codes = facts.unmeasured(connection, stored.id)
+    known, latency_unknown = latencies(connection, stored.id)
+    codes = unmeasured(connection, stored.id)
     than = against(connection, row, stored.id, baseline_id)
-    sources = tuple(facts.sources_of(connection, stored.id))
+    sources = tuple(sources_of(connection, stored.id))
     same = candidate is not None and candidate.digest == stored.digest
     return Evidence(
         suite=suite,
@@ -145,13 +158,13 @@ def evidence(
         unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
-        quarantined_unplaced=unplaced + facts.nameless(connection, frozenset(sources)),
+        quarantined_unplaced=unplaced + unnamed_refusals(connection, frozenset(sources)),
         lineage=met_suites(connection, row, stored.id),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
         import_maps=tuple(
             ImportMap(sha256=one.digest, tools=one.names)
-            for one in (maps_behind(connection, stored.id) if whole else ())
+            for one in (tool_maps_of_candidate(connection, stored.id) if whole else ())
         ),
         source_files=sources,
         rubric_criteria=criteria,
@@ -172,7 +185,7 @@ def evidence(
                 attempts=one.attempts,
                 epochs=one.epochs,
             )
-            for one in said_elsewhere(connection, stored.id, BY_EPISODE)
+            for one in source_verdict_counts(connection, stored.id, BY_EPISODE)
         ),
         others=tuple(others_spent(connection, stored.id)),
     )
@@ -182,18 +195,18 @@ def _causes(
     connection: sqlite3.Connection,
     prefix: str,
     candidate: int,
-    codes: list[facts.Unmeasured],
+    codes: list[Unmeasured],
 ) -> tuple[Cause, ...]:
     """What is not measured, kind by kind. `prefix` is a trace id up to its episode."""
-    kinds: dict[str, list[facts.Unmeasured]] = {}
+    kinds: dict[str, list[Unmeasured]] = {}
     for code in codes:
         kinds.setdefault(code.code.partition(":")[0], []).append(code)
     found = []
     for kind, several in kinds.items():
         count, open_, key = several[0].traces, several[0].open, several[0].first
         if len(several) > 1:  # a trace may have several of them
-            count, open_ = facts.unmeasured_traces(connection, candidate, kind)
-        episode_id, attempt = facts.slot_of(connection, key)
+            count, open_ = unmeasured_traces(connection, candidate, kind)
+        episode_id, attempt = slot_of(connection, key)
         found.append(
             Cause(
                 kind=kind,
@@ -216,9 +229,9 @@ def _peeking(connection: sqlite3.Connection, suite: int, candidate: int, arrival
         arrivals=arrivals,
         earlier=tuple(
             EarlierDecision(number=one.number, decision=one.decision, attempts=one.attempts)
-            for one in peeking.earlier_decisions(connection, candidate)
+            for one in earlier_decisions(connection, candidate)
         ),
-        candidates=peeking.candidates_on(connection, suite),
+        candidates=candidates_on(connection, suite),
     )
 
 
@@ -227,12 +240,12 @@ def _within(
 ) -> tuple[tuple[int, int], ...]:
     """Only where a limit on the p95 stands on it."""
     p95 = latency_quantile(known, 0.95) if policy.latency_p95_ms is not None else None
-    return () if p95 is None else tuple(facts.latencies_within(connection, candidate, p95))
+    return () if p95 is None else tuple(latencies_within(connection, candidate, p95))
 
 
 def diagnostics(connection: sqlite3.Connection, candidate: int) -> DiagnosticMeans:
     """Shown and never gating."""
-    means = facts.diagnostic_means(connection, candidate)
+    means = diagnostic_means(connection, candidate)
     return DiagnosticMeans(
         values={name: mean for name, (mean, _) in means.items()},
         counts={name: count for name, (_, count) in means.items()},
@@ -302,7 +315,7 @@ def probes(
         stored = registry.candidate_row(connection, row.id, candidate_id)
         if stored is None:
             continue
-        episodes, attempts, passes = facts.roll_sums(connection, stored.id)
+        episodes, attempts, passes = roll_sums(connection, stored.id)
         found.append(
             {
                 "suite_id": row.suite_id,

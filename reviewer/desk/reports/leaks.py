@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from reviewer.db.connection import close_writer
-from reviewer.db.leaks import LEAKS as TABLE
-from reviewer.db.leaks import LeakRow
-from reviewer.db.migrate import open_writer
+from reviewer.db.schema import open_writer
+from reviewer.db.tables import LEAKS as TABLE
+from reviewer.db.tables import LeakRow
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files

@@ -4,9 +4,17 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from reviewer.db import lineage, registry
+from reviewer.db import registry
 from reviewer.db.connection import close_writer, transaction
-from reviewer.db.migrate import open_writer
+from reviewer.db.queries.candidates import (
+    OtherSuite,
+    SuiteReason,
+    other_suites,
+    other_suites_of_all,
+    relate_suites,
+    suite_reasons,
+)
+from reviewer.db.schema import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
@@ -33,14 +41,14 @@ def met_suites(
     connection: sqlite3.Connection, suite: registry.SuiteRow, candidate: int
 ) -> tuple[MetSuite, ...]:
     """Every other suite this candidate met, with the reason that counts. A probe has none."""
-    found = [] if suite.probe else lineage.others(connection, suite.id, candidate)
+    found = [] if suite.probe else other_suites(connection, suite.id, candidate)
     return tuple(MetSuite(**one._asdict()) for one in _explained(connection, suite.digest, found))
 
 
 def listed(connection: sqlite3.Connection, suite_id: str) -> list[Met]:
     """The other suites that candidates of a suite met. Raises DeskError for an unknown suite."""
     suite = _suite(connection, suite_id)
-    return _explained(connection, suite.digest, lineage.met(connection, suite.id))
+    return _explained(connection, suite.digest, other_suites_of_all(connection, suite.id))
 
 
 def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, reviewer: str) -> None:
@@ -60,20 +68,18 @@ def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, rev
     connection = open_writer(workspace.store)
     try:
         one, other = _suite(connection, suite_id), _suite(connection, other_id)
-        if other.digest not in {found.digest for found in lineage.met(connection, one.id)}:
+        if other.digest not in {found.digest for found in other_suites_of_all(connection, one.id)}:
             raise DeskError(f"no candidate met both {one.suite_id} and {other.suite_id}")
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         with transaction(connection, workspace.store):
-            lineage.relate(connection, one.digest, other.digest, text, reviewer, now)
+            relate_suites(connection, one.digest, other.digest, text, reviewer, now)
     finally:
         close_writer(connection, workspace.store)
 
 
-def _explained(
-    connection: sqlite3.Connection, digest: str, found: list[lineage.OtherSuite]
-) -> list[Met]:
-    given = lineage.reasons(connection, digest) if found else {}
-    nothing = lineage.Reason("", "", "", 0)
+def _explained(connection: sqlite3.Connection, digest: str, found: list[OtherSuite]) -> list[Met]:
+    given = suite_reasons(connection, digest) if found else {}
+    nothing = SuiteReason("", "", "", 0)
     return [
         Met(*one, *given.get(one.digest, nothing)[:3])  # suite, then why, by whom, when
         for one in found

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from reviewer.db import journal, registry
-from reviewer.db.judgments import JUDGMENTS
-from reviewer.db.leaks import LEAKS
-from reviewer.db.notes import NOTES
+from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
 from reviewer.desk import suites
 from reviewer.desk.integrity.lacking import lacking
 from reviewer.desk.integrity.standing import Standing

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import msgspec
 import rfc8785
 
-from reviewer.db import index, journal, registry
+from reviewer.db import journal, registry, sources
 from reviewer.db.connection import close_writer, transaction
-from reviewer.db.migrate import open_writer
-from reviewer.db.registry import SourceRow
+from reviewer.db.schema import open_writer
+from reviewer.db.search import catch_up, pending_events
+from reviewer.db.sources import SourceRow, open_source, source_by_id, source_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
@@ -92,8 +93,8 @@ class RunWriter:
         try:
             if done:
                 self._batcher.flush(done=True)
-            if index.pending_events(self._connection) <= INLINE_EVENTS:
-                index.catch_up(self._connection, self._store)
+            if pending_events(self._connection) <= INLINE_EVENTS:
+                catch_up(self._connection, self._store)
         finally:
             close_writer(self._connection, self._store)
 
@@ -234,10 +235,10 @@ class _Beginning:
 
     def _source(
         self, places: list[Place], earlier: list[dict[str, Any]], now: str
-    ) -> registry.SourceRow:
+    ) -> sources.SourceRow:
         """The source these records come from: that of the run which is resumed, or a new one."""
         if self.order.resume and earlier:
-            known = registry.source_by_id(self.connection, earlier[-1]["source"])
+            known = source_by_id(self.connection, earlier[-1]["source"])
             if known is not None:
                 self.connection.execute("UPDATE source SET state='reading' WHERE id=?", (known.id,))
                 return known
@@ -250,7 +251,7 @@ class _Beginning:
             "last": max(numbers),
             "seed": self.order.seed,
         }
-        return registry.open_source(
+        return open_source(
             self.connection,
             {
                 "sha256": hashlib.sha256(rfc8785.dumps(identity)).hexdigest(),
@@ -268,7 +269,7 @@ class _Beginning:
         places: list[Place],
         ends: dict[str, int],
         declared: int | None,
-        source: registry.SourceRow,
+        source: sources.SourceRow,
         now: str,
     ) -> None:
         last = max(ends.values())
@@ -296,10 +297,10 @@ class _Beginning:
             },
         )
 
-    def _settle_others(self, source: registry.SourceRow) -> None:
+    def _settle_others(self, source: sources.SourceRow) -> None:
         """Earlier runs of this candidate that were killed: what they left is made by this one or
         a later one, and their sources grow no more."""
-        for other in registry.sources(self.connection):
+        for other in source_rows(self.connection):
             mine = (other.suite, other.candidate) == (source.suite, source.candidate)
             unsettled = other.reader == READER and other.state == "reading"
             if mine and unsettled and other.id != source.id:

@@ -6,8 +6,21 @@ import sqlite3
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewer.db import episode_order, facts, registry
-from reviewer.db.filter_text import FilterError, parse
+from reviewer.db import registry
+from reviewer.db.queries import episodes
+from reviewer.db.queries.episode_order import (
+    Asked,
+    GroupRow,
+    Provide,
+    group_rows,
+    grouped,
+    order_names,
+    ordered_episodes,
+)
+from reviewer.db.queries.episodes import side_rows, side_total
+from reviewer.db.queries.filters import FilterError, parse_filter
+from reviewer.db.queries.report_figures import quarantined
+from reviewer.db.queries.traces import TraceRow, traces_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
 from reviewer.desk.scorecards.clock import Clock
@@ -83,7 +96,7 @@ class ScorecardsRoom(Room):
                 connection,
                 f"{suite_id}/{candidate_id}/{episode_id}",
                 gate,
-                facts.traces_of(connection, candidate, [key]),
+                traces_of(connection, candidate, [key]),
             )
 
     def order(
@@ -104,11 +117,11 @@ class ScorecardsRoom(Room):
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
             if most < 0:
-                return episode_order.order(connection, asked, medians)
+                return ordered_episodes(connection, asked, medians)
             clock = self._clock.read(connection, asked.candidate)  # before what it stands for
             kept = self._grid.first_rows(asked, most, clock)
             if kept is None:
-                kept = episode_order.order(connection, asked, medians, most)
+                kept = ordered_episodes(connection, asked, medians, most)
                 self._grid.keep_first_rows(asked, most, clock, kept)
             return kept
 
@@ -160,9 +173,9 @@ class ScorecardsRoom(Room):
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
             force = self._grid.suite(connection, suite_id).in_force
-            keys = episode_order.grouped(connection, asked, group, medians)
-            made: dict[str, list[episode_order.GroupRow]] = {}
-            for row in episode_order.group_rows(connection, asked, group, medians):
+            keys = grouped(connection, asked, group, medians)
+            made: dict[str, list[GroupRow]] = {}
+            for row in group_rows(connection, asked, group, medians):
                 made.setdefault(row.label, []).append(row)
         # What has no label comes last.
         labels = sorted(keys, key=lambda label: (not label, label))
@@ -179,12 +192,12 @@ class ScorecardsRoom(Room):
         with self._opened.reading() as connection:
             suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             known = self._grid.suite(connection, suite_id)
-            by_key = {row.key: row for row in facts.rolls(connection, suite, candidate, keys)}
-            made: dict[int, list[facts.TraceRow]] = {}
-            traces = facts.traces_of(connection, candidate, keys)
+            by_key = {row.key: row for row in episodes.rolls(connection, suite, candidate, keys)}
+            made: dict[int, list[TraceRow]] = {}
+            traces = traces_of(connection, candidate, keys)
             for trace in traces:
                 made.setdefault(trace.episode, []).append(trace)
-            placed, _ = facts.quarantined(connection, suite_id, candidate_id)
+            placed, _ = quarantined(connection, suite_id, candidate_id)
             declared = registry.declared_plans(connection).get(candidate)
             planned = 0 if known.probe else max(known.attempts, declared or 0)
             k = self._grid.k(connection, known, suite, candidate)
@@ -212,9 +225,9 @@ class ScorecardsRoom(Room):
             return []
         with self._opened.reading() as connection:
             places = [self._opened.candidate(connection, suite_id, each) for each in candidate_ids]
-            rolls = facts.rolls(connection, *places[0], keys)
+            rolls = episodes.rolls(connection, *places[0], keys)
             sides = [
-                {row.episode: row for row in episode_order.side_rows(connection, each, keys)}
+                {row.episode: row for row in side_rows(connection, each, keys)}
                 for _, each in places
             ]
         by_key = {row.key: row for row in rolls}
@@ -237,9 +250,7 @@ class ScorecardsRoom(Room):
         with self._opened.reading() as connection:
             return [
                 side_cell(
-                    episode_order.side_total(
-                        connection, self._opened.candidate(connection, suite_id, each)[1]
-                    )
+                    side_total(connection, self._opened.candidate(connection, suite_id, each)[1])
                 )
                 for each in candidate_ids
             ]
@@ -295,16 +306,16 @@ class ScorecardsRoom(Room):
         descending: bool,
         only_failing: bool,
         text: str,
-    ) -> tuple[episode_order.Asked, episode_order.Provide]:
+    ) -> tuple[Asked, Provide]:
         suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
         known_suite = self._grid.suite(connection, suite_id)
-        orders = episode_order.orders(known_suite.in_force)
+        orders = order_names(known_suite.in_force)
         if by not in orders:
             raise DeskError(
                 f"unknown order {by!r}: orders are {', '.join(orders)}", exit_code=ExitCode.USAGE
             )
         try:
-            terms = parse(text)
+            terms = parse_filter(text)
         except FilterError as error:
             raise DeskError(str(error), exit_code=ExitCode.USAGE) from error
         for term in terms:
@@ -313,9 +324,7 @@ class ScorecardsRoom(Room):
                 raise DeskError(reason, exit_code=ExitCode.USAGE)
         k = self._grid.k(connection, known_suite, suite, candidate)
         complete = self._grid.complete(connection, known_suite, candidate)
-        asked = episode_order.Asked(
-            suite, candidate, k, by, descending, only_failing, terms, complete
-        )
+        asked = Asked(suite, candidate, k, by, descending, only_failing, terms, complete)
         return asked, self._grid.medians(candidate)
 
     @property

@@ -6,8 +6,8 @@ from threading import Lock
 from typing import NamedTuple
 
 from reviewer.db import journal, registry
-from reviewer.db.episode_order import Asked, Provide, least_measured, maybe_red
-from reviewer.db.medians import Medians
+from reviewer.db.queries.episode_order import Asked, Medians, Provide
+from reviewer.db.queries.episodes import least_measured, maybe_red
 from reviewer.suite.gates import in_force
 
 KEPT = 64

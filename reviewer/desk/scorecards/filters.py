@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from reviewer.db.episode_order import orders
-from reviewer.db.filter_text import FilterError, completions, parse
+from reviewer.db.queries.episode_order import order_names
+from reviewer.db.queries.filters import FilterError, completions, parse_filter
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
 from reviewer.desk.scorecards.views import GROUPS, FilterValues, Mode, SavedView
@@ -22,7 +22,7 @@ from reviewer.suite.strict_json import loads
 def problem(text: str) -> str:
     """What is wrong with a filter, with its place and what may stand there; empty when nothing."""
     try:
-        parse(text)
+        parse_filter(text)
     except FilterError as error:
         return str(error)
     return ""
@@ -91,8 +91,8 @@ def _view(path: Path, number: int, body: Any) -> SavedView:
 def _problem(view: SavedView) -> str:
     if not view.name.strip() or len(view.name) > MOST_NAME or not view.name.isprintable():
         return f"name: 1 to {MOST_NAME} printable characters"
-    if view.by not in orders():
-        return f"by: not one of {', '.join(orders(ALWAYS))}"
+    if view.by not in order_names():
+        return f"by: not one of {', '.join(order_names(ALWAYS))}"
     if view.group not in GROUPS or view.mode not in get_args(Mode):
         return "group or mode is not known"
     return problem(view.filter)

@@ -7,9 +7,10 @@ from functools import lru_cache
 
 import msgspec
 
-from reviewer.db import facts
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
-from reviewer.db.episode_order import GroupRow, SideRow
+from reviewer.db.queries.episode_order import GroupRow
+from reviewer.db.queries.episodes import RollRow, SideRow
+from reviewer.db.queries.traces import TraceRow, findings_of, flagging
 from reviewer.desk.marks import attempt_marks
 from reviewer.desk.scorecards.views import FilterValues, Group, SideCell
 from reviewer.desk.views import (
@@ -179,8 +180,8 @@ _WORD: dict[int, Mark] = {CRITICAL: "critical", FAIL: "fail", UNKNOWN: "not_meas
 
 
 def row_of(
-    roll: facts.RollRow,
-    traces: list[facts.TraceRow],
+    roll: RollRow,
+    traces: list[TraceRow],
     k: int,
     planned: int,
     quarantined: int,
@@ -222,11 +223,11 @@ def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...
 
 
 def flags_of(
-    connection: sqlite3.Connection, traces: Sequence[facts.TraceRow]
+    connection: sqlite3.Connection, traces: Sequence[TraceRow]
 ) -> dict[int, tuple[str, ...]]:
     """Episode key → high flags of its attempts, the most pressing first. What infrastructure lost
     carries none."""
-    said, codes = facts.flagging(connection, [trace.id for trace in traces])
+    said, codes = flagging(connection, [trace.id for trace in traces])
     known: dict[tuple[object, ...], tuple[str, ...]] = {}
     found: dict[int, set[str]] = {}
     for trace in traces:
@@ -246,7 +247,7 @@ def flags_of(
     }
 
 
-def _high(trace: facts.TraceRow, said: int | None, codes: frozenset[str]) -> tuple[str, ...]:
+def _high(trace: TraceRow, said: int | None, codes: frozenset[str]) -> tuple[str, ...]:
     found = queue.trace_signals(
         critical=bool(trace.critical),
         codes=codes,
@@ -354,14 +355,14 @@ def cell_lines(
     connection: sqlite3.Connection,
     prefix: str,
     gate: str,
-    traces: list[facts.TraceRow],
+    traces: list[TraceRow],
 ) -> list[CellLine]:
     """The drawer: what each attempt says on one gate, worst first, then in attempt order.
 
     `prefix` is the trace id up to its attempt.
     """
     position = GATES.index(gate)
-    found = facts.findings(connection, [trace.id for trace in traces])
+    found = findings_of(connection, [trace.id for trace in traces])
     lines: list[CellLine] = []
     for trace in traces:
         mark = _WORD[gate_codes(trace.gates)[position]]
@@ -380,7 +381,7 @@ def cell_lines(
 
 
 def _line(
-    prefix: str, trace: facts.TraceRow, mark: Mark, seq: int | None, code: str, detail: str
+    prefix: str, trace: TraceRow, mark: Mark, seq: int | None, code: str, detail: str
 ) -> CellLine:
     return CellLine(
         trace_id=f"{prefix}/{trace.attempt}",

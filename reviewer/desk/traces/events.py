@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from reviewer.db import facts
+from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of
 from reviewer.desk.traces.records import Place, Records, position_of
 from reviewer.desk.traces.states import event_changes
 from reviewer.desk.traces.text import brief_of, text_of
@@ -75,11 +75,11 @@ FIELDS = ("message", "arguments", "observation", "approval", "state")
 
 
 def event_window(
-    connection: sqlite3.Connection, records: Records, row: facts.TraceRow, first: int, count: int
+    connection: sqlite3.Connection, records: Records, row: TraceRow, first: int, count: int
 ) -> list[EventRow]:
     """List lines of the events at positions first..first+count-1, from 0."""
-    by_seq: dict[int, list[facts.FindingRow]] = {}
-    for finding in facts.findings(connection, [row.id]):
+    by_seq: dict[int, list[FindingRow]] = {}
+    for finding in findings_of(connection, [row.id]):
         if finding.seq is not None and finding.severity != "note":
             by_seq.setdefault(finding.seq, []).append(finding)
     reach = _reach(row)
@@ -93,13 +93,11 @@ def event_window(
     ]
 
 
-def _reach(row: facts.TraceRow) -> int:
+def _reach(row: TraceRow) -> int:
     return REACH_LARGE if row.pack is None else REACH
 
 
-def _event_row(
-    event: Event, seq: int, found: list[facts.FindingRow], group: tuple[int, int]
-) -> EventRow:
+def _event_row(event: Event, seq: int, found: list[FindingRow], group: tuple[int, int]) -> EventRow:
     kind = kind_of(event)
     worst = {f.severity for f in found}
     mark: Mark | None = None
@@ -174,7 +172,7 @@ def _raw(event: Event) -> bytes:
 
 
 def _related(
-    connection: sqlite3.Connection, records: Records, row: facts.TraceRow, position: int
+    connection: sqlite3.Connection, records: Records, row: TraceRow, position: int
 ) -> tuple[EventRow, ...]:
     """The other events of the same call, as far as they are near. An id that is used again begins
     another call."""

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from reviewer.db import registry
-from reviewer.db.notes import NOTES as TABLE
-from reviewer.db.notes import NoteRow
+from reviewer.db.tables import NOTES as TABLE
+from reviewer.db.tables import NoteRow
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken

@@ -8,8 +8,9 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from reviewer.db import notes as stored
+from reviewer.db import tables
 from reviewer.db.connection import close_writer
+from reviewer.db.tables import CurrentNote, last_note_time, notes_of_suite, notes_of_trace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import Place
@@ -24,7 +25,7 @@ _TICK = timedelta(microseconds=1)
 
 def notes_of(connection: sqlite3.Connection, trace_id: str) -> list[NoteView]:
     """What stands on the events of a trace, by event."""
-    return [_view(row) for row in stored.of_trace(connection, trace_id)]
+    return [_view(row) for row in notes_of_trace(connection, trace_id)]
 
 
 def all_notes(
@@ -34,12 +35,12 @@ def all_notes(
     return [
         _view(row)
         for suite_id in suite_ids
-        for row in stored.of_suite(connection, suite_id)
+        for row in notes_of_suite(connection, suite_id)
         if not candidate_id or row.trace_id.startswith(f"{suite_id}/{candidate_id}/")
     ]
 
 
-def _view(row: stored.Standing) -> NoteView:
+def _view(row: CurrentNote) -> NoteView:
     return NoteView(
         trace_id=row.trace_id,
         seq=row.seq,
@@ -67,7 +68,7 @@ def write_note(
     back, ContractError for a text that is no Unicode, StoreError when nothing could be written.
     """
     # Whoever only reads a trace does without what an import needs.
-    from reviewer.db.migrate import open_writer
+    from reviewer.db.schema import open_writer
     from reviewer.desk.traces.note_files import row_of, stamp
     from reviewer.importing.catalogue import redactor_of
 
@@ -81,12 +82,12 @@ def write_note(
     connection = open_writer(workspace.store)
     try:
         mine = seq, kind, reviewer
-        stands = stored.of_trace(connection, trace_id) if removed else []
+        stands = notes_of_trace(connection, trace_id) if removed else []
         if removed and mine not in [(row.seq, row.kind, row.reviewer) for row in stands]:
             raise DeskError(f"{reviewer} has no {kind} on event {seq} of {trace_id}")
         # A clock may have been put back: what a person says last must be the latest all the same.
         now = stamp(datetime.now(UTC))
-        last = stored.last_act(connection, trace_id, seq, kind, reviewer)
+        last = last_note_time(connection, trace_id, seq, kind, reviewer)
         if last >= now:
             now = stamp(datetime.fromisoformat(last) + _TICK)
         note = NOTES.seal(
@@ -103,7 +104,7 @@ def write_note(
                 at=now,
             )
         )
-        stored.record(connection, workspace.store, [row_of(note)], now)
+        tables.NOTES.record(connection, workspace.store, [row_of(note)], now)
     finally:
         close_writer(connection, workspace.store)
 
@@ -123,6 +124,6 @@ def note_evidence(
             reviewer=row.reviewer,
             at=row.at,
         )
-        for row in stored.of_suite(connection, suite_id)
+        for row in notes_of_suite(connection, suite_id)
         if row.trace_id.startswith(head)
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import NamedTuple
 
-from reviewer.db import facts, payload, registry
+from reviewer.db import payload, registry
+from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
 from reviewer.trace.record import ABSENT, Event, TraceRecord
 
@@ -23,7 +24,7 @@ class Place(NamedTuple):
     candidate: registry.CandidateRow
     episode: int
     episode_id: str
-    row: facts.TraceRow
+    row: TraceRow
 
 
 def locate(connection: sqlite3.Connection, trace_id: str) -> Place:
@@ -44,9 +45,7 @@ def locate(connection: sqlite3.Connection, trace_id: str) -> Place:
                 key = connection.execute(
                     "SELECT id FROM episode WHERE suite=? AND episode_id=?", (suite.id, episode_id)
                 ).fetchone()
-                row = (
-                    facts.trace_at(connection, candidate.id, key[0], int(attempt)) if key else None
-                )
+                row = trace_at(connection, candidate.id, key[0], int(attempt)) if key else None
                 if row is not None:
                     return Place(suite, candidate, key[0], episode_id, row)
     raise DeskError(
@@ -70,7 +69,7 @@ class Records:
         self._chunks: OrderedDict[tuple[int, int], tuple[list[Event], int]] = OrderedDict()
         self._lock = Lock()
 
-    def whole(self, connection: sqlite3.Connection, row: facts.TraceRow) -> TraceRecord | None:
+    def whole(self, connection: sqlite3.Connection, row: TraceRow) -> TraceRecord | None:
         """The record with its events; None when the payload was refused, or is kept in chunks."""
         with self._lock:
             record = self._held.get(row.id)
@@ -88,7 +87,7 @@ class Records:
         return record
 
     def events(
-        self, connection: sqlite3.Connection, row: facts.TraceRow, first: int, count: int
+        self, connection: sqlite3.Connection, row: TraceRow, first: int, count: int
     ) -> list[Event]:
         """Events at positions first..first+count-1, from 0."""
         record = self.whole(connection, row)
@@ -118,14 +117,14 @@ class Records:
         return events
 
     def each(
-        self, connection: sqlite3.Connection, row: facts.TraceRow
+        self, connection: sqlite3.Connection, row: TraceRow
     ) -> Iterator[tuple[int, list[Event]]]:
         """Every event by windows, each with the position of its first: of a large trace, no more
         than one window is held."""
         for first in range(0, row.events, WINDOW):
             yield first, self.events(connection, row, first, WINDOW)
 
-    def snapshots(self, connection: sqlite3.Connection, row: facts.TraceRow) -> list[Snapshot]:
+    def snapshots(self, connection: sqlite3.Connection, row: TraceRow) -> list[Snapshot]:
         """The events that carry a state, in order. Reads the whole trace once."""
         key = row.id, row.events
         with self._lock:
@@ -145,9 +144,7 @@ class Records:
         return found
 
 
-def position_of(
-    connection: sqlite3.Connection, records: Records, row: facts.TraceRow, seq: int
-) -> int:
+def position_of(connection: sqlite3.Connection, records: Records, row: TraceRow, seq: int) -> int:
     """The place of event `seq` in the list: usually seq - 1, else searched from there on back."""
     at = min(seq, row.events) - 1
     while at >= 0:

@@ -9,8 +9,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reviewer.db import facts
-from reviewer.db.index import TEXT_PER_TRACE, pending_events
+from reviewer.db.queries.traces import trace_of_id
+from reviewer.db.search import TEXT_PER_TRACE, pending_events
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.events import title_of
 from reviewer.desk.traces.records import Records
@@ -122,7 +122,7 @@ def _indexed(
     connection: sqlite3.Connection, records: Records, key: int
 ) -> Iterator[tuple[int, Event]]:
     """(position from 1, event) of a trace, as far as the index goes."""
-    row = facts.trace_of_id(connection, key)
+    row = trace_of_id(connection, key)
     position = size = 0
     while row is not None and position < row.events and size <= TEXT_PER_TRACE:
         for event in records.events(connection, row, position, WINDOW):

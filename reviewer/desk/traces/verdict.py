@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
-from reviewer.db import facts, payload
+from reviewer.db import payload
 from reviewer.db.codec import gate_results
+from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
 from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
 from reviewer.desk.traces.records import Place, Records
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
@@ -127,7 +128,7 @@ def _members(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, text if len(text) <= LONG else text[: LONG - 1] + "…"
 
 
-def verdict_of(row: facts.TraceRow, found: Sequence[facts.FindingRow]) -> Verdict:
+def verdict_of(row: TraceRow, found: Sequence[FindingRow]) -> Verdict:
     """The stored verdict as a value."""
     return Verdict(
         results=gate_results(row.gates),
@@ -147,7 +148,7 @@ def trace_view(
 ) -> TraceView:
     """The header, verdict and contract of one trace."""
     row = place.row
-    found = facts.findings(connection, [row.id])
+    found = findings_of(connection, [row.id])
     record = records.whole(connection, row)
     head = record or payload.large_head(connection, row.id)
     episodes = {episode.episode_id: episode for episode in suite.episodes}
@@ -167,7 +168,7 @@ def trace_view(
     source = connection.execute(
         "SELECT path, sha256, notes FROM source WHERE id=?", (row.source,)
     ).fetchone()
-    siblings = facts.traces_of(connection, place.candidate.id, [place.episode])
+    siblings = traces_of(connection, place.candidate.id, [place.episode])
     slowest, dearest = _most(connection, row.id, record)
     first = next((f.seq for f in found if f.severity != "note" and f.seq is not None), None)
     return TraceView(
@@ -234,7 +235,7 @@ def _trace_id(place: Place) -> str:
 
 
 def _plain_clauses(
-    marks: Sequence[str], found: Sequence[facts.FindingRow], force: tuple[str, ...]
+    marks: Sequence[str], found: Sequence[FindingRow], force: tuple[str, ...]
 ) -> list[Clause]:
     """Clauses where no contract can be read beside the events: findings, then every other gate
     in force."""

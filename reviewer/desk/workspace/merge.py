@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from reviewer.db import index, journal, proof, registry, shape
-from reviewer.db.beside import broken_glass, losses
+from reviewer.db import journal, registry
 from reviewer.db.connection import (
     DAMAGE,
     close_writer,
@@ -20,7 +19,11 @@ from reviewer.db.connection import (
     scripts,
     transaction,
 )
-from reviewer.db.migrate import bring_up_to_date, open_writer, version_of
+from reviewer.db.integrity import content_faults
+from reviewer.db.schema import bring_up_to_date, foreign_parts, open_writer, version_of
+from reviewer.db.search import catch_up, pending_events
+from reviewer.db.sources import open_source, settle_source
+from reviewer.db.tables import break_glass_rows, loss_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
@@ -133,16 +136,16 @@ def decisions_there(there: There) -> tuple[str, ...]:
         for number, suite, candidate, word, who, payload in found
         if payload not in mine
     ]
-    known = {one.uid for one in broken_glass(there.ours)}
-    known.update(one.uid for one in losses(there.ours))
+    known = {one.uid for one in break_glass_rows(there.ours)}
+    known.update(one.uid for one in loss_rows(there.ours))
     return (*told, *(
         f"BREAK-GLASS {one.suite}/{one.candidate}, signed by {one.principal}: {one.file}"
-        for one in broken_glass(there.other)
+        for one in break_glass_rows(there.other)
         if one.uid not in known
     ), *(
         f"LOSS of journal, entries {one.lost_seq} to {one.kept_seq}, signed by {one.principal}:"
         f" {one.file}"
-        for one in losses(there.other)
+        for one in loss_rows(there.other)
         if one.uid not in known
     ))  # fmt: skip
 
@@ -217,7 +220,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _ours(other: sqlite3.Connection, path: Path) -> None:
     """Refuses a schema that is not ours before anything in it is asked: a view may never end."""
     try:
-        strange = shape.strange(other)
+        strange = foreign_parts(other)
     except DAMAGE as error:
         raise DeskError(f"{path}: cannot be read as a store ({error})") from error
     if strange:
@@ -230,7 +233,7 @@ def _ours(other: sqlite3.Connection, path: Path) -> None:
 def _proved(other: sqlite3.Connection, path: Path) -> None:
     try:
         fault = journal.verify(other)[1]
-        wrong = [f"entry {fault.seq}: {fault.reason}"] if fault else proof.faults(other)
+        wrong = [f"entry {fault.seq}: {fault.reason}"] if fault else content_faults(other)
     except DAMAGE as error:
         raise DeskError(f"{path}: cannot be read as a store ({error})") from error
     if wrong:
@@ -372,9 +375,9 @@ class _Merge:
                 batcher.flush()
         batcher.flush(done=True)
         with transaction(self.ours, self.workspace.store):
-            registry.settle_source(self.ours, batcher.source)
-        if index.pending_events(self.ours) <= INLINE_EVENTS:
-            index.catch_up(self.ours, self.workspace.store)
+            settle_source(self.ours, batcher.source)
+        if pending_events(self.ours) <= INLINE_EVENTS:
+            catch_up(self.ours, self.workspace.store)
         self.problems += carrier.problems
         left_out = len(batcher.refusals) + len(carrier.problems)
         return batcher.tally.added, known, left_out, renamed
@@ -391,7 +394,7 @@ class _Merge:
         with transaction(self.ours, self.workspace.store):
             now = clock()
             declared = self._declare(plan, now)
-            source = registry.open_source(
+            source = open_source(
                 self.ours,
                 {
                     "sha256": head.hash.hex(),

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from reviewer.db import facts, payload, revisions
+from reviewer.db import payload, revisions
 from reviewer.db.codec import CRITICAL
 from reviewer.db.intake import Refused
-from reviewer.db.origin import origins, spans
 from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
+from reviewer.db.sources import origins, spans
 from reviewer.gates.model import Finding, Severity
 from reviewer.importing.catalogue import Target, redactor_of
 from reviewer.importing.formats import foreign_readers
@@ -276,13 +277,13 @@ class Carrier:
                 yield from self._judged(one, some)
             return
         ((own, tools),) = apart or ((False, NO_MAP),)
-        found = facts.findings(self._other, [key for key in rows if key < REVISION])
+        found = findings_of(self._other, [key for key in rows if key < REVISION])
         for number in rows:
             if number > REVISION:
                 stated = revisions.row_of(self._other, number - REVISION)[1]
-                found += [facts.FindingRow(rows[number].id, *finding) for finding in stated]
+                found += [FindingRow(rows[number].id, *finding) for finding in stated]
         pieces: list[Piece] = []
-        bare: list[tuple[New, facts.TraceRow]] = []
+        bare: list[tuple[New, TraceRow]] = []
         for new in held:
             raw = self._raw(rows[new.id])
             if raw is None:
@@ -300,7 +301,7 @@ class Carrier:
         for new, row in bare:
             yield from self._without_payload(one, new, row, found)
 
-    def _raw(self, row: facts.TraceRow) -> bytes | None:
+    def _raw(self, row: TraceRow) -> bytes | None:
         raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
         return payload.large_record(self._other, row.id) if raw is None else raw
 
@@ -343,7 +344,7 @@ class Carrier:
             yield (None if there is None else said), title
 
     def _placed(
-        self, one: Facts, row: facts.TraceRow, new: New, found: Sequence[facts.FindingRow]
+        self, one: Facts, row: TraceRow, new: New, found: Sequence[FindingRow]
     ) -> Facts | None:
         """The facts in their slot."""
         here = any(finding.code == MASKED_CODE for finding in one.findings)
@@ -366,7 +367,7 @@ class Carrier:
         return placed._replace(gates=gates, findings=(note, *placed.findings))
 
     def _without_payload(
-        self, one: Shared, new: New, row: facts.TraceRow, found: Sequence[facts.FindingRow]
+        self, one: Shared, new: New, row: TraceRow, found: Sequence[FindingRow]
     ) -> Iterator[Group]:
         """A trace that held raw identifiers: its slot fails, as it did there."""
         hits = [
@@ -400,7 +401,7 @@ class Carrier:
         return int(row[0])
 
 
-def _as_stated(one: Facts, row: facts.TraceRow, stated: Sequence[facts.FindingRow]) -> Facts:
+def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts:
     """The verdict that was stated on a record before it was masked, and what the masked one shows
     of authority beside it: the rest of it cannot be judged again."""
     findings = [
@@ -490,9 +491,9 @@ def _quarantine(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
-def _rows(connection: sqlite3.Connection, traces: Sequence[int]) -> dict[int, facts.TraceRow]:
+def _rows(connection: sqlite3.Connection, traces: Sequence[int]) -> dict[int, TraceRow]:
     judged = [key for key in traces if key < REVISION]
-    found = {row.id: row for row in facts.traces_by_id(connection, judged)}
+    found = {row.id: row for row in traces_by_id(connection, judged)}
     for key in traces:
         if key > REVISION:
             found[key] = revisions.row_of(connection, key - REVISION)[0]

@@ -5,14 +5,17 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from reviewer.db import facts, journal, payload, proof, registry, rescored, revisions
+from reviewer.db import journal, payload, registry, revisions
 from reviewer.db.codec import mask_of, pack_diagnostics
 from reviewer.db.connection import close_writer, one_moment, transaction
-from reviewer.db.firsts import rebuild_firsts
+from reviewer.db.counts import rebuild_firsts, rebuild_rolls
+from reviewer.db.digests import batch_digest, batches_of
 from reviewer.db.intake import replace_verdict
-from reviewer.db.migrate import open_writer
-from reviewer.db.origin import Origins, origins
-from reviewer.db.rolls import rebuild_rolls
+from reviewer.db.integrity import content_faults
+from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
+from reviewer.db.schema import open_writer
+from reviewer.db.sources import Origins, origins
+from reviewer.db.verdict_changes import record_rescored
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
@@ -58,7 +61,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             if not rows:
                 raise DeskError(f"no trace of a private suite {suite_id} is in this store")
         with one_moment(connection):
-            wrong = proof.faults(connection)
+            wrong = content_faults(connection)
         if wrong:
             # Judging anew would write a new digest over whatever was changed by other means.
             raise DeskError(
@@ -76,11 +79,11 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
             with transaction(connection, workspace.store):
                 for candidate in registry.candidates(connection, row.id):
-                    for trace in facts.traces_of(connection, candidate.id, names):
+                    for trace in traces_of(connection, candidate.id, names):
                         record = _record(connection, trace)
                         if record is None:
                             continue
-                        stated = facts.findings(connection, [trace.id])
+                        stated = findings_of(connection, [trace.id])
                         if any(finding.code == MASKED_CODE for finding in stated):
                             continue
                         scored += 1
@@ -113,7 +116,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                     rebuild_rolls(connection, candidate.id, planned)
                     rebuild_firsts(connection, candidate.id, planned)
                 if changed:
-                    versions = rescored.note(connection, codes, clock())
+                    versions = record_rescored(connection, codes, clock())
                     told = changes[len(changes) - len(versions) :]
                     changes[len(changes) - len(versions) :] = [
                         change._replace(code_before=old, code_after=new)
@@ -179,7 +182,7 @@ def _whole(
     return without(verdict, shared[0]) if shared else verdict
 
 
-def _printed(found: Iterable[facts.FindingRow | Finding]) -> tuple[str, ...]:
+def _printed(found: Iterable[FindingRow | Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f.code for f in found if f.severity != "note"))
 
 
@@ -192,15 +195,15 @@ def note_rescore(connection: sqlite3.Connection, suite_id: str, changed: list[in
             "suite_id": suite_id,
             "changed": len(changed),
             "batches": {
-                str(first): proof.batch_digest(connection, first, count)
-                for first, count in proof.batches_of(connection, changed).items()
+                str(first): batch_digest(connection, first, count)
+                for first, count in batches_of(connection, changed).items()
             },
             "at": clock(),
         },
     )
 
 
-def _record(connection: sqlite3.Connection, trace: facts.TraceRow) -> TraceRecord | None:
+def _record(connection: sqlite3.Connection, trace: TraceRow) -> TraceRecord | None:
     record = Records().whole(connection, trace)
     if record is not None or trace.pack is not None:
         return record

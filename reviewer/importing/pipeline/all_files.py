@@ -19,8 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import shared
 from reviewer.db.connection import StoreError, transaction
+from reviewer.db.verdict_changes import withhold_passes
 from reviewer.importing.faults import foreseen
 from reviewer.importing.formats import named
 from reviewer.importing.pipeline.keys import StoreKeys
@@ -94,7 +94,7 @@ def _note(context: Context, trace: int, bound: int) -> None:
         "INSERT OR IGNORE INTO attempt_name VALUES (?, ?)", (f"bound:{trace}", bound)
     )
     (name,) = connection.execute("SELECT trace_id FROM traces WHERE trace=?", (bound,)).fetchone()
-    shared.lose(connection, {trace: name}, context.now())
+    withhold_passes(connection, {trace: name}, context.now())
 
 
 def _there(context: Context, judge: Scorer, group: Group) -> int | None:

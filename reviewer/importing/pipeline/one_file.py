@@ -8,11 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from reviewer.db import late, registry
+from reviewer.db import registry
 from reviewer.db.connection import transaction
 from reviewer.db.intake import Refused
-from reviewer.db.origin import maps, note_map
 from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.db.sources import (
+    SourceRow,
+    episode_map_of,
+    journal_tool_map,
+    open_source,
+    other_imports,
+    size_known,
+    source_row,
+    tool_maps,
+)
+from reviewer.db.verdict_changes import LateVerdict
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.faults import foreseen
 from reviewer.importing.pipeline.gathering import Called, Together
@@ -92,7 +102,7 @@ class Around:
         self.joins = gather(units, self.stored)
         self.packer = Packer()
         self.paths = Paths(context.connection)
-        self.maps = maps(context.connection)
+        self.maps = tool_maps(context.connection)
         """Sources whose tools are named by a map, and by which."""
         self.places = Places(context.connection, units)
         self.requests = Requests(context.connection)
@@ -169,7 +179,7 @@ class FileImport:
         self._late: list[tuple[Attempt, Joined]] | None = None
         self._judging: ScoringPool | None = None
         # A large file of a size that none had is surely new: judging may begin meanwhile.
-        if self._large() and not registry.size_known(context.connection, self.size):
+        if self._large() and not size_known(context.connection, self.size):
             self._judging = ScoringPool(self.judge, self.order, self.path)
         try:
             if self._judging is not None:
@@ -254,7 +264,7 @@ class FileImport:
         earlier = self.around.paths.sources((self.shown, *beside))
         # Where a path says whose a file is, another path says that it is another's.
         placed = speaks_by_place(reader) and not context.asked.candidate
-        siblings = [] if placed else registry.siblings(context.connection, source.id)
+        siblings = [] if placed else other_imports(context.connection, source.id)
         batcher = Batcher(
             context.connection,
             context.store,
@@ -330,12 +340,12 @@ class FileImport:
             and shape_of(self.path) == "lines"
         )
 
-    def _row(self) -> registry.SourceRow | None:
+    def _row(self) -> SourceRow | None:
         """The import of this very file before. One of the same bytes is another when a part of
         what it says stands in its path."""
         found = self._row_of(self.sha256)
         names = names_digest(self.context.asked.episodes)
-        if found is not None and registry.map_of(self.context.connection, found.id) != names:
+        if found is not None and episode_map_of(self.context.connection, found.id) != names:
             # Under another map it is evidence of other episodes: an import of its own.
             self.sha256 = placed_digest(self._file, ("map", names))
             found = self._row_of(self.sha256)
@@ -348,9 +358,9 @@ class FileImport:
                 return self._row_of(self.sha256)
         return found
 
-    def _row_of(self, sha256: str) -> registry.SourceRow | None:
+    def _row_of(self, sha256: str) -> SourceRow | None:
         asked = self.context.asked
-        return registry.source_row(self.context.connection, sha256, asked.suite, asked.candidate)
+        return source_row(self.context.connection, sha256, asked.suite, asked.candidate)
 
     def _own_names(self) -> dict[int, str]:
         """The candidate that each record names itself, where somebody else was asked for."""
@@ -371,7 +381,7 @@ class FileImport:
         nobody = {"", "unnamed", stem, self.path.stem}
         return {number: name for number, name in found.items() if name not in nobody}
 
-    def _done(self, source: registry.SourceRow | None) -> int:
+    def _done(self, source: SourceRow | None) -> int:
         """How many records need not be read again. What a result file gives depends on what other
         files took of it, so it is read from its beginning; what stands already is known."""
         return 0 if source is None or self._gives_results else source.records
@@ -382,11 +392,11 @@ class FileImport:
         )
         return frozenset(row[0] for row in rows.fetchall())
 
-    def _open(self, within: bool) -> registry.SourceRow:
+    def _open(self, within: bool) -> SourceRow:
         """Note the file; another process may have begun with it meanwhile."""
         context, reader = self.context, self.judge.reader
         with nullcontext() if within else transaction(context.connection, context.store):
-            opened = registry.open_source(
+            opened = open_source(
                 context.connection,
                 {
                     "sha256": self.sha256,
@@ -402,7 +412,7 @@ class FileImport:
             )
             tools = context.asked.tools
             if tools != NO_MAP and opened.id not in self.around.maps:
-                note_map(context.connection, opened.id, tools, context.now())
+                journal_tool_map(context.connection, opened.id, tools, context.now())
                 self.around.maps[opened.id] = tools
             return opened
 
@@ -415,10 +425,10 @@ class FileImport:
             self._late = list(found) if self._gives_results else []
         return self._late
 
-    def _late_of(self, attempt: Attempt, told: Joined) -> late.Late:
+    def _late_of(self, attempt: Attempt, told: Joined) -> LateVerdict:
         detail = self.judge.detail(told.verdict)
         said = told.verdict.passed, told.verdict.reward
-        return late.Late(attempt.candidate, attempt.episode, attempt.attempt, *said, detail)
+        return LateVerdict(attempt.candidate, attempt.episode, attempt.attempt, *said, detail)
 
     def _read(self, batcher: Batcher, groups: Groups, done: int, on_progress: OnProgress) -> str:
         """Take every record not yet taken; returns why reading stopped early, if it did."""

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db.intake import Chunk, Pack, Refused
-from reviewer.db.late import canonical
 from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
+from reviewer.db.verdict_changes import canonical_detail
 from reviewer.importing.catalogue import Catalogue, Target, redactor_of
 from reviewer.importing.draft import ZEROS
 from reviewer.importing.formats import named
@@ -239,7 +239,7 @@ class Scorer:
         said = {**verdict.detail}
         if verdict.exception:
             said["exception"] = verdict.exception
-        return canonical(self.redactor.mask(said))
+        return canonical_detail(self.redactor.mask(said))
 
     def _renamed(self, foreign: Foreign, notes: dict[str, int]) -> Foreign:
         """A foreign record under the private suite's names."""

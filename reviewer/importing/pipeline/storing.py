@@ -13,12 +13,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.db import late, registry, revisions, shared
+from reviewer.db import registry, revisions
 from reviewer.db.connection import transaction
 from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.revisions import Revised
 from reviewer.db.slots import Placed, Slots
+from reviewer.db.sources import add_known, settle_source, source_progress
+from reviewer.db.verdict_changes import (
+    RUN_CONTINUES,
+    LateVerdict,
+    compare_late,
+    fill_late,
+    settle_shared,
+    withhold_passes,
+)
 from reviewer.importing.pipeline.compare import compare, rewritten
 from reviewer.importing.pipeline.gathering import linked
 from reviewer.importing.pipeline.keys import Begin, FindManifest, Manifest, StoreKeys
@@ -175,7 +184,7 @@ class Batcher:
         self._spread: list[tuple[Facts, Binding]] = []
         self._met: list[tuple[Facts, tuple[int, int, int]]] = []
         self._added: dict[tuple[str, str], _Added] = {}
-        self._late: list[late.Late] = []
+        self._late: list[LateVerdict] = []
         self._first_trace: int | None = None
         self._refused: list[Refused] = []
         self._cleared: list[int] = []
@@ -203,10 +212,10 @@ class Batcher:
             self._note_added(place)
         self._store(group, placed)
 
-    def say_late(self, said: late.Late) -> None:
+    def say_late(self, said: LateVerdict) -> None:
         """Note what this source says of an attempt that is there: taken where nothing was said
         yet."""
-        answer = late.compare(self.connection, said)
+        answer = compare_late(self.connection, said)
         if answer != "other":
             self._late.append(said)
         if answer != "same":
@@ -379,7 +388,7 @@ class Batcher:
             self._met.append((facts, (*key, attempt)))
         if facts.verdict is not None:
             word, reward, detail = facts.verdict
-            self.say_late(late.Late(*key, attempt, word, reward, detail))
+            self.say_late(LateVerdict(*key, attempt, word, reward, detail))
 
     def _store(self, group: Group, placed: list[_Place]) -> None:
         """Keep the group's packs, made anew without the payloads of records that add nothing."""
@@ -409,7 +418,7 @@ class Batcher:
                 self.connection.execute(
                     "DELETE FROM quarantine WHERE source=? AND record=?", (self.source, record)
                 )
-            stored = registry.progress(self.connection, self.source)
+            stored = source_progress(self.connection, self.source)
             self._shared = self._shared or stored != self._stored
             tally = self._joined(stored)
             (pack,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM pack").fetchone()
@@ -429,11 +438,11 @@ class Batcher:
                 self._revise(pack + 1)
             self._share(written)
             self._reach(pack + 1)
-            late.fill(self.connection, self._late, self._now())
+            fill_late(self.connection, self._late, self._now())
             self._late = []
             if self._shared:
-                registry.settle_source(self.connection, self.source)
-            self._stored = registry.progress(self.connection, self.source)
+                settle_source(self.connection, self.source)
+            self._stored = source_progress(self.connection, self.source)
             self._told = self.tally
         self._slots.written()
         self._keys.written()
@@ -490,7 +499,7 @@ class Batcher:
                 )  # fmt: skip
         enter()
         added, known = self.tally.added - before.added, self.tally.known - before.known
-        registry.came(self.connection, self.source, added, known, self.note_lines())
+        add_known(self.connection, self.source, added, known, self.note_lines())
 
     def _put_together(self, first_pack: int) -> set[tuple[int, int, int]]:
         """Take in parts of one session that this batch holds several of, each session at once.
@@ -542,7 +551,7 @@ class Batcher:
             elif one.grows:
                 self._unjudged(one.trace, mine, facts)
         if pairs:
-            lost = shared.settle(
+            lost = settle_shared(
                 self.connection, list(pairs), (), self._own_names, self._now(), pairs
             )
             if lost:
@@ -556,7 +565,7 @@ class Batcher:
             (name,) = self.connection.execute(
                 "SELECT trace_id FROM traces WHERE trace=?", (mine,)
             ).fetchone()
-            shared.lose(self.connection, {trace: name}, self._now(), shared.GOES_ON)
+            withhold_passes(self.connection, {trace: name}, self._now(), RUN_CONTINUES)
             self._note(UNJUDGED)
 
     def _reached(self, trace: int, raw: bytes, facts: Facts) -> Revised | None:
@@ -614,7 +623,7 @@ class Batcher:
         self._met.clear()
         if twice or pairs:
             known = list({*twice, *pairs})
-            lost = shared.settle(
+            lost = settle_shared(
                 self.connection, known, self._siblings, self._own_names, self._now(), pairs
             )
             if lost:

@@ -1,28 +1,32 @@
-"""Episodes in an asked order, filtered, in groups, and several candidates side by side. All of it
-is read from roll-ups; 100,000 episodes are one statement."""
+"""Episodes in a given order, filtered and in groups, and the median latencies they are ordered by.
+All of it is read from roll-ups; 100,000 episodes are one statement.
+"""
 
+import itertools
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reviewer.db.codec import FAIL
-from reviewer.db.facts import NO_GATES, gate_counts
-from reviewer.db.filter_sql import (
+from reviewer.db.queries.filters import (
     CATEGORY,
     COST,
     FAILS,
     LATENCY,
     STEPS,
+    Term,
     gate_count,
     pass_hat,
     where,
 )
-from reviewer.db.filter_text import Term
 from reviewer.suite.gates import GATES
 
 GroupBy = Literal["none", "tag", "category"]
+
+
 Provide = Callable[[sqlite3.Connection], None]
 """Puts the candidate's median latencies into `temp.latency` of a connection, where they are not."""
 
@@ -71,19 +75,9 @@ class GroupRow(NamedTuple):
     fail: tuple[int, ...]
 
 
-class SideRow(NamedTuple):
-    """One candidate's counts on one episode."""
-
-    episode: int
-    attempts: int
-    measured: int
-    passes: int
-    critical: int
-    infra: int
-    fail: tuple[int, ...]
-
-
 _WORST = (("coalesce(r.critical, 0)", True), (FAILS, True), ("r.attempts IS NULL", False))
+
+
 _PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
     "worst": _WORST,
     "episode": (("e.episode_id", False),),
@@ -94,11 +88,15 @@ _PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
     },
 }
 """(expression, whether it falls), the first that differs deciding; then the suite's order."""
+
+
 _FIGURES = {"cost": COST, "latency": LATENCY, "steps": STEPS}
+
+
 _NAMED = ("worst", "episode", "pass", "cost", "latency", "steps", "attempts", "tags")
 
 
-def orders(gates: tuple[str, ...] = GATES) -> tuple[str, ...]:
+def order_names(gates: tuple[str, ...] = GATES) -> tuple[str, ...]:
     """Return the names of orders, on a suite that is judged by these gates."""
     return (*_NAMED, *gates)
 
@@ -147,7 +145,7 @@ def _rows(
     return connection.execute(sql.replace("{tables}", tables), among.bound).fetchall()
 
 
-def order(
+def ordered_episodes(
     connection: sqlite3.Connection, asked: Asked, provide: Provide, most: int = -1
 ) -> list[int]:
     """Episode keys in the asked order, at most so many of them. Raises KeyError for an unknown
@@ -182,6 +180,8 @@ def grouped(
 
 
 _NO_GATE = (0,) * len(GATES)
+
+
 _SUMMED = ("attempts", "passes", "measured", "critical", "infra", "cost_nano", "cost_unknown")
 
 
@@ -232,63 +232,87 @@ class _Labels(dict[str | None, tuple[str, ...]]):
         return found
 
 
-_SIDE = ("attempts", "measured", "passes", "critical", "infra")
+_STAMPS = itertools.count(1)
 
 
-def side_rows(
-    connection: sqlite3.Connection, candidate: int, episodes: Sequence[int]
-) -> list[SideRow]:
-    """One candidate's counts on some episodes; none for an episode it has no trace of."""
-    keys = ",".join(str(int(key)) for key in episodes)
-    rows = connection.execute(
-        f"SELECT episode, {', '.join(_SIDE)} FROM roll WHERE candidate=? AND episode IN ({keys})",
-        (candidate,),
-    ).fetchall()
-    gates = gate_counts(connection, candidate, keys=episodes)
-    return [SideRow._make((*row, gates.get(row[0], NO_GATES).fail)) for row in rows]
+_BLOCK = 2_000
 
 
-def side_total(connection: sqlite3.Connection, candidate: int) -> SideRow:
-    """The same over all episodes; `episode` is 0."""
-    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _SIDE)
-    row = connection.execute(f"SELECT {sums} FROM roll WHERE candidate=?", (candidate,)).fetchone()
-    failed = dict(
-        connection.execute(
-            "SELECT gate, sum(failed) FROM gate_count WHERE candidate=? AND first=0 GROUP BY gate",
-            (candidate,),
-        ).fetchall()
-    )
-    return SideRow._make((0, *row, tuple(failed.get(gate, 0) for gate in GATES)))
+_TABLE = (
+    "PRAGMA temp_store=MEMORY",
+    "PRAGMA query_only=OFF",
+    "BEGIN",
+    "DROP TABLE IF EXISTS temp.latency",
+    "CREATE TABLE temp.latency (episode INTEGER PRIMARY KEY, ms REAL NOT NULL)",
+)
 
 
-_RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
-"""What a gate mask has a bit of where a gate fails, critically or not."""
+class Medians:
+    """In ms, over every attempt that has a latency (type 7). Traces are never changed or taken
+    away, so what came behind is all there is to read anew."""
+
+    def __init__(self, candidate: int) -> None:
+        self._candidate = candidate
+        self._ms: dict[int, float] = {}
+        self._last = 0
+        self._stamp = 0
+
+    def lend(self, connection: sqlite3.Connection) -> None:
+        """Bring up what is known, and put it into `temp.latency` of this connection. The store is
+        open for reading alone, whatever is said of the connection's own tables."""
+        self._bring_up(connection)
+        if connection.execute("PRAGMA temp.user_version").fetchone()[0] == self._stamp:
+            return
+        try:
+            for statement in _TABLE:
+                connection.execute(statement)
+            connection.executemany("INSERT INTO temp.latency VALUES (?, ?)", self._ms.items())
+            connection.execute(f"PRAGMA temp.user_version={self._stamp}")
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            connection.execute("PRAGMA query_only=ON")
+
+    def _bring_up(self, connection: sqlite3.Connection) -> None:
+        last = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
+        if last == self._last and self._stamp:
+            return
+        only = ""
+        if self._last:
+            only = (
+                " AND episode IN (SELECT episode FROM trace WHERE id > :last"
+                " AND candidate = :candidate)"
+            )
+        rows = connection.execute(
+            "SELECT episode, latency_ms FROM trace WHERE candidate = :candidate"
+            f" AND latency_ms IS NOT NULL{only} ORDER BY episode",
+            {"candidate": self._candidate, "last": self._last},
+        )
+        found = {episode: _median(values) for episode, values in _by_episode(rows)}
+        if found or not self._stamp:
+            self._ms.update(found)
+            self._stamp = next(_STAMPS)
+        self._last = last
 
 
-def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
-    """Episodes with an attempt that fails, or fails a gate; also one that infrastructure took,
-    whose gates are shown and counted nowhere."""
-    failed = (
-        "EXISTS (SELECT 1 FROM gate_count g WHERE g.candidate = r.candidate AND g.first = 0"
-        " AND g.episode = r.episode AND g.failed > 0)"
-    )
-    taken = (
-        "EXISTS (SELECT 1 FROM trace t WHERE t.candidate = r.candidate AND t.episode = r.episode"
-        f" AND t.infra = 1 AND t.gates & {_RED} <> 0)"
-    )
-    rows = connection.execute(
-        f"SELECT episode FROM roll r WHERE candidate=? AND ({FAILS} > 0 OR r.critical > 0"
-        f" OR {failed} OR (r.infra > 0 AND {taken}))",
-        (candidate,),
-    ).fetchall()
-    return [row[0] for row in rows]
+def _by_episode(
+    rows: sqlite3.Cursor,
+) -> Iterator[tuple[int, list[float]]]:
+    """A million rows are not held at once."""
+    for episode, group in groupby(_each(rows), key=itemgetter(0)):
+        yield episode, [row[1] for row in group]
 
 
-def least_measured(connection: sqlite3.Connection, suite: int, candidate: int) -> int:
-    """The fewest measured attempts on any episode of the suite; 0 where one has none."""
-    row = connection.execute(
-        "SELECT coalesce(min(coalesce(r.measured, 0)), 0) FROM episode e"
-        " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE e.suite=?",
-        (candidate, suite),
-    ).fetchone()
-    return int(row[0])
+def _each(rows: sqlite3.Cursor) -> Iterator[tuple[int, float]]:
+    while block := rows.fetchmany(_BLOCK):
+        yield from block
+
+
+def _median(found: Iterable[float]) -> float:
+    values = sorted(found)
+    half, odd = divmod(len(values), 2)
+    if odd:
+        return values[half]
+    low = values[half - 1]
+    return low + (values[half] - low) * 0.5

@@ -1,4 +1,4 @@
-"""Rows per event and the full-text index: derived from payloads, filled behind an import.
+"""Rows per event and the full-text index: derived from payloads, filled after an import.
 
 `meta.indexed` is the last trace done; it moves in the same transaction as the rows, so a killed
 run goes on where it stopped and nothing is done twice.
@@ -15,9 +15,17 @@ from reviewer.db.payload import decode_record, frame_bytes, large_events
 from reviewer.trace.record import ABSENT, Event, kind_of
 
 BATCH = 256
+
+
 TEXT_PER_TRACE = 1 << 20
+
+
 MOST_NAMED = 5
+
+
 _EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
 _TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
 
 
@@ -30,7 +38,7 @@ def pending_events(connection: sqlite3.Connection) -> int:
     return int(row[0])
 
 
-def faults(connection: sqlite3.Connection) -> list[str]:
+def index_faults(connection: sqlite3.Connection) -> list[str]:
     """Where event rows or full text are not what the payloads of the traces done give: what was
     taken away there is no longer found by whoever looks for it. What is not indexed yet is none.
 
@@ -86,12 +94,12 @@ def _wrong_events(connection: sqlite3.Connection, done: int) -> list[int]:
 def catch_up(connection: sqlite3.Connection, store: Path) -> int:
     """Index every trace not yet indexed, a batch per transaction; returns how many."""
     done = 0
-    while batch := step(connection, store):
+    while batch := index_batch(connection, store):
         done += batch
     return done
 
 
-def step(connection: sqlite3.Connection, store: Path) -> int:
+def index_batch(connection: sqlite3.Connection, store: Path) -> int:
     """Index the next batch; returns the number of traces, 0 when there is nothing left."""
     rows, texts, last = [], [], 0
     with transaction(connection, store):
@@ -127,7 +135,7 @@ def _events(
     return decode_record(raw).events
 
 
-def unlisted(connection: sqlite3.Connection, trace: int) -> bool:
+def unindex_trace(connection: sqlite3.Connection, trace: int) -> bool:
     """Take a trace out of the event rows and the full text before it is changed, inside the
     caller's transaction; whether it stood there."""
     (done,) = connection.execute("SELECT value FROM meta WHERE key='indexed'").fetchone()
@@ -142,7 +150,7 @@ def unlisted(connection: sqlite3.Connection, trace: int) -> bool:
     return True
 
 
-def listed(connection: sqlite3.Connection, trace: int) -> None:
+def index_trace(connection: sqlite3.Connection, trace: int) -> None:
     """Put a changed trace back in, inside the caller's transaction."""
     events = _stored_events(connection, trace)
     connection.executemany(_EVENT, event_rows(trace, events))

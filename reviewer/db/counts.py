@@ -1,0 +1,381 @@
+"""Counts per candidate and episode, derived from traces and kept beside them.
+
+`roll` counts every attempt made, `first_set` those of the first complete set, and `gate_count`
+holds what both count per gate. Adding a batch (`add_rolls`), counting again (`rebuild_rolls`) and
+checking (`wrong_rolls`) go through the one `add_to_roll`, so they cannot disagree about what is
+counted.
+
+The first complete set of an episode is what rates are made of when attempts were made beyond the
+plan: its attempts numbered within the plan, and for each of those that infrastructure lost the next
+one beyond. All of it is numbered up to `last`, so that a trace belongs to it exactly when its
+attempt is at most that. `first_set` has a row only where an attempt is numbered beyond the plan;
+elsewhere the roll-up counts the set.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from reviewer.db import registry
+from reviewer.db.codec import FAIL, UNKNOWN, gate_codes, nano
+from reviewer.db.registry import Plan
+from reviewer.suite.gates import GATES
+
+COUNTS = (
+    "attempts",
+    "measured",
+    "passes",
+    "critical",
+    "infra",
+    "in_plan",
+    "cost_nano",
+    "cost_unknown",
+    "steps",
+)
+"""Columns of `roll` and `first_set`, behind those that say of what they are."""
+
+
+_AHEAD = 2 + len(COUNTS)
+
+
+_ADD = (
+    f"INSERT INTO roll (candidate, episode, {', '.join(COUNTS)})"
+    f" VALUES ({', '.join('?' * (len(COUNTS) + 2))}) ON CONFLICT DO UPDATE SET "
+    + ", ".join(f"{name}={name}+excluded.{name}" for name in COUNTS)
+)
+
+
+_ADD_GATES = (
+    "INSERT INTO gate_count (candidate, first, episode, gate, failed, unknown)"
+    " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+    " failed=failed+excluded.failed, unknown=unknown+excluded.unknown"
+)
+
+
+NOTHING = (0,) * (len(COUNTS) + 2 * len(GATES))
+"""The counts of an episode without an attempt."""
+
+
+class CountedTrace(Protocol):
+    """What a roll-up counts of a trace."""
+
+    @property
+    def candidate(self) -> int: ...
+    @property
+    def episode(self) -> int: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def gates(self) -> int: ...
+    @property
+    def passed(self) -> bool | None: ...
+    @property
+    def critical(self) -> bool: ...
+    @property
+    def infra(self) -> bool: ...
+    @property
+    def cost_usd(self) -> float | None: ...
+    @property
+    def steps(self) -> int: ...
+
+
+class StoredTrace(NamedTuple):
+    """A trace as it stands, as far as it is counted."""
+
+    candidate: int
+    episode: int
+    attempt: int
+    gates: int
+    passed: bool | None
+    critical: bool
+    infra: bool
+    cost_usd: float | None
+    steps: int
+
+
+STORED = "candidate, episode, attempt, gates, passed, critical, infra, cost_usd, steps"
+
+
+def roll_rows(traces: Iterable[CountedTrace], plans: Mapping[int, Plan]) -> list[list[int]]:
+    """Counts per candidate × episode: [candidate, episode, *counts in the order of COUNTS, then how
+    many fail and of how many is not measured each gate of GATES].
+
+    `plans` holds each candidate's plan.
+    """
+    rolls: dict[tuple[int, int], list[int]] = {}
+    for trace in traces:
+        key = (trace.candidate, trace.episode)
+        row = rolls.get(key)
+        if row is None:
+            row = rolls[key] = [trace.candidate, trace.episode, *NOTHING]
+        add_to_roll(row, trace, plans[trace.candidate].attempts)
+    return list(rolls.values())
+
+
+def add_to_roll(row: list[int], trace: CountedTrace, planned: int) -> None:
+    if trace.infra and trace.passed is None:
+        row[6] += 1  # infrastructure: outside every rate, but its money was spent
+    else:
+        row[2] += 1
+        row[3] += trace.passed is not None
+        row[4] += trace.passed is True
+        row[5] += trace.critical
+        row[7] += trace.attempt <= planned
+        if trace.gates:
+            for gate, code in enumerate(gate_codes(trace.gates)):
+                if code == UNKNOWN:
+                    row[_AHEAD + 2 * gate + 1] += 1
+                elif code >= FAIL:
+                    row[_AHEAD + 2 * gate] += 1
+    if trace.cost_usd is None:
+        row[9] += 1
+    else:
+        row[8] += nano(trace.cost_usd)
+    row[10] += trace.steps
+
+
+def gate_rows(row: Sequence[int], first: bool) -> Iterator[tuple[int, int, int, str, int, int]]:
+    """The rows of `gate_count` in one of `roll_rows`: none for a gate that every attempt passes."""
+    for n, gate in enumerate(GATES):
+        failed, unknown = row[_AHEAD + 2 * n], row[_AHEAD + 2 * n + 1]
+        if failed or unknown:
+            yield row[0], first, row[1], gate, failed, unknown
+
+
+def add_rolls(
+    connection: sqlite3.Connection, traces: Iterable[CountedTrace], plans: Mapping[int, Plan]
+) -> None:
+    """Add traces to the roll-ups, inside the caller's transaction."""
+    rows = roll_rows(traces, plans)
+    connection.executemany(_ADD, [row[:_AHEAD] for row in rows])
+    add_gates(connection, rows, False)
+
+
+def add_gates(connection: sqlite3.Connection, rows: Iterable[Sequence[int]], first: bool) -> None:
+    """Add the gates of rows of `roll_rows` to `gate_count`."""
+    connection.executemany(_ADD_GATES, [one for row in rows for one in gate_rows(row, first)])
+
+
+def forget_gates(
+    connection: sqlite3.Connection, candidate: int, first: bool, episode: int | None = None
+) -> None:
+    """Delete the rows of `gate_count` of a candidate, or of one episode of it."""
+    only = "" if episode is None else " AND episode=?"
+    bound = (candidate, first) if episode is None else (candidate, first, episode)
+    connection.execute(f"DELETE FROM gate_count WHERE candidate=? AND first=?{only}", bound)
+
+
+def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) -> set[object]:
+    """The rows of `gate_count` of a candidate."""
+    return set(
+        connection.execute(
+            "SELECT candidate, first, episode, gate, failed, unknown FROM gate_count"
+            " WHERE candidate=? AND first=?",
+            (candidate, first),
+        ).fetchall()
+    )
+
+
+def counted_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
+    """One candidate's counts, made from its traces."""
+    found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
+    return roll_rows(map(stored_trace, found), {candidate: plan})
+
+
+def stored_trace(
+    row: tuple[int, int, int, int, int | None, bool, bool, float | None, int],
+) -> StoredTrace:
+    """A row of the columns STORED; SQLite has no booleans."""
+    c, e, n, gates, passed, critical, infra, cost, steps = row
+    verdict = None if passed is None else bool(passed)
+    return StoredTrace(c, e, n, gates, verdict, critical, infra, cost, steps)
+
+
+def rebuild_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> None:
+    """Count one candidate's roll-ups again, inside the caller's transaction."""
+    found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
+    traces = map(stored_trace, found.fetchall())
+    connection.execute("DELETE FROM roll WHERE candidate=?", (candidate,))
+    forget_gates(connection, candidate, False)
+    add_rolls(connection, traces, {candidate: plan})
+
+
+def recount_rolls(
+    connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], plan: Plan
+) -> None:
+    """Count some episodes of one candidate again, inside the caller's transaction."""
+    for episode in episodes:
+        key = candidate, episode
+        found = connection.execute(
+            f"SELECT {STORED} FROM trace WHERE candidate=? AND episode=?", key
+        ).fetchall()
+        connection.execute("DELETE FROM roll WHERE candidate=? AND episode=?", key)
+        forget_gates(connection, candidate, False, episode)
+        add_rolls(connection, map(stored_trace, found), {candidate: plan})
+
+
+def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
+    """How many of a candidate's roll-ups are not what its traces give."""
+    there = set(
+        connection.execute(
+            f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=?",
+            (candidate,),
+        ).fetchall()
+    )
+    rows = counted_rolls(connection, candidate, plan)
+    made = {tuple(row[:_AHEAD]) for row in rows}
+    gates = {one for row in rows for one in gate_rows(row, False)}
+    return len(there ^ made) + len(stored_gates(connection, candidate, False) ^ gates)
+
+
+_FIRST_COLUMNS = ("candidate", "episode", "last", *COUNTS)
+
+
+_PUT_FIRST = (
+    f"INSERT OR REPLACE INTO first_set ({', '.join(_FIRST_COLUMNS)})"
+    f" VALUES ({', '.join('?' * len(_FIRST_COLUMNS))})"
+)
+
+
+_LOST = "infra=1 AND passed IS NULL"
+
+
+def update_firsts(
+    connection: sqlite3.Connection,
+    written: Iterable[tuple[int, int, int]],
+    plans: Mapping[int, Plan],
+) -> None:
+    """Bring the sets up to date with traces just written, given as (candidate, episode, attempt),
+    inside the caller's transaction. `plans` holds each candidate's plan."""
+    least: dict[int, dict[int, int]] = {}
+    beyond: set[tuple[int, int]] = set()
+    for candidate, episode, attempt in written:
+        lowest = least.setdefault(candidate, {})
+        lowest[episode] = min(attempt, lowest.get(episode, attempt))
+        if attempt > plans[candidate].counted:
+            beyond.add((candidate, episode))
+    for candidate, lowest in least.items():
+        known = connection.execute(
+            "SELECT episode, last, attempts FROM first_set WHERE candidate=?"
+            " AND episode IN (SELECT value FROM json_each(?))",
+            (candidate, json.dumps(list(lowest))),
+        ).fetchall()
+        for episode, last, attempts in known:
+            # What comes behind a set that is whole does not change it.
+            whole = attempts >= plans[candidate].counted and lowest[episode] > last
+            (beyond.discard if whole else beyond.add)((candidate, episode))
+    for candidate, episode in sorted(beyond):
+        _put_first(connection, candidate, episode, plans[candidate])
+
+
+def rebuild_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> None:
+    """Count one candidate's sets again, inside the caller's transaction."""
+    connection.execute("DELETE FROM first_set WHERE candidate=?", (candidate,))
+    forget_gates(connection, candidate, True)
+    for episode in _episodes_beyond_plan(connection, candidate, plan):
+        _put_first(connection, candidate, episode, plan)
+
+
+def recount_firsts(
+    connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], plan: Plan
+) -> None:
+    """Count the sets of some episodes of one candidate again, inside the caller's transaction."""
+    for episode in episodes:
+        key = candidate, episode
+        connection.execute("DELETE FROM first_set WHERE candidate=? AND episode=?", key)
+        forget_gates(connection, candidate, True, episode)
+        beyond = connection.execute(
+            "SELECT 1 FROM trace WHERE candidate=? AND episode=? AND attempt>? LIMIT 1",
+            (*key, plan.counted),
+        ).fetchone()
+        if beyond:
+            _put_first(connection, candidate, episode, plan)
+
+
+def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
+    """How many of a candidate's sets are not what its traces give."""
+    there = set(
+        connection.execute(
+            f"SELECT {', '.join(_FIRST_COLUMNS)} FROM first_set WHERE candidate=?", (candidate,)
+        ).fetchall()
+    )
+    made = [
+        _first_set(connection, candidate, episode, plan)
+        for episode in _episodes_beyond_plan(connection, candidate, plan)
+    ]
+    gates = {one for _, row in made for one in gate_rows(row, True)}
+    wrong = there ^ {_first_columns(last, row) for last, row in made}
+    return len(wrong) + len(stored_gates(connection, candidate, True) ^ gates)
+
+
+def _episodes_beyond_plan(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[int]:
+    """Episodes with an attempt numbered beyond the plan."""
+    episodes = connection.execute(
+        "SELECT DISTINCT episode FROM trace WHERE candidate=? AND attempt>?",
+        (candidate, plan.counted),
+    ).fetchall()
+    return [episode for (episode,) in episodes]
+
+
+def _put_first(connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan) -> None:
+    """Put the set of one episode in the place of what is stored of it."""
+    last, row = _first_set(connection, candidate, episode, plan)
+    connection.execute(_PUT_FIRST, _first_columns(last, row))
+    forget_gates(connection, candidate, True, episode)
+    add_gates(connection, [row], True)
+
+
+def _first_columns(last: int, row: list[int]) -> tuple[int, ...]:
+    """A row of `first_set`."""
+    return (*row[:2], last, *row[2 : 2 + len(COUNTS)])
+
+
+def _first_set(
+    connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan
+) -> tuple[int, list[int]]:
+    """The last attempt of an episode's set, and its counts as `roll_rows` gives them; reads no
+    further than the set goes."""
+    of = "FROM trace WHERE candidate=? AND episode=? AND attempt"
+    key = candidate, episode, plan.counted
+    owed = connection.execute(f"SELECT count(*) {of}<=? AND {_LOST}", key).fetchone()[0]
+    good = connection.execute(
+        f"SELECT attempt {of}>? AND NOT ({_LOST}) ORDER BY attempt LIMIT {owed}", key
+    ).fetchall()
+    last = good[-1][0] if good else plan.counted
+    held = connection.execute(f"SELECT {STORED} {of}<=?", (candidate, episode, last)).fetchall()
+    counts = roll_rows(map(stored_trace, held), {candidate: plan})
+    return last, counts[0] if counts else [candidate, episode, *NOTHING]
+
+
+CountedEpisode = tuple[int, int]
+"""(candidate, episode)"""
+
+
+def counted_episodes(connection: sqlite3.Connection, traces: Iterable[int]) -> set[CountedEpisode]:
+    """Where these traces are counted."""
+    found: set[CountedEpisode] = set()
+    for trace in traces:
+        found |= set(
+            connection.execute("SELECT candidate, episode FROM trace WHERE id=?", (trace,))
+        )
+    return found
+
+
+def recount(connection: sqlite3.Connection, of: Iterable[CountedEpisode]) -> None:
+    """Count these episodes anew, inside the caller's transaction."""
+    by_candidate: dict[int, set[int]] = {}
+    for candidate, episode in of:
+        by_candidate.setdefault(candidate, set()).add(episode)
+    for candidate, episodes in by_candidate.items():
+        plan = _plan(connection, candidate)
+        recount_rolls(connection, candidate, episodes, plan)
+        recount_firsts(connection, candidate, episodes, plan)
+
+
+def _plan(connection: sqlite3.Connection, candidate: int) -> Plan:
+    suite_id, planned = connection.execute(
+        "SELECT s.suite_id, c.planned FROM candidate c JOIN suite s ON s.id = c.suite WHERE c.id=?",
+        (candidate,),
+    ).fetchone()
+    return registry.plan_of(registry.suite_head(connection, suite_id), planned)

@@ -1,0 +1,184 @@
+"""Digests of stored rows, as the journal has them.
+
+Each batch enters the journal with a digest over its traces as the store then held them: every
+column a report reads, the texts behind the keys, the findings. A changed byte of a verdict, a cost
+or a name contradicts it, and judging again puts a new digest into the same chain.
+"""
+
+import hashlib
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from reviewer.db import journal
+
+_TRACES = "SELECT * FROM trace WHERE id >= ? AND id < ? ORDER BY id"
+
+
+_SLOTS = "SELECT id, candidate, episode, attempt FROM trace WHERE id >= ? AND id < ? ORDER BY id"
+
+
+# The texts behind the keys of those traces, once each: joined to every row they cost as much as
+# writing it.
+_NAMES = (
+    "SELECT c.id, s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
+    " WHERE c.id IN (SELECT candidate FROM trace WHERE id >= ? AND id < ?) ORDER BY c.id",
+    "SELECT id, episode_id FROM episode"
+    " WHERE id IN (SELECT episode FROM trace WHERE id >= ? AND id < ?) ORDER BY id",
+    "SELECT id, path, sha256 FROM source"
+    " WHERE id IN (SELECT source FROM trace WHERE id >= ? AND id < ?) ORDER BY id",
+)
+
+
+_VERDICTS = (
+    "SELECT trace, passed, reward FROM source_verdict WHERE trace >= ? AND trace < ? ORDER BY trace"
+)
+
+
+_FINDINGS = "SELECT * FROM finding WHERE trace >= ? AND trace < ? ORDER BY trace, n"
+
+
+_CHUNKS = (
+    "SELECT trace, n, first_seq, events, length(frame) FROM chunk WHERE trace >= ? AND trace < ?"
+    " ORDER BY trace, n"
+)
+
+
+RecordTable = Literal[
+    "label",
+    "judgment",
+    "note",
+    "leak",
+    "break_glass",
+    "run_result",
+    "cost",
+    "loss",
+    "revision",
+    "rescored",
+]
+
+
+RECORD_TABLES: dict[str, RecordTable] = {
+    "labels.recorded": "label",
+    "judgments.added": "judgment",
+    "notes.recorded": "note",
+    "leaks.checked": "leak",
+    "breakglass.signed": "break_glass",
+    "run.attested": "run_result",
+    "costs.recorded": "cost",
+    "journal.lost": "loss",
+    "traces.revised": "revision",
+    "codes.changed": "rescored",
+}
+"""Journal entries on what people and judges said, and the table they speak of."""
+
+
+def batch_digest(
+    connection: sqlite3.Connection,
+    first: int,
+    count: int,
+    traces: Sequence[tuple[Any, ...]] | None = None,
+) -> str:
+    """sha256 over `count` traces from id `first`, as the store holds them now.
+
+    `traces` are their rows when the caller has just written them, in the table's own columns and
+    types; reading them back would cost a fifth of the writing.
+    """
+    span = first, first + count
+    if traces is None:
+        traces = connection.execute(_TRACES, span).fetchall()
+    digest = hashlib.sha256(msgspec.msgpack.encode(traces))
+    for query in (*_NAMES, _VERDICTS, _FINDINGS, _CHUNKS):
+        digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
+    return digest.hexdigest()
+
+
+def slots_digest(
+    connection: sqlite3.Connection,
+    first: int,
+    count: int,
+    traces: Sequence[tuple[Any, ...]] | None = None,
+) -> str:
+    """sha256 over where `count` attempts from id `first` stand: suite, candidate, episode, number.
+    Judging anew and later records change the facts of a batch, and never this."""
+    span = first, first + count
+    if traces is None:
+        traces = connection.execute(_SLOTS, span).fetchall()
+    digest = hashlib.sha256(msgspec.msgpack.encode([one[:4] for one in traces]))
+    for query in _NAMES[:2]:
+        digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
+    return digest.hexdigest()
+
+
+def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:
+    """sha256 over the refused records of one source."""
+    rows = connection.execute(
+        "SELECT record, candidate_id, episode_id, suite_id, attempt, reasons FROM quarantine"
+        " WHERE source=? ORDER BY record",
+        (source,),
+    ).fetchall()
+    return hashlib.sha256(msgspec.msgpack.encode(rows)).hexdigest()
+
+
+def rows_digest(connection: sqlite3.Connection, table: RecordTable, first: int, count: int) -> str:
+    """sha256 over `count` labels or judgments from id `first`, as the store holds them now."""
+    rows = connection.execute(
+        f"SELECT * FROM {table} WHERE id >= ? AND id < ? ORDER BY id", (first, first + count)
+    ).fetchall()
+    return hashlib.sha256(msgspec.msgpack.encode(rows)).hexdigest()
+
+
+def batches_of(connection: sqlite3.Connection, traces: list[int]) -> dict[int, int]:
+    """first id → number of traces, of every batch that holds one of `traces`."""
+    wanted, found = sorted(traces), {}
+    for (body,) in connection.execute("SELECT body FROM journal ORDER BY seq").fetchall():
+        entry = _batch.decode(body)
+        if entry.type == "traces.added":
+            place = bisect_left(wanted, entry.first)
+            if place < len(wanted) and wanted[place] < entry.first + entry.added:
+                found[entry.first] = entry.added
+    return found
+
+
+class _Batch(msgspec.Struct):
+    """As much of an entry as says whether it added traces, and which."""
+
+    type: str
+    first: int = 0
+    added: int = 0
+
+
+_batch = msgspec.json.Decoder(_Batch)
+
+
+def journal_rescored(
+    connection: sqlite3.Connection, traces: Sequence[int], why: str, now: str
+) -> None:
+    """Enter in the journal, by suite, what the batches of these traces hold now."""
+    by_suite: dict[str, list[int]] = {}
+    for trace in traces:
+        (suite_id,) = connection.execute(
+            "SELECT s.suite_id FROM trace t JOIN candidate c ON c.id = t.candidate"
+            " JOIN suite s ON s.id = c.suite WHERE t.id=?",
+            (trace,),
+        ).fetchone()
+        by_suite.setdefault(suite_id, []).append(trace)
+    for suite_id, some in by_suite.items():
+        batches = batches_of(connection, some)
+        journal.append(
+            connection,
+            {
+                "type": "traces.rescored",
+                "suite_id": suite_id,
+                "changed": len(some),
+                "why": why,
+                "batches": {
+                    str(first): batch_digest(connection, first, count)
+                    for first, count in batches.items()
+                },
+                "at": now,
+            },
+        )

@@ -1,0 +1,174 @@
+"""A candidate among others: the suites it met, decisions before more attempts came, the last one
+promoted.
+"""
+
+import json
+import sqlite3
+from typing import NamedTuple
+
+from reviewer.db import journal
+
+SUITES_RELATED = "suites.related"
+
+
+class OtherSuite(NamedTuple):
+    """Another frozen suite with attempts of the same candidate, whatever its manifest was then."""
+
+    suite_id: str
+    digest: str
+    attempts: int
+    passes: int
+
+
+class SuiteReason(NamedTuple):
+    """Why both of two suites were used, in the words of whoever said it last."""
+
+    reason: str
+    reviewer: str
+    at: str
+    seq: int
+
+
+def other_suites(connection: sqlite3.Connection, suite: int, candidate: int) -> list[OtherSuite]:
+    """Suites other than `suite` (probes apart) on which this candidate has attempts, by id."""
+    found = connection.execute(
+        "SELECT s.suite_id, s.digest, sum(r.attempts + r.infra), sum(r.passes)"
+        " FROM candidate mine JOIN candidate c ON c.candidate_id = mine.candidate_id"
+        " JOIN suite s ON s.id = c.suite JOIN roll r ON r.candidate = c.id"
+        " WHERE mine.id=? AND s.id<>? AND NOT s.probe"
+        " GROUP BY s.id HAVING sum(r.attempts + r.infra) > 0 ORDER BY s.suite_id",
+        (candidate, suite),
+    ).fetchall()
+    return [OtherSuite(*one) for one in found]
+
+
+def other_suites_of_all(connection: sqlite3.Connection, suite: int) -> list[OtherSuite]:
+    """The other suites that any candidate of this one met, with the attempts made there, by id."""
+    keys = connection.execute("SELECT id FROM candidate WHERE suite=?", (suite,)).fetchall()
+    found: dict[str, OtherSuite] = {}
+    for (candidate,) in keys:
+        for one in other_suites(connection, suite, candidate):
+            before = found.get(one.digest, one._replace(attempts=0, passes=0))
+            found[one.digest] = one._replace(
+                attempts=before.attempts + one.attempts, passes=before.passes + one.passes
+            )
+    return sorted(found.values())
+
+
+def suite_reasons(connection: sqlite3.Connection, digest: str) -> dict[str, SuiteReason]:
+    """Digest of another suite → why both were used; the last word counts. A reason holds both
+    ways: for the one suite beside the other."""
+    found: dict[str, SuiteReason] = {}
+    rows = connection.execute(
+        "SELECT seq, body FROM journal WHERE instr(body, ?) ORDER BY seq",
+        (f'"{SUITES_RELATED}"'.encode(),),
+    ).fetchall()
+    for seq, body in rows:
+        entry = json.loads(body)
+        if entry["type"] != SUITES_RELATED or digest not in entry["digests"]:
+            continue
+        other = next((one for one in entry["digests"] if one != digest), digest)
+        found[other] = SuiteReason(entry["reason"], entry["reviewer"], entry["at"], seq)
+    return found
+
+
+def relate_suites(
+    connection: sqlite3.Connection, one: str, other: str, reason: str, reviewer: str, now: str
+) -> None:
+    """Enter into the journal why two suites (by digest) were both used, inside the caller's
+    transaction."""
+    journal.append(
+        connection,
+        {
+            "type": SUITES_RELATED,
+            "digests": sorted((one, other)),
+            "reason": reason,
+            "reviewer": reviewer,
+            "at": now,
+        },
+    )
+
+
+class EarlierDecision(NamedTuple):
+    """A decision signed when the candidate had `attempts`, after which more came in."""
+
+    number: int
+    decision: str
+    attempts: int
+
+
+def earlier_decisions(connection: sqlite3.Connection, candidate: int) -> list[EarlierDecision]:
+    """Decisions on a candidate after which more of its attempts came in, by number.
+
+    A decision on evidence that has not changed since is none of them: whoever signs it too finds
+    the same report.
+    """
+    found = []
+    for number, decision, seq in connection.execute(
+        "SELECT number, decision, seq FROM decision WHERE candidate=? ORDER BY number", (candidate,)
+    ).fetchall():
+        after = connection.execute(
+            "SELECT body FROM journal WHERE seq>? AND instr(body, ?) ORDER BY seq LIMIT 1",
+            (seq, b'"traces.added"'),
+        ).fetchone()
+        if after is None:
+            break  # nothing came in behind this decision, nor behind any later one
+        first = json.loads(after[0])["first"]
+        then, since = connection.execute(
+            "SELECT coalesce(sum(id < ?1), 0), coalesce(sum(id >= ?1), 0) FROM trace"
+            " WHERE candidate=?2",
+            (first, candidate),
+        ).fetchone()
+        if since:
+            found.append(EarlierDecision(number, decision, then))
+    return found
+
+
+def candidates_on(connection: sqlite3.Connection, suite: int) -> int:
+    """How many candidates have an attempt on a suite."""
+    row = connection.execute(
+        "SELECT count(DISTINCT r.candidate) FROM roll r JOIN candidate c ON c.id = r.candidate"
+        " WHERE c.suite=?",
+        (suite,),
+    ).fetchone()
+    return int(row[0])
+
+
+class PromotedRow(NamedTuple):
+    """A candidate as promoted by decision `number` on a suite."""
+
+    candidate_id: str
+    number: int
+    suite_id: str
+    suite_digest: str
+
+
+def last_promoted(connection: sqlite3.Connection, candidate: int) -> PromotedRow | None:
+    """The last promoted other candidate of the agent that `candidate` (a key) is a version of.
+
+    A promotion counts once its policy of signatures is met, and as long as no later decision on the
+    same candidate blocks it or asks for repair. Without a manifest nobody knows the agent: then
+    only promotions on the same suite count.
+    """
+    mine = connection.execute(
+        "SELECT suite, candidate_id, json_extract(CAST(manifest AS TEXT), '$.agent')"
+        " FROM candidate WHERE id=?",
+        (candidate,),
+    ).fetchone()
+    suite, candidate_id, agent = mine
+    rows = connection.execute(
+        "SELECT d.number, d.decision, c.candidate_id, s.suite_id, s.digest FROM decision d"
+        " JOIN candidate c ON c.id = d.candidate JOIN suite s ON s.id = d.suite"
+        " WHERE d.standing='signed'"
+        " AND CASE WHEN ?1 IS NULL THEN d.suite = ?2 ELSE d.agent = ?1 END"
+        " ORDER BY d.number DESC",
+        (agent, suite),
+    ).fetchall()
+    decided: set[str] = {candidate_id}
+    for number, decision, name, suite_id, digest in rows:
+        if name in decided:
+            continue
+        if decision == "PROMOTE":
+            return PromotedRow(name, number, suite_id, digest)
+        decided.add(name)
+    return None

@@ -1,0 +1,297 @@
+"""Figures of a report that need every trace of a candidate: latencies, diagnostics, what is not
+measured or refused, and what the harnesses that made the attempts said and spent.
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Container
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
+from reviewer.stats.figures import OtherSpent
+
+
+def _counted(connection: sqlite3.Connection, candidate: int) -> str:
+    """The clause that leaves out traces `t` beyond the first complete set; empty when none is."""
+    known = connection.execute("SELECT 1 FROM first_set WHERE candidate=? LIMIT 1", (candidate,))
+    if known.fetchone() is None:
+        return ""
+    return (
+        " AND NOT EXISTS (SELECT 1 FROM first_set s WHERE s.candidate = t.candidate"
+        " AND s.episode = t.episode AND t.attempt > s.last)"
+    )
+
+
+_BLOCK = 4096
+
+
+def traces_clause(connection: sqlite3.Connection, candidate: int) -> str:
+    """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
+    where a large part is this candidate's, else by its index."""
+    made = connection.execute(
+        "SELECT coalesce(sum(attempts + infra), 0) FROM roll WHERE candidate=?", (candidate,)
+    ).fetchone()[0]
+    held = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
+    return "+t.candidate=?" if 4 * made > held else "t.candidate=?"
+
+
+def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[float], int]:
+    """Latencies of every attempt that counts and has one, sorted, and how many have none."""
+    rows = connection.execute(
+        f"SELECT t.latency_ms FROM trace t WHERE {traces_clause(connection, candidate)}"
+        f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}",
+        (candidate,),
+    ).fetchall()
+    known = sorted(row[0] for row in rows if row[0] is not None)
+    return known, len(rows) - len(known)
+
+
+def latencies_within(
+    connection: sqlite3.Connection, candidate: int, bound_ms: float
+) -> list[tuple[int, int]]:
+    """Per episode, by key: how many of the latencies that `latencies` gives there are, and how many
+    of them are at most the bound."""
+    return connection.execute(
+        "SELECT count(*), sum(t.latency_ms <= ?) FROM trace t"
+        f" WHERE {traces_clause(connection, candidate)} AND t.latency_ms IS NOT NULL"
+        " AND NOT (t.infra = 1 AND t.passed IS NULL)"
+        f"{_counted(connection, candidate)} GROUP BY t.episode ORDER BY t.episode",
+        (bound_ms, candidate),
+    ).fetchall()
+
+
+class Unmeasured(NamedTuple):
+    """One code of what is not measured: how many traces that count have it, how many of these
+    are without a verdict for it, and where the first of them in suite order says so."""
+
+    code: str
+    traces: int
+    open: int
+    first: int
+    gate: str
+    seq: int | None
+
+
+_UNMEASURED = (
+    "FROM trace t JOIN finding f ON f.trace = t.id"
+    " WHERE t.candidate=? AND f.severity='not_measured'"
+    " AND NOT (t.infra = 1 AND t.passed IS NULL)"
+)
+
+
+_TRACES = "count(DISTINCT f.trace), count(DISTINCT CASE WHEN t.passed IS NULL THEN f.trace END)"
+
+
+def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasured]:
+    """Codes of what is not measured. What infrastructure ended is none of them: another attempt
+    stands in its place, or is asked for."""
+    rows = connection.execute(
+        # What stands bare is of the row with the least place: SQLite does so for one `min`.
+        f"SELECT f.code, {_TRACES}, t.id, f.gate, f.seq,"
+        " min((t.episode << 20) | min(t.attempt, 1048575))"
+        f" {_UNMEASURED}{_counted(connection, candidate)} GROUP BY f.code ORDER BY f.code",
+        (candidate,),
+    )
+    return [Unmeasured(*row[:6]) for row in rows.fetchall()]
+
+
+def unmeasured_traces(connection: sqlite3.Connection, candidate: int, kind: str) -> tuple[int, int]:
+    """Traces with one code or more of a kind, which is a code up to its colon, and how many of them
+    are without a verdict."""
+    count: tuple[int, int] = connection.execute(
+        f"SELECT {_TRACES} {_UNMEASURED}{_counted(connection, candidate)}"
+        " AND (f.code = ? OR substr(f.code, 1, ?) = ?)",
+        (candidate, kind, len(kind) + 1, f"{kind}:"),
+    ).fetchone()
+    return count
+
+
+def diagnostic_means(
+    connection: sqlite3.Connection, candidate: int
+) -> dict[str, tuple[float | None, int]]:
+    """Mean of each diagnostic over the traces that count and where it is defined, with how many
+    those are."""
+    sums, counts = [0.0] * len(DIAGNOSTICS), [0] * len(DIAGNOSTICS)
+    rows = connection.execute(
+        f"SELECT t.diagnostics FROM trace t WHERE {traces_clause(connection, candidate)}"
+        f" AND t.diagnostics IS NOT NULL{_counted(connection, candidate)} ORDER BY t.id",
+        (candidate,),
+    )
+    while block := rows.fetchmany(_BLOCK):
+        columns = diagnostic_columns([blob for (blob,) in block])
+        for n, column in enumerate(columns):
+            total, count = sums[n], counts[n]
+            for value in column:
+                if value == value:  # NaN is not defined
+                    total += value  # one after another, in the order of ids: always the same sum
+                    count += 1
+            sums[n], counts[n] = total, count
+    return {
+        name: (sums[n] / counts[n] if counts[n] else None, counts[n])
+        for n, name in enumerate(DIAGNOSTICS)
+    }
+
+
+def quarantined(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> tuple[dict[str, int], int]:
+    """Refused records of this candidate on this suite per episode id, and those without a place."""
+    placed: dict[str, int] = {}
+    unplaced = 0
+    for episode_id, count in connection.execute(
+        "SELECT episode_id, count(*) FROM quarantine WHERE suite_id=? AND candidate_id=?"
+        " GROUP BY episode_id",
+        (suite_id, candidate_id),
+    ):
+        if episode_id is None:
+            unplaced += count
+        else:
+            placed[episode_id] = count
+    return placed, unplaced
+
+
+def unnamed_refusals(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
+    """Return how many refused records of these files, as `sources_of` gives them, name no
+    candidate: each may be any one's whose attempts stand in its file."""
+    return sum(
+        count
+        for path, sha256, count in connection.execute(
+            "SELECT o.path, o.sha256, count(*) FROM quarantine q"
+            " JOIN source o ON o.id = q.source WHERE q.candidate_id IS NULL GROUP BY o.id"
+        )
+        if (path, sha256) in sources
+    )
+
+
+def sources_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, str]]:
+    """(path, sha256) of every file that gave this candidate a trace, in import order."""
+    return connection.execute(
+        "SELECT path, sha256 FROM source WHERE id IN"
+        f" (SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)})"
+        " ORDER BY id",
+        (candidate,),
+    ).fetchall()
+
+
+_LOST = "t.infra = 1 AND t.passed IS NULL"
+
+
+class SourceVerdictCount(NamedTuple):
+    """Attempts of which a source said the same: passed or not, and which reward. `lost` to
+    infrastructure, as our gates see it. `epochs` counts the attempts of the same episode that the
+    source scored, where that was asked for; else it is 1."""
+
+    reader: str
+    passed: int | None
+    reward: float | None
+    lost: int
+    attempts: int
+    epochs: int = 1
+
+
+def source_verdict_counts(
+    connection: sqlite3.Connection, candidate: int, by_episode: Container[str] = ()
+) -> list[SourceVerdictCount]:
+    """What other harnesses said of a candidate's attempts, every one that was made, those of which
+    they said nothing too; nothing where they said nothing at all. `by_episode` names readers whose
+    rows tell apart how many attempts of an episode were scored."""
+    some = connection.execute(
+        "SELECT 1 FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace WHERE t.candidate=?"
+        " AND (v.passed IS NOT NULL OR v.reward IS NOT NULL) LIMIT 1",
+        (candidate,),
+    ).fetchone()
+    if some is None:
+        return []
+    sources = dict(connection.execute("SELECT id, reader FROM source").fetchall())
+    # The version of a reader stands behind a slash.
+    apart = {id for id, reader in sources.items() if reader.partition("/")[0] in by_episode}
+    episode = f"iif(t.source IN ({','.join(map(str, apart))}), t.episode, 0)" if apart else "0"
+    # Counted here: SQLite would sort every row of a large probe to group them.
+    alike = Counter(
+        connection.execute(
+            f"SELECT t.source, v.passed, v.reward, {_LOST}, {episode} FROM trace t"
+            f" LEFT JOIN source_verdict v ON v.trace = t.id"
+            f" WHERE {traces_clause(connection, candidate)}",
+            (candidate,),
+        )
+    )
+    epochs: Counter[tuple[str, int]] = Counter()
+    for (source, passed, reward, lost, key), count in alike.items():
+        if not lost and (passed, reward) != (None, None):
+            epochs[sources[source], key] += count
+    found: Counter[tuple[str, int | None, float | None, int, int]] = Counter()
+    for (source, passed, reward, lost, key), count in alike.items():
+        reader = sources[source]
+        found[reader, passed, reward, lost, max(epochs[reader, key], 1) if key else 1] += count
+    rows = [SourceVerdictCount(*alike[:4], count, alike[4]) for alike, count in found.items()]
+    return sorted(rows, key=_in_order)
+
+
+def _in_order(row: SourceVerdictCount) -> tuple[object, ...]:
+    unsaid = row.passed is None, row.reward is None
+    return row.reader, *unsaid, row.passed or 0, row.reward or 0.0, row.lost, row.epochs
+
+
+SPENDERS = ("grader", "simulated_user")
+
+
+class _Line(msgspec.Struct):
+    usage: dict[str, Any] | None = None
+    cost_usd: float | None = None
+    model_calls: int = 0
+
+
+class _Detail(msgspec.Struct):
+    grader: _Line | None = None
+    simulated_user: _Line | None = None
+
+
+_read = msgspec.json.Decoder(_Detail).decode
+
+
+def others_spent(connection: sqlite3.Connection, candidate: int) -> list[OtherSpent]:
+    """One line for each kind that is there, of every attempt that was made."""
+    rows = connection.execute(
+        "SELECT v.detail FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
+        " WHERE t.candidate=?"
+        " AND (instr(v.detail, '\"grader\":') OR instr(v.detail, '\"simulated_user\":'))",
+        (candidate,),
+    )
+    found: dict[str, list[_Line]] = {who: [] for who in SPENDERS}
+    for (detail,) in rows:
+        try:
+            told = _read(detail)
+        except msgspec.ValidationError:
+            continue
+        for who in SPENDERS:
+            line = getattr(told, who)
+            if line is not None:
+                found[who].append(line)
+    return [_spent_by(who, lines) for who, lines in found.items() if lines]
+
+
+def _spent_by(who: str, lines: list[_Line]) -> OtherSpent:
+    counts = [count for one in lines if (count := _tokens(one.usage or {})) is not None]
+    costs = [one.cost_usd for one in lines if one.cost_usd is not None]
+    return OtherSpent(
+        who=who,
+        attempts=len(lines),
+        model_calls=sum(one.model_calls for one in lines),
+        tokens=sum(counts),
+        counted=len(counts),
+        partial=any((one.usage or {}).get("lower_bound") is True for one in lines),
+        known_usd=sum(costs),
+        priced=len(costs),
+    )
+
+
+def _tokens(usage: dict[str, Any]) -> int | None:
+    """All tokens: the total, else what was read and written."""
+    total = usage.get("total_tokens")
+    if isinstance(total, int):
+        return total
+    parts = [usage.get("input_tokens"), usage.get("output_tokens")]
+    known = [one for one in parts if isinstance(one, int)]
+    return sum(known) if known else None

@@ -1,0 +1,174 @@
+"""Traces and their findings, read by key or by index.
+
+Every answer is fetched whole: an open read transaction would hide what others write.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+
+class TraceRow(NamedTuple):
+    """The narrow facts of one trace."""
+
+    id: int
+    candidate: int
+    episode: int
+    attempt: int
+    gates: int
+    passed: int | None
+    critical: int
+    infra: int
+    cost_usd: float | None
+    latency_ms: float | None
+    steps: int
+    timeouts: int
+    events: int
+    termination: str | None
+    final_state: str | None
+    sha256: bytes
+    source: int
+    record: int
+    pack: int | None
+    offset: int | None
+    length: int | None
+
+
+class FindingRow(NamedTuple):
+    trace: int
+    gate: str
+    code: str
+    severity: str
+    seq: int | None
+    detail: str
+
+
+_TRACE = (
+    "SELECT id, candidate, episode, attempt, gates, passed, critical, infra, cost_usd, latency_ms,"
+    " steps, timeouts, events, termination, final_state, sha256, source, record, pack, offset,"
+    " length FROM trace"
+)
+
+
+def traces_of(
+    connection: sqlite3.Connection, candidate: int, episodes: Iterable[int]
+) -> list[TraceRow]:
+    """Every attempt of some episodes (a page of the grid), by episode and attempt."""
+    keys = ",".join(str(int(key)) for key in episodes)
+    rows = connection.execute(
+        f"{_TRACE} WHERE candidate=? AND episode IN ({keys}) ORDER BY episode, attempt",
+        (candidate,),
+    )
+    return [TraceRow(*row) for row in rows.fetchall()]
+
+
+def traces_by_id(connection: sqlite3.Connection, traces: Sequence[int]) -> list[TraceRow]:
+    """Some traces by their keys, in the order of these."""
+    keys = ",".join(str(int(key)) for key in traces)
+    rows = connection.execute(f"{_TRACE} WHERE id IN ({keys}) ORDER BY id")
+    return [TraceRow(*row) for row in rows.fetchall()]
+
+
+def trace_at(
+    connection: sqlite3.Connection, candidate: int, episode: int, attempt: int
+) -> TraceRow | None:
+    row = connection.execute(
+        f"{_TRACE} WHERE candidate=? AND episode=? AND attempt=?", (candidate, episode, attempt)
+    ).fetchone()
+    return TraceRow(*row) if row else None
+
+
+def trace_of_id(connection: sqlite3.Connection, key: int) -> TraceRow | None:
+    """The trace with this key of the store."""
+    row = connection.execute(f"{_TRACE} WHERE id=?", (key,)).fetchone()
+    return TraceRow(*row) if row else None
+
+
+_FAILED = "t.candidate=? AND (t.passed = 0 OR t.infra = 1)"
+
+
+def failed_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
+    """(key, episode, attempt, gates, critical, infra, sha256) of every trace that failed or was
+    lost to infrastructure, in suite order, then by attempt."""
+    return connection.execute(
+        "SELECT t.id, t.episode, t.attempt, t.gates, t.critical, t.infra, t.sha256 FROM trace t"
+        f" WHERE {_FAILED} ORDER BY t.episode, t.attempt",
+        (candidate,),
+    ).fetchall()
+
+
+def failed_findings(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
+    """(trace, gate, code, seq) of what speaks against those traces, in printed order within each.
+    The join is read from left to right: both sides stand in this order already."""
+    return connection.execute(
+        "SELECT f.trace, f.gate, f.code, f.seq FROM trace t CROSS JOIN finding f ON f.trace = t.id"
+        f" WHERE {_FAILED} AND f.severity <> 'note' ORDER BY t.id, f.n",
+        (candidate,),
+    ).fetchall()
+
+
+def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[FindingRow]:
+    """Findings of some traces, in printed order within each."""
+    found: list[FindingRow] = []
+    for start in range(0, len(traces), 500):
+        keys = ",".join(str(int(key)) for key in traces[start : start + 500])
+        rows = connection.execute(
+            "SELECT trace, gate, code, severity, seq, detail FROM finding"
+            f" WHERE trace IN ({keys}) ORDER BY trace, n"
+        )
+        found.extend(FindingRow(*row) for row in rows.fetchall())
+    return found
+
+
+_FLAG_CODES = ("step_budget", "thumbs_down")
+
+
+def flagging(
+    connection: sqlite3.Connection, traces: Sequence[int]
+) -> tuple[dict[int, int], dict[int, frozenset[str]]]:
+    """Of some traces: what another harness said of each, and the codes that flag it for review."""
+    keys = json.dumps(list(traces))
+    among = "trace IN (SELECT value FROM json_each(?))"
+    said = connection.execute(
+        f"SELECT trace, passed FROM source_verdict WHERE {among} AND passed IS NOT NULL", (keys,)
+    ).fetchall()
+    codes: dict[int, frozenset[str]] = {}
+    for trace, code in connection.execute(
+        f"SELECT trace, code FROM finding WHERE {among} AND code IN (?, ?)",
+        (keys, *_FLAG_CODES),
+    ).fetchall():
+        codes[trace] = codes.get(trace, frozenset()) | {code}
+    return dict(said), codes
+
+
+def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
+    """(episode id, attempt) of a trace."""
+    row: tuple[str, int] = connection.execute(
+        "SELECT e.episode_id, t.attempt FROM trace t JOIN episode e ON e.id = t.episode"
+        " WHERE t.id=?",
+        (trace,),
+    ).fetchone()
+    return row
+
+
+class AttemptRow(NamedTuple):
+    """One attempt of one episode, in the words of the trace table."""
+
+    episode_id: str
+    attempt: int
+    passed: int | None
+    critical: int
+    infra: int
+    latency_ms: float | None
+
+
+def attempt_rows(connection: sqlite3.Connection, candidate: int) -> list[AttemptRow]:
+    """Every attempt, by episode in the suite's order and by number."""
+    rows = connection.execute(
+        "SELECT e.episode_id, t.attempt, t.passed, t.critical, t.infra, t.latency_ms"
+        " FROM trace t JOIN episode e ON e.id = t.episode WHERE t.candidate=?"
+        " ORDER BY e.position, t.attempt",
+        (candidate,),
+    )
+    return [AttemptRow(*row) for row in rows.fetchall()]

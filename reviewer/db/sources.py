@@ -1,0 +1,281 @@
+"""Imported files: how far each was read, under which maps its tools were named, and which of its
+records our own runner made.
+"""
+
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.db import journal
+from reviewer.db.connection import StoreError
+from reviewer.db.queries.report_figures import traces_clause
+from reviewer.suite.tool_names import NO_MAP, ToolMap
+
+
+class SourceRow(NamedTuple):
+    id: int
+    sha256: str
+    path: str
+    size: int
+    reader: str
+    suite: str
+    candidate: str
+    state: str
+    records: int
+    added: int
+    known: int
+    refused: int
+    notes: str
+    at: str
+
+
+_SOURCE = (
+    "id, sha256, path, size, reader, suite, candidate, state, records, added, known, refused,"
+    " notes, at"
+)
+
+
+def source_rows(connection: sqlite3.Connection) -> list[SourceRow]:
+    rows = connection.execute(f"SELECT {_SOURCE} FROM source ORDER BY id")
+    return [SourceRow(*row) for row in rows]
+
+
+def source_row(
+    connection: sqlite3.Connection, sha256: str, suite: str, candidate: str
+) -> SourceRow | None:
+    row = connection.execute(
+        f"SELECT {_SOURCE} FROM source WHERE sha256=? AND suite=? AND candidate=?",
+        (sha256, suite, candidate),
+    ).fetchone()
+    return SourceRow(*row) if row else None
+
+
+def source_by_id(connection: sqlite3.Connection, source: int) -> SourceRow | None:
+    row = connection.execute(f"SELECT {_SOURCE} FROM source WHERE id=?", (source,)).fetchone()
+    return SourceRow(*row) if row else None
+
+
+def size_known(connection: sqlite3.Connection, size: int) -> bool:
+    """Whether a file of exactly this size was imported, or begun: it may be the same file."""
+    row = connection.execute("SELECT 1 FROM source WHERE size=? LIMIT 1", (size,)).fetchone()
+    return row is not None
+
+
+def source_progress(connection: sqlite3.Connection, source: int) -> tuple[int, int, int, int]:
+    """(records, added, known, refused) of a source as the store has them."""
+    row = connection.execute(
+        "SELECT records, added, known, refused FROM source WHERE id=?", (source,)
+    ).fetchone()
+    return row[0], row[1], row[2], row[3]
+
+
+def add_known(
+    connection: sqlite3.Connection, source: int, added: int, known: int, notes: Iterable[str]
+) -> None:
+    """Count what a source brought of attempts that were there, inside the caller's transaction."""
+    connection.execute(
+        "UPDATE source SET added=added+?, known=known+?, notes=? WHERE id=?",
+        (added, known, msgspec.json.encode(list(notes)).decode(), source),
+    )
+
+
+def settle_source(connection: sqlite3.Connection, source: int) -> None:
+    """Count the refused records of a source that two processes read where they stand; what was
+    neither added nor refused was known. Inside the caller's transaction."""
+    connection.execute(
+        "UPDATE source SET refused=(SELECT count(*) FROM quarantine q WHERE q.source=source.id)"
+        " WHERE id=?",
+        (source,),
+    )
+    connection.execute(
+        "UPDATE source SET known=max(records-added-refused, 0) WHERE id=?", (source,)
+    )
+
+
+def episode_map_of(connection: sqlite3.Connection, source: int) -> str:
+    """The digest of the map under which an import named its episodes; empty without one, and of
+    imports of before it was kept."""
+    row = connection.execute("SELECT map FROM source_file WHERE source=?", (source,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def other_imports(connection: sqlite3.Connection, source: int) -> list[int]:
+    """Other imports of the very file: for another candidate, map or suite."""
+    rows = connection.execute(
+        "SELECT o.source FROM source_file f JOIN source_file o ON o.sha256 = f.sha256"
+        " WHERE f.source=? AND o.source IS NOT f.source ORDER BY o.source",
+        (source,),
+    ).fetchall()
+    return [other for (other,) in rows]
+
+
+def open_source(
+    connection: sqlite3.Connection, values: dict[str, Any], file: str = "", names: str = ""
+) -> SourceRow:
+    """Note that a file is being read, unless that is noted already. `file` is its digest, `names`
+    that of the map of episodes."""
+    connection.execute(
+        "INSERT INTO source (sha256, path, size, reader, suite, candidate, state, at)"
+        " VALUES (:sha256, :path, :size, :reader, :suite, :candidate, 'reading', :at)"
+        " ON CONFLICT DO NOTHING",
+        values,
+    )
+    row = source_row(connection, values["sha256"], values["suite"], values["candidate"])
+    assert row is not None  # inserted just above, or there before
+    if file:
+        connection.execute(
+            "INSERT OR IGNORE INTO source_file VALUES (?, ?, ?)", (row.id, file, names)
+        )
+    return row
+
+
+Spans = Sequence[tuple[int, int]]
+"""First and last of each unbroken run of numbers, in order."""
+
+
+class Origins(NamedTuple):
+    """The sources of our own runner, and of each merged store which of its records were one's."""
+
+    runs: frozenset[int]
+    merged: dict[int, Spans]
+    maps: dict[int, list[tuple[Spans | None, ToolMap]]]
+    """Of each source, the maps that its tools were named by, each with the records of a merge it is
+    for (None: all)."""
+
+    def tools(self, source: int, record: int) -> ToolMap:
+        """The map under which this record was imported."""
+        for within, tools in self.maps.get(source, ()):
+            if within is None or _within(within, record):
+                return tools
+        return NO_MAP
+
+    def own(self, source: int, record: int) -> bool:
+        """Return whether a runner made this record, as the journal of the store it was made in
+        says."""
+        if source in self.runs:
+            return True
+        return _within(self.merged.get(source, ()), record)
+
+
+def _within(found: Spans, number: int) -> bool:
+    place = bisect_right(found, number, key=itemgetter(0))
+    return place > 0 and number <= found[place - 1][1]
+
+
+class _Mapped(msgspec.Struct):
+    records: tuple[tuple[int, int], ...]
+    map: str
+    tools: dict[str, str]
+
+
+class _Entry(msgspec.Struct):
+    type: str
+    source: int = 0
+    runs: tuple[tuple[int, int], ...] = ()
+    map: str = ""
+    tools: dict[str, str] = {}
+    mapped: tuple[_Mapped, ...] = ()
+
+
+_decode = msgspec.json.Decoder(_Entry).decode
+
+
+def origins(connection: sqlite3.Connection) -> Origins:
+    """Read the journal for what runs and merges brought in. Raises StoreError for an entry that is
+    none of ours."""
+    runs: set[int] = set()
+    merged: dict[int, Spans] = {}
+    maps: dict[int, list[tuple[Spans | None, ToolMap]]] = {}
+    for (body,) in connection.execute(
+        "SELECT body FROM journal WHERE instr(body, '\"run.started\"')"
+        " OR instr(body, '\"store.merged\"') OR instr(body, '\"tools.mapped\"') ORDER BY seq"
+    ).fetchall():
+        try:
+            entry = _decode(body)
+        except msgspec.MsgspecError as error:
+            raise StoreError(f"an entry of the journal is none of ours: {error}") from None
+        if entry.type == "run.started":
+            runs.add(entry.source)
+        elif entry.type == "store.merged":
+            merged[entry.source] = sorted((*merged.get(entry.source, ()), *entry.runs))
+            for one in entry.mapped:
+                maps.setdefault(entry.source, []).append(
+                    (one.records, _tool_map(one.map, one.tools))
+                )
+        elif entry.type == "tools.mapped":
+            maps.setdefault(entry.source, []).append((None, _tool_map(entry.map, entry.tools)))
+    return Origins(frozenset(runs), merged, maps)
+
+
+def journal_tool_map(connection: sqlite3.Connection, source: int, tools: ToolMap, now: str) -> None:
+    """Put into the journal by which map a source's tools are named, inside the caller's
+    transaction."""
+    said = {"type": "tools.mapped", "source": source, "map": tools.digest, "at": now}
+    journal.append(connection, {**said, "tools": dict(tools.names)})
+
+
+def tool_maps(connection: sqlite3.Connection) -> dict[int, ToolMap]:
+    """The map that the tools of each source are named by, as the journal has it."""
+    rows = connection.execute(
+        "SELECT body FROM journal WHERE instr(body, '\"tools.mapped\"') ORDER BY seq DESC"
+    ).fetchall()
+    entries = [_decode(body) for (body,) in rows]
+    return {e.source: _tool_map(e.map, e.tools) for e in entries if e.type == "tools.mapped"}
+
+
+def tool_maps_of_candidate(connection: sqlite3.Connection, candidate: int) -> list[ToolMap]:
+    """The maps that the records of a candidate were imported under, by digest: those that name
+    tools with their names, those that name episodes alone without any."""
+    mine = f"SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)}"
+    told = connection.execute(
+        f"SELECT map FROM source_file WHERE map <> '' AND source IN ({mine})", (candidate,)
+    ).fetchall()
+    found = {digest: ToolMap(digest, ()) for (digest,) in told}
+    journaled = origins(connection).maps
+    sources = connection.execute(mine, (candidate,)).fetchall() if journaled else ()
+    for (source,) in sources:
+        found.update({one.digest: one for _, one in journaled.get(source, ())})
+    return [found[digest] for digest in sorted(found)]
+
+
+def _tool_map(digest: str, tools: dict[str, str]) -> ToolMap:
+    return ToolMap(digest, tuple(sorted(tools.items())))
+
+
+def spans(records: Iterable[int]) -> list[tuple[int, int]]:
+    """Numbers as spans."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(records):
+        if found and found[-1][1] == number - 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return found
+
+
+class SourceResult(NamedTuple):
+    """What one imported file or run came to for a candidate. Attempts are (episode_id, attempt,
+    passed or None, hex sha256 of the record), by place in the suite, then by attempt."""
+
+    source: int
+    sha256: str
+    attempts: tuple[tuple[str, int, int | None, str], ...]
+
+
+def source_results(connection: sqlite3.Connection, candidate: int) -> list[SourceResult]:
+    """Of each source that gave this candidate a trace, in import order. An attempt that was lost to
+    infrastructure has no verdict."""
+    found: dict[int, list[tuple[str, int, int | None, str]]] = {}
+    for source, *attempt in connection.execute(
+        "SELECT t.source, e.episode_id, t.attempt, CASE WHEN t.infra THEN NULL ELSE t.passed END,"
+        " lower(hex(t.sha256)) FROM trace t JOIN episode e ON e.id = t.episode"
+        " WHERE t.candidate=? ORDER BY t.source, e.position, t.attempt",
+        (candidate,),
+    ).fetchall():
+        found.setdefault(source, []).append(tuple(attempt))
+    digests = dict(connection.execute("SELECT id, sha256 FROM source").fetchall())
+    return [SourceResult(source, digests[source], tuple(rows)) for source, rows in found.items()]

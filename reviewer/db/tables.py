@@ -1,0 +1,387 @@
+"""The append-only tables of records: labels, judgments, notes, leak checks, costs, signed records.
+
+Rows are written with their journal entry, and read back. What a row means is not known here: it is
+its narrow columns and the bytes of its record.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from reviewer.db import journal
+from reviewer.db.connection import transaction
+from reviewer.db.digests import RecordTable, rows_digest
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+class StoredRecord(NamedTuple):
+    """A row's place in the store, from 1, and the bytes it travels as."""
+
+    id: int
+    body: bytes
+
+
+class Table(Generic[Row]):
+    """The table of one kind. `columns` are those of a row without its id, `uid` first; `entry` is
+    the type of the journal entries that speak of it."""
+
+    def __init__(
+        self,
+        name: RecordTable,
+        columns: Sequence[str],
+        entry: str,
+    ) -> None:
+        self._name, self._entry = name, entry
+        marks = ", ".join("?" * len(columns))
+        named = ", ".join(f'"{column}"' for column in columns)
+        self._insert = f"INSERT INTO {name} (id, {named}) VALUES (?, {marks})"
+
+    def record(
+        self, connection: sqlite3.Connection, store: Path, rows: Iterable[Row], now: str
+    ) -> tuple[str, ...]:
+        """Add the rows that are not there yet, as one durable transaction; returns their uids.
+
+        Raises StoreError when nothing could be written.
+        """
+        with transaction(connection, store):
+            return self._add(connection, rows, now)
+
+    def _add(
+        self, connection: sqlite3.Connection, rows: Iterable[Row], now: str
+    ) -> tuple[str, ...]:
+        distinct = {row[0]: row for row in rows}
+        known = self._known(connection, list(distinct))
+        fresh = [row for uid, row in distinct.items() if uid not in known]
+        if not fresh:
+            return ()
+        last = connection.execute(f"SELECT coalesce(max(id), 0) FROM {self._name}").fetchone()[0]
+        first = last + 1
+        connection.executemany(self._insert, [(key, *row) for key, row in enumerate(fresh, first)])
+        journal.append(
+            connection,
+            {
+                "type": self._entry,
+                "first": first,
+                "added": len(fresh),
+                "digest": rows_digest(connection, self._name, first, len(fresh)),
+                "at": now,
+            },
+        )
+        return tuple(row[0] for row in fresh)
+
+    def _known(self, connection: sqlite3.Connection, uids: Sequence[str]) -> set[str]:
+        rows = connection.execute(
+            f"SELECT uid FROM {self._name} WHERE uid IN (SELECT value FROM json_each(?))",
+            (json.dumps(uids),),
+        )
+        return {row[0] for row in rows.fetchall()}
+
+    def of_suite(
+        self, connection: sqlite3.Connection, suite_digest: str, after: int = 0
+    ) -> list[StoredRecord]:
+        """Every row of a suite behind the place `after`, oldest first."""
+        rows = connection.execute(
+            f"SELECT id, body FROM {self._name} WHERE suite=? AND id>? ORDER BY id",
+            (suite_digest, after),
+        )
+        return [StoredRecord(*row) for row in rows.fetchall()]
+
+    def has(self, connection: sqlite3.Connection, suite: str) -> bool:
+        """Whether the suite, as this table names it, has a row."""
+        row = connection.execute(f"SELECT 1 FROM {self._name} WHERE suite=? LIMIT 1", (suite,))
+        return row.fetchone() is not None
+
+    def suites(self, connection: sqlite3.Connection) -> list[str]:
+        """Digests of the suites that have a row."""
+        rows = connection.execute(f"SELECT DISTINCT suite FROM {self._name} ORDER BY suite")
+        return [row[0] for row in rows.fetchall()]
+
+
+LABELS_RECORDED = "labels.recorded"
+
+
+class LabelRow(NamedTuple):
+    """One label. `suite` is the suite's digest, `body` the label as a line of a file of labels."""
+
+    uid: str
+    suite: str
+    item: str
+    showing: int
+    reviewer: str
+    role: str
+    at: str
+    body: bytes
+
+
+LABELS: Table[LabelRow] = Table("label", LabelRow._fields, LABELS_RECORDED)
+
+
+JUDGMENTS_ADDED = "judgments.added"
+
+
+class JudgmentRow(NamedTuple):
+    """One judgment. `suite` is the suite's digest, `body` the judgment as a line of a file of
+    judgments."""
+
+    uid: str
+    request: str
+    suite: str
+    item: str
+    order: str
+    repeat: int
+    judge_id: str
+    model: str
+    at: str
+    body: bytes
+
+
+JUDGMENTS: Table[JudgmentRow] = Table("judgment", JudgmentRow._fields, JUDGMENTS_ADDED)
+
+
+def judgments_by_request(
+    connection: sqlite3.Connection, requests: Sequence[str]
+) -> dict[str, list[bytes]]:
+    """The judgments under each of these request digests, oldest first; those with none are
+    absent."""
+    found: dict[str, list[bytes]] = {}
+    rows = connection.execute(
+        "SELECT request, body FROM judgment WHERE request IN (SELECT value FROM json_each(?))"
+        " ORDER BY id",
+        (json.dumps(list(requests)),),
+    )
+    for request, body in rows.fetchall():
+        found.setdefault(request, []).append(body)
+    return found
+
+
+NOTES_RECORDED = "notes.recorded"
+
+
+class NoteRow(NamedTuple):
+    """One act on one event. `suite` and `trace` are ids, `body` what its uid is the digest of."""
+
+    uid: str
+    suite: str
+    trace: str
+    seq: int
+    kind: str
+    reviewer: str
+    at: str
+    body: bytes
+
+
+NOTES: Table[NoteRow] = Table("note", NoteRow._fields, NOTES_RECORDED)
+
+
+# Of the acts of one person on one event and kind the latest counts, in whichever order they came.
+_LATEST_NOTES = (
+    "SELECT body FROM note AS one WHERE {} AND NOT EXISTS (SELECT 1 FROM note AS later"
+    " WHERE later.trace=one.trace AND later.seq=one.seq AND later.kind=one.kind"
+    " AND later.reviewer=one.reviewer AND (later.at, later.uid) > (one.at, one.uid))"
+    " ORDER BY trace, seq, kind, reviewer"
+)
+
+
+class CurrentNote(msgspec.Struct, frozen=True):
+    """A bookmark or note as it stands now: of its row, what is read back."""
+
+    trace_id: str
+    trace_sha256: str
+    seq: int
+    kind: Literal["bookmark", "note"]
+    text: str
+    removed: bool
+    reviewer: str
+    at: str
+
+
+_current_note = msgspec.json.Decoder(CurrentNote)
+
+
+def notes_of_trace(connection: sqlite3.Connection, trace_id: str) -> list[CurrentNote]:
+    """What stands on the events of one trace, by event."""
+    return _current_notes(connection, "trace=?", trace_id)
+
+
+def notes_of_suite(connection: sqlite3.Connection, suite_id: str) -> list[CurrentNote]:
+    """What stands on the events of a suite's traces, by trace and event."""
+    return _current_notes(connection, "suite=?", suite_id)
+
+
+def _current_notes(connection: sqlite3.Connection, where: str, value: str) -> list[CurrentNote]:
+    rows = connection.execute(_LATEST_NOTES.format(where), (value,)).fetchall()
+    latest = [_current_note.decode(body) for (body,) in rows]
+    return [each for each in latest if not each.removed]
+
+
+def last_note_time(
+    connection: sqlite3.Connection, trace_id: str, seq: int, kind: str, reviewer: str
+) -> str:
+    """When this person last did something of this kind on this event; "" for never."""
+    row = connection.execute(
+        "SELECT max(at) FROM note WHERE trace=? AND seq=? AND kind=? AND reviewer=?",
+        (trace_id, seq, kind, reviewer),
+    ).fetchone()
+    return row[0] or ""
+
+
+LEAKS_CHECKED = "leaks.checked"
+
+
+class LeakRow(NamedTuple):
+    """One look or withdrawal. `suite` is the digest, `body` what its uid is the digest of."""
+
+    uid: str
+    suite: str
+    at: str
+    body: bytes
+
+
+LEAKS: Table[LeakRow] = Table("leak", LeakRow._fields, LEAKS_CHECKED)
+
+
+COSTS_RECORDED = "costs.recorded"
+
+
+class CostRow(NamedTuple):
+    """One entry. `suite` and `candidate` are ids, `body` the entry as it travels."""
+
+    uid: str
+    suite: str
+    candidate: str
+    entry: str
+    at: str
+    body: bytes
+
+
+COSTS: Table[CostRow] = Table("cost", CostRow._fields, COSTS_RECORDED)
+
+
+def cost_entries(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> list[bytes]:
+    """The bodies of a candidate's entries, in the order in which they came in."""
+    rows = connection.execute(
+        "SELECT body FROM cost WHERE suite=? AND candidate=? ORDER BY id", (suite_id, candidate_id)
+    )
+    return [row[0] for row in rows.fetchall()]
+
+
+def cost_places(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """(suite id, candidate id) of everything that has an entry, by id."""
+    return connection.execute(
+        "SELECT DISTINCT suite, candidate FROM cost ORDER BY suite, candidate"
+    ).fetchall()
+
+
+class BreakGlassRow(NamedTuple):
+    """One record; `uid` is the sha256 of its payload, the rest repeats what is shown of it."""
+
+    uid: str
+    suite: str
+    candidate: str
+    agent: str
+    environment: str
+    principal: str
+    reason: str
+    at: str
+    expires: str
+    file: str
+    envelope: bytes
+
+
+class RunResultRow(NamedTuple):
+    """One signed test result; `uid` is the sha256 of its payload, `evidence` of its verdicts."""
+
+    uid: str
+    suite: str
+    candidate: str
+    source: int
+    result: str
+    evidence: str
+    principal: str
+    at: str
+    file: str
+    envelope: bytes
+
+
+class LossRow(NamedTuple):
+    """One statement that journal was lost; `uid` is the sha256 of its payload, `decisions` a JSON
+    array of the payloads that were signed on what is gone."""
+
+    uid: str
+    journal: str
+    lost_seq: int
+    kept_seq: int
+    decisions: str
+    principal: str
+    reason: str
+    at: str
+    file: str
+    envelope: bytes
+
+
+BREAK_GLASS: Table[BreakGlassRow] = Table("break_glass", BreakGlassRow._fields, "breakglass.signed")
+
+
+RUN_RESULTS: Table[RunResultRow] = Table("run_result", RunResultRow._fields, "run.attested")
+
+
+LOSSES: Table[LossRow] = Table("loss", LossRow._fields, "journal.lost")
+
+
+_LOSS_COLUMNS = ", ".join(LossRow._fields)
+
+
+_BREAK_GLASS_COLUMNS = ", ".join(BreakGlassRow._fields)
+
+
+_RUN_RESULT_COLUMNS = ", ".join(RunResultRow._fields)
+
+
+def break_glass_rows(
+    connection: sqlite3.Connection, agent: str | None = None
+) -> list[BreakGlassRow]:
+    """Every break-glass record, of one agent or of all, in the order in which they were signed."""
+    found = connection.execute(
+        f"SELECT {_BREAK_GLASS_COLUMNS} FROM break_glass WHERE ? IS NULL OR agent=? ORDER BY id",
+        (agent, agent),
+    ).fetchall()
+    return [BreakGlassRow(*one) for one in found]
+
+
+def journal_entry_of(
+    connection: sqlite3.Connection, table: Literal["break_glass", "loss"], uid: str
+) -> int:
+    """The journal entry that tells of a row, 0 without one."""
+    row = connection.execute(f"SELECT id FROM {table} WHERE uid=?", (uid,)).fetchone()
+    kind = {"break_glass": "breakglass.signed", "loss": "journal.lost"}[table]
+    for seq, body in connection.execute(
+        "SELECT seq, body FROM journal WHERE instr(body, ?) ORDER BY seq DESC",
+        (f'"type":"{kind}"'.encode(),),
+    ).fetchall():
+        entry = json.loads(body)
+        if row and entry["first"] <= row[0] < entry["first"] + entry["added"]:
+            return int(seq)
+    return 0
+
+
+def loss_rows(connection: sqlite3.Connection) -> list[LossRow]:
+    """Every statement that journal was lost, in order."""
+    found = connection.execute(f"SELECT {_LOSS_COLUMNS} FROM loss ORDER BY id").fetchall()
+    return [LossRow(*one) for one in found]
+
+
+def run_result_rows(
+    connection: sqlite3.Connection, suite_id: str | None = None, candidate_id: str | None = None
+) -> list[RunResultRow]:
+    """Every signed test result, of a candidate on a suite or of all, in order."""
+    found = connection.execute(
+        f"SELECT {_RUN_RESULT_COLUMNS} FROM run_result "
+        " WHERE ?1 IS NULL OR (suite=?1 AND candidate=?2) ORDER BY id",
+        (suite_id, candidate_id),
+    ).fetchall()
+    return [RunResultRow(*one) for one in found]

@@ -1,0 +1,289 @@
+"""Changes of stored verdicts: by a later verdict of the source, by a record shared with another
+candidate, and by judging again under newer code.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from reviewer.db import journal, revisions
+from reviewer.db.counts import counted_episodes, recount
+from reviewer.db.digests import journal_rescored, rows_digest
+from reviewer.gates.model import Finding
+from reviewer.gates.revised import SHARED, without
+from reviewer.judging import judging_version
+
+Answer = Literal["same", "empty", "failed", "other"]
+"""`failed`: it says that the attempt failed, where another word says that it passed."""
+
+
+LATER = "verdicts of the source came later"
+
+
+CONTRADICTED = "a later verdict says otherwise: that it failed holds"
+
+
+_OPEN = 2
+"""Completeness is not measured: no word of a source makes it a pass."""
+
+
+class LateVerdict(NamedTuple):
+    """What a source says of a stored attempt: pass or fail, reward, and further facts as JSON."""
+
+    candidate: int
+    episode: int
+    attempt: int
+    said: bool | None
+    reward: float | None
+    detail: str
+
+
+class _StoredVerdict(NamedTuple):
+    """What stands in the store: the attempt's own verdict, and the source's."""
+
+    trace: int
+    probe: bool
+    infra: bool
+    passed: bool | None
+    reward: float | None
+    detail: str | None
+    open: bool
+
+
+def compare_late(connection: sqlite3.Connection, late: LateVerdict) -> Answer:
+    """How a source's word stands to the one in the store."""
+    stands = _stored_verdict(connection, late)
+    return "same" if stands is None else _answer(stands, late)
+
+
+def _stored_verdict(connection: sqlite3.Connection, late: LateVerdict) -> _StoredVerdict | None:
+    row = connection.execute(
+        "SELECT t.id, s.probe, t.infra, v.passed, v.reward, v.detail, t.gates & 3 = ? FROM trace t"
+        " JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
+        " LEFT JOIN source_verdict v ON v.trace = t.id"
+        " WHERE t.candidate=? AND t.episode=? AND t.attempt=?",
+        (_OPEN, *late[:3]),
+    ).fetchone()
+    if row is None:
+        return None
+    passed = None if row[3] is None else bool(row[3])
+    return _StoredVerdict(row[0], bool(row[1]), bool(row[2]), passed, row[4], row[5], bool(row[6]))
+
+
+def _answer(stands: _StoredVerdict, late: LateVerdict) -> Answer:
+    if (late.said, late.reward) in ((stands.passed, stands.reward), (None, None)):
+        return "same"
+    if stands.passed is None and stands.reward is None:
+        return "empty"
+    return "failed" if late.said is False and stands.passed is not False else "other"
+
+
+def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now: str) -> int:
+    """Write verdicts where there are none, inside the caller's transaction: counts are made anew
+    and the journal says what the batches hold now. What more a source that agrees has to say is
+    added. Returns how many verdicts were filled."""
+    filled: list[int] = []
+    touched: list[int] = []
+    for late in lates:
+        stands = _stored_verdict(connection, late)
+        answer = "other" if stands is None else _answer(stands, late)
+        if stands is None or answer == "other":
+            continue
+        detail = merged_detail(stands.detail or "{}", late.detail)
+        if answer == "same" and detail == (stands.detail or "{}"):
+            continue
+        verdict = (late.said, late.reward) if answer != "same" else (stands.passed, stands.reward)
+        if answer == "failed":
+            detail = merged_detail(detail, canonical_detail({"contradicted": CONTRADICTED}))
+        connection.execute(
+            "INSERT INTO source_verdict (trace, passed, reward, detail) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET passed=excluded.passed, reward=excluded.reward,"
+            " detail=excluded.detail",
+            (stands.trace, *verdict, detail),
+        )
+        touched.append(stands.trace)
+        if answer != "same":
+            filled.append(stands.trace)
+            if stands.probe:  # elsewhere our gates say what passed
+                passed = None if stands.infra or (late.said and stands.open) else late.said
+                connection.execute("UPDATE trace SET passed=? WHERE id=?", (passed, stands.trace))
+    if touched:
+        recount(connection, counted_episodes(connection, filled))
+        journal_rescored(connection, touched, LATER, now)
+    return len(filled)
+
+
+def merged_detail(stands: str, more: str) -> str:
+    """Facts of a verdict as JSON, with those of another that are not among them."""
+    both: dict[str, Any] = {**json.loads(more), **json.loads(stands)}
+    return canonical_detail(both)
+
+
+def canonical_detail(detail: dict[str, Any]) -> str:
+    """Facts of a verdict as JSON, the same in whichever order they came to be known."""
+    return msgspec.json.encode(detail, order="sorted").decode()
+
+
+SHARED_RECORD = "the same record is evidence of another candidate"
+
+
+PASS_ELSEWHERE = "the same record is evidence of {}: a pass counts there alone"
+
+
+RUN_CONTINUES = "its run goes on in {}, under another contract: import that file for this suite too"
+
+
+_MADE = ("run/1",)
+"""Readers of what was really made: two of theirs may be alike."""
+
+
+_BINDINGS = (
+    "SELECT t.id, c.candidate_id, s.suite_id || '/' || c.candidate_id || '/' || e.episode_id ||"
+    " '/' || t.attempt, o.candidate, o.reader, t.latency_ms, t.record, t.evidence, s.probe"
+    " FROM trace t JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
+    " JOIN episode e ON e.id = t.episode JOIN source o ON o.id = t.source WHERE "
+)
+
+
+class _Binding(NamedTuple):
+    trace: int
+    candidate_id: str
+    trace_id: str
+    asked: str
+    reader: str
+    latency_ms: float | None
+    record: int
+    evidence: int
+    probe: int
+
+
+def settle_shared(
+    connection: sqlite3.Connection,
+    fresh: Collection[int],
+    siblings: Collection[int],
+    names: Mapping[int, str],
+    now: str,
+    pairs: Mapping[int, Sequence[int]] = {},
+) -> int:
+    """Say of these traces, and of those that hold the same record for another candidate, whose a
+    pass is; inside the caller's transaction. `siblings` are other imports of the very file, `names`
+    the candidate that each of its records names itself, `pairs` traces that are known to hold the
+    same record. Returns how many passes do not count."""
+    lost: dict[int, str] = {}
+    for one in _bindings(connection, "t.id IN (SELECT value FROM json_each(?))", list(fresh)):
+        group = [other for other in _twins(connection, one, siblings) if other.trace != one.trace]
+        group += _bindings(
+            connection, "t.id IN (SELECT value FROM json_each(?))", pairs.get(one.trace, ())
+        )
+        group = [other for other in group if other.candidate_id != one.candidate_id]
+        if not group:
+            continue
+        both = sorted([one, *group])
+        keeps = _keeper(both, names.get(one.record, ""))
+        for other in both:
+            if other.candidate_id != keeps.candidate_id:
+                lost[other.trace] = keeps.trace_id
+    return withhold_passes(connection, lost, now)
+
+
+def withhold_passes(
+    connection: sqlite3.Connection, lost: dict[int, str], now: str, text: str = PASS_ELSEWHERE
+) -> int:
+    """Note that the passes of these traces do not count here: by default, under another trace id
+    alone. `text` says why, with `{}` for that id."""
+    noted: list[int] = []
+    for trace, other in lost.items():
+        stands = revisions.verdict(connection, trace)
+        if any(one.code == SHARED for one in stands.findings):
+            continue
+        finding = Finding("completeness", SHARED, "not_measured", None, text.format(other))
+        revisions.put_verdict(connection, trace, without(stands, finding))
+        noted.append(trace)
+    if noted:
+        recount(connection, counted_episodes(connection, noted))
+        journal_rescored(connection, noted, SHARED_RECORD, now)
+    return len(noted)
+
+
+def _keeper(both: list[_Binding], named: str) -> _Binding:
+    by_name = [one for one in both if named and one.candidate_id == named]
+    by_record = [one for one in both if not one.asked or one.reader in _MADE]
+    return (by_name or by_record or both)[0]
+
+
+def _twins(
+    connection: sqlite3.Connection, one: _Binding, siblings: Collection[int]
+) -> list[_Binding]:
+    """Other bindings of a record: of the very file, or the same evidence in a private suite. Runs
+    without a clock may be alike, and whoever names its candidate names its own."""
+    found: dict[int, _Binding] = {}
+    if siblings:
+        where = "t.source IN (SELECT value FROM json_each(?)) AND t.record=?"
+        for other in _bindings(connection, where, list(siblings), one.record):
+            found[other.trace] = other
+    if not one.probe and one.reader not in _MADE:
+        for other in _bindings(
+            connection, "t.evidence=(SELECT value FROM json_each(?))", [one.evidence]
+        ):
+            alike = one.latency_ms is None and not one.asked and not other.asked
+            if not other.probe and not alike:
+                found[other.trace] = other
+    return list(found.values())
+
+
+def _bindings(
+    connection: sqlite3.Connection, where: str, values: Iterable[int], *more: int
+) -> list[_Binding]:
+    rows = connection.execute(_BINDINGS + where, (json.dumps(list(values)), *more)).fetchall()
+    return [_Binding(*row) for row in rows]
+
+
+Codes = tuple[str, ...]
+
+
+def record_rescored(
+    connection: sqlite3.Connection, changes: Sequence[tuple[int, Codes, Codes]], now: str
+) -> list[tuple[str, str]]:
+    """Keep (trace, codes before, codes after) of every verdict that changed, inside the caller's
+    transaction. Returns, for each, the versions of the code that judged before and that judged
+    now; the first is empty where it is not known."""
+    if not changes:
+        return []
+    (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rescored").fetchone()
+    added = _added_by(connection)
+    rows, now_by = [], judging_version()
+    for key, (trace, before, after) in enumerate(changes, first):
+        last = connection.execute(
+            "SELECT code_after FROM rescored WHERE trace=? ORDER BY id DESC LIMIT 1", (trace,)
+        ).fetchone()
+        old = last[0] if last else next((code for at, code in added if at <= trace), "")
+        rows.append(
+            (key, trace, json.dumps(before), json.dumps(after), old, judging_version(), now)
+        )
+    connection.executemany("INSERT INTO rescored VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    journal.append(
+        connection,
+        {
+            "type": "codes.changed",
+            "first": first,
+            "added": len(rows),
+            "digest": rows_digest(connection, "rescored", first, len(rows)),
+            "before": sorted({row[4] for row in rows}),
+            "after": now_by,
+            "at": now,
+        },
+    )
+    return [(row[4], row[5]) for row in rows]
+
+
+def _added_by(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """(first trace, version of the code) of every batch, the last one first."""
+    found = []
+    for (body,) in connection.execute("SELECT body FROM journal ORDER BY seq DESC").fetchall():
+        entry = json.loads(body)
+        if entry["type"] == "traces.added" and entry["added"]:
+            found.append((int(entry["first"]), str(entry.get("code", ""))))
+    return sorted(found, reverse=True)
