@@ -24,6 +24,11 @@ APPLICATION_ID = 0x52565752  # "RVWR"
 BUSY_MS = 10_000
 LOCK_SECONDS = 60.0
 
+Connection = sqlite3.Connection
+DatabaseError = sqlite3.Error
+"""What reading and writing a store may raise beside StoreError; modules outside this package name
+it without importing sqlite3."""
+
 
 class StoreError(Exception):
     """The store cannot be used as asked; the text says what, where, and the way out."""
@@ -264,6 +269,11 @@ def create_file(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(path, flags, 0o600))
+
+
+def data_version(connection: Connection) -> int:
+    """Return a number that changes when another connection committed anything."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def mode_of(path: Path) -> int:

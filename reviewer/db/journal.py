@@ -52,6 +52,21 @@ def hash_at(connection: sqlite3.Connection, seq: int) -> str | None:
     return row[0].hex() if row else None
 
 
+def entry_body(connection: sqlite3.Connection, seq: int) -> bytes | None:
+    """The body of an entry; None when there is no entry of that number."""
+    row = connection.execute("SELECT body FROM journal WHERE seq=?", (seq,)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def entries_between(
+    connection: sqlite3.Connection, after: int, last: int
+) -> list[tuple[int, bytes]]:
+    """(number, body) of the entries after number `after` up to number `last`, in order."""
+    return connection.execute(
+        "SELECT seq, body FROM journal WHERE seq>? AND seq<=? ORDER BY seq", (after, last)
+    ).fetchall()
+
+
 def append(connection: sqlite3.Connection, body: dict[str, Any]) -> Head:
     """Add one entry inside the caller's transaction and return the new head."""
     import rfc8785

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reviewer.db import revisions
+from reviewer.db.connection import data_version
 
 Slot = tuple[int, int, int]
 """(candidate, episode, attempt)"""
@@ -64,14 +65,11 @@ class Slots:
         self._claimed: dict[int, list[Slot]] = {}
         self._stored: dict[int, list[Slot]] = {}
         self._forgot = False
-        self._version = self._data_version()
-
-    def _data_version(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        self._version = data_version(self._connection)
 
     def refresh(self) -> bool:
         """Drop what is remembered when another connection has committed; True when it had."""
-        version = self._data_version()
+        version = data_version(self._connection)
         changed = version != self._version
         if changed:
             self._filled.clear()
