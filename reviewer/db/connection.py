@@ -20,7 +20,14 @@ import msgspec
 
 from reviewer.resources import data_folder
 
+SQLITE_VERSION = sqlite3.sqlite_version
+
 APPLICATION_ID = 0x52565752  # "RVWR"
+Connection = sqlite3.Connection
+"""A connection to a store, as `reader` and `writer` open it."""
+SqliteError = sqlite3.Error
+"""What SQLite raises; `StoreError` is what this package says of it."""
+
 BUSY_MS = 10_000
 LOCK_SECONDS = 60.0
 
@@ -51,6 +58,13 @@ DAMAGE = (
 )
 """What reading a file with a flipped bit can raise, wherever the bit is. Catch it only where the
 store is then examined, or a fault of ours would be called damage."""
+
+
+def integrity_faults(connection: sqlite3.Connection, most: int = 1) -> list[str]:
+    """Return what SQLite's own check finds wrong with the file, at most so many lines."""
+    rows = connection.execute(f"PRAGMA integrity_check({most})").fetchall()
+    found = [str(row[0]) for row in rows]
+    return [] if found == ["ok"] else found
 
 
 def scripts() -> list[Path]:

@@ -71,6 +71,42 @@ def pending(connection: sqlite3.Connection, candidate: int) -> list[DecisionRow]
     return [DecisionRow(*one) for one in found]
 
 
+def envelope_on(connection: sqlite3.Connection, candidate: int, report_sha256: str) -> bytes | None:
+    """Return the newest envelope that was signed on a report; None when none was."""
+    found = connection.execute(
+        "SELECT envelope FROM decision WHERE candidate=? AND report_sha256=?"
+        " ORDER BY number DESC LIMIT 1",
+        (candidate, report_sha256),
+    ).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+class NamedDecision(NamedTuple):
+    """One decision with the names of its suite and candidate."""
+
+    number: int
+    suite_id: str
+    candidate_id: str
+    decision: str
+    principal: str
+    payload_sha256: str
+
+
+def named(connection: sqlite3.Connection) -> list[NamedDecision]:
+    """Return every decision with its names, by number."""
+    found = connection.execute(
+        "SELECT number, suite_id, candidate_id, decision, principal, payload_sha256"
+        " FROM decisions ORDER BY number"
+    ).fetchall()
+    return [NamedDecision(*one) for one in found]
+
+
+def keyids(connection: sqlite3.Connection, number: int) -> set[str]:
+    """Return the ids of the keys that signed a decision."""
+    found = connection.execute("SELECT keyid FROM signature WHERE decision=?", (number,)).fetchall()
+    return {keyid for (keyid,) in found}
+
+
 def signers(connection: sqlite3.Connection, number: int) -> list[str]:
     """The principals who signed a decision, in the order in which they did."""
     found = connection.execute(

@@ -6,8 +6,10 @@ decision, and checking against that head is what makes a roll-back visible.
 """
 
 import hashlib
+import json
 import sqlite3
 import struct
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 DOMAIN = b"arw-audit-v1\0"
@@ -65,6 +67,44 @@ def entries_between(
     return connection.execute(
         "SELECT seq, body FROM journal WHERE seq>? AND seq<=? ORDER BY seq", (after, last)
     ).fetchall()
+
+
+def hashes_at(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, str]:
+    """Return the hashes (hex) of those of these entries that the journal has, by number."""
+    return dict(
+        connection.execute(
+            "SELECT seq, lower(hex(hash)) FROM journal"
+            " WHERE seq IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(seqs)),),
+        ).fetchall()
+    )
+
+
+class Entry(NamedTuple):
+    """One entry as `entries_after` reads it; `matches` says whether it is of one of the types."""
+
+    seq: int
+    hash: bytes
+    matches: bool
+
+
+def entries_after(connection: sqlite3.Connection, seq: int, types: Iterable[str]) -> list[Entry]:
+    """Return the entries behind number `seq`, in order, each with whether it is of these types."""
+    wanted = [f'"{one}"'.encode() for one in types]
+    match = " OR ".join("instr(body, ?) > 0" for _ in wanted)
+    rows = connection.execute(
+        f"SELECT seq, hash, {match} FROM journal WHERE seq>? ORDER BY seq", (*wanted, seq)
+    ).fetchall()
+    return [Entry(number, digest, bool(matches)) for number, digest, matches in rows]
+
+
+def bodies(connection: sqlite3.Connection, kind: str) -> list[dict[str, Any]]:
+    """Return what the entries of one type say, oldest first."""
+    rows = connection.execute(
+        "SELECT body FROM journal WHERE instr(body, ?) ORDER BY seq", (f'"{kind}"'.encode(),)
+    ).fetchall()
+    entries = (json.loads(body) for (body,) in rows)
+    return [entry for entry in entries if entry["type"] == kind]
 
 
 def append(connection: sqlite3.Connection, body: dict[str, Any]) -> Head:

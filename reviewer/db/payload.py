@@ -122,6 +122,17 @@ def _chunks(connection: sqlite3.Connection, trace: int, where: str, *values: int
     return [_opened(row[0], f"a chunk of trace {trace}") for row in rows]
 
 
+def pack_keys(connection: sqlite3.Connection) -> list[int]:
+    """Return the keys of every pack, in order."""
+    return [key for (key,) in connection.execute("SELECT id FROM pack ORDER BY id").fetchall()]
+
+
+def chunked_traces(connection: sqlite3.Connection) -> list[int]:
+    """Return the keys of every trace that is kept in chunks (of a revision: its negative id)."""
+    rows = connection.execute("SELECT DISTINCT trace FROM chunk ORDER BY trace").fetchall()
+    return [key for (key,) in rows]
+
+
 def raw_record(
     connection: sqlite3.Connection,
     pack: int | None,

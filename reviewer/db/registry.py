@@ -307,6 +307,12 @@ def declare(connection: sqlite3.Connection, candidate: int, attempts: int) -> bo
     return changed.rowcount == 1
 
 
+def put_plan(connection: sqlite3.Connection, candidate: int, attempts: int) -> None:
+    """Set how many attempts per episode a candidate is to make, inside the caller's transaction.
+    The caller has seen that none was made."""
+    connection.execute("UPDATE candidate SET planned=? WHERE id=?", (attempts, candidate))
+
+
 def declared_plans(connection: sqlite3.Connection) -> dict[int, int]:
     """Candidate key → attempts per episode, of those whose first run declared more than the
     policy plans."""

@@ -345,6 +345,37 @@ def of_candidate(connection: sqlite3.Connection, candidate: int) -> list[tuple[i
     ).fetchall()
 
 
+class OtherRecord(NamedTuple):
+    """A record of an attempt that is not the one judged: its slot, and how and why it is kept."""
+
+    episode_id: str
+    attempt: int
+    stands: str
+    why: str
+
+
+def other_records(connection: sqlite3.Connection, candidate: int) -> list[OtherRecord]:
+    """Return the records of a candidate's attempts that are not the one judged, in suite order."""
+    rows = connection.execute(
+        "SELECT e.episode_id, t.attempt, r.stands, r.why FROM revision r"
+        " JOIN trace t ON t.id = r.trace JOIN episode e ON e.id = t.episode"
+        " WHERE t.candidate=? ORDER BY e.position, t.attempt, r.n",
+        (candidate,),
+    ).fetchall()
+    return [OtherRecord(*row) for row in rows]
+
+
+def digests_of(connection: sqlite3.Connection, candidate: int) -> set[str]:
+    """Return the sha256 (hex) of every record of a candidate, earlier ones included."""
+    found = connection.execute(
+        "SELECT lower(hex(sha256)) FROM trace WHERE candidate=:of UNION"
+        " SELECT lower(hex(r.sha256)) FROM revision r JOIN trace t ON t.id=r.trace"
+        " WHERE t.candidate=:of",
+        {"of": candidate},
+    ).fetchall()
+    return {digest for (digest,) in found}
+
+
 def row_of(connection: sqlite3.Connection, key: int) -> tuple[TraceRow, tuple[Finding, ...], int]:
     """One such record as the row of a trace would have it, its findings, and its evidence. Its
     chunks are under the negative of its id, which the row has."""

@@ -65,6 +65,11 @@ def size_known(connection: sqlite3.Connection, size: int) -> bool:
     return row is not None
 
 
+def reopen_source(connection: sqlite3.Connection, source: int) -> None:
+    """Note that a source is read again, inside the caller's transaction."""
+    connection.execute("UPDATE source SET state='reading' WHERE id=?", (source,))
+
+
 def source_progress(connection: sqlite3.Connection, source: int) -> tuple[int, int, int, int]:
     """(records, added, known, refused) of a source as the store has them."""
     row = connection.execute(

@@ -159,6 +159,15 @@ def judgments_by_request(
     return found
 
 
+def judgments_about(connection: sqlite3.Connection, items: Sequence[str]) -> list[bytes]:
+    """Return the judgments about any of these items, oldest first."""
+    rows = connection.execute(
+        "SELECT body FROM judgment WHERE item IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (json.dumps(list(items)),),
+    ).fetchall()
+    return [body for (body,) in rows]
+
+
 NOTES_RECORDED = "notes.recorded"
 
 

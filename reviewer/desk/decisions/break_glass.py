@@ -11,6 +11,7 @@ import msgspec
 from reviewer import __version__
 from reviewer.db import journal
 from reviewer.db.connection import close_writer
+from reviewer.db.queries.releases import candidate_by_digest
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import BREAK_GLASS, BreakGlassRow
 from reviewer.desk.decisions.choices import manifested
@@ -123,11 +124,8 @@ def take_break_glass(workspace: Workspace, path: Path, found: Vouched, data: byt
     subject = statement.subject[0]
     connection = open_writer(workspace.store)
     try:
-        known = connection.execute(
-            "SELECT candidate_id FROM candidate WHERE digest=? ORDER BY id LIMIT 1",
-            (subject.digest.sha256,),
-        ).fetchone()
-        row = row_of(statement, found.envelope, data, known[0] if known else subject.name)
+        known = candidate_by_digest(connection, subject.digest.sha256)
+        row = row_of(statement, found.envelope, data, known or subject.name)
         write_private(workspace.decisions / row.file, data)
         BREAK_GLASS.record(connection, workspace.store, [row], row.at)
         return info_of(workspace, row)

@@ -5,11 +5,12 @@ read all else here, from their own store.
 """
 
 import hashlib
-import sqlite3
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
 from reviewer.db import journal
+from reviewer.db.connection import Connection
+from reviewer.db.queries.attempts import record_digests
 from reviewer.desk.decisions.choices import valid_for
 from reviewer.desk.decisions.run_results import current_results
 from reviewer.desk.errors import DeskError
@@ -77,7 +78,7 @@ class Told(NamedTuple):
 
 
 def decision_facts(
-    connection: sqlite3.Connection, built: Built, told: Told, signers: Signers, book: Book
+    connection: Connection, built: Built, told: Told, signers: Signers, book: Book
 ) -> DecisionFacts:
     """Raises DeskError when the journal does not reach as far as is told, or when the trust file
     names too few approvers for the policy."""
@@ -148,19 +149,19 @@ def decision_facts(
     )
 
 
-def head_at(connection: sqlite3.Connection, seq: int) -> str:
+def head_at(connection: Connection, seq: int) -> str:
     """The hash of a journal entry, hex. Raises DeskError when this journal has none of that
     number."""
     if seq == 0:
         return journal.GENESIS.hex()
-    row = connection.execute("SELECT hash FROM journal WHERE seq=?", (seq,)).fetchone()
-    if row is None:
+    found = journal.hash_at(connection, seq)
+    if found is None:
         raise DeskError(
             f"predicate.audit.seq: the decision was made at journal entry {seq}, and this store's "
             "journal is shorter",
             "bring this store up to where the decision was made, or take a backup of that one",
         )
-    return str(row[0].hex())
+    return found
 
 
 def stamp(when: datetime) -> str:
@@ -190,18 +191,14 @@ def _gate_fact(gate: GateFigures) -> GateFact:
     return GateFact(gate.gate, cast(Any, result), True, 0, gate.against)
 
 
-def _evidence_digest(connection: sqlite3.Connection, built: Built) -> str:
+def _evidence_digest(connection: Connection, built: Built) -> str:
     """One digest over the records judged: their sha256 in order of slot."""
-    rows = connection.execute(
-        "SELECT lower(hex(t.sha256)) FROM trace t JOIN candidate c ON c.id = t.candidate"
-        " JOIN suite s ON s.id = c.suite JOIN episode e ON e.id = t.episode"
-        " WHERE s.suite_id=? AND c.candidate_id=? ORDER BY e.position, t.attempt",
-        (built.gathered.suite.suite_id, built.gathered.candidate_id),
-    ).fetchall()
-    return hashlib.sha256("".join(row[0] + "\n" for row in rows).encode()).hexdigest()
+    gathered = built.gathered
+    digests = record_digests(connection, gathered.suite.suite_id, gathered.candidate_id)
+    return hashlib.sha256("".join(one + "\n" for one in digests).encode()).hexdigest()
 
 
-def _label_facts(connection: sqlite3.Connection, built: Built, book: Book) -> LabelFacts:
+def _label_facts(connection: Connection, built: Built, book: Book) -> LabelFacts:
     """The labels about this candidate. The tree is over every one ever made, in order of uid; who
     made one has labeled, even when it was withdrawn."""
     gathered, review = built.gathered, built.gathered.review

@@ -1,12 +1,12 @@
 """What was signed in this workspace, one line each; and taking in what was signed elsewhere."""
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 from reviewer.db import decisions, registry
-from reviewer.db.connection import close_writer, reader
+from reviewer.db.connection import Connection, close_writer, reader
+from reviewer.db.queries.releases import release_of
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import break_glass_rows, run_result_rows
 from reviewer.desk.decisions import signing
@@ -29,25 +29,19 @@ from reviewer.signing.sign import sign_payload
 from reviewer.signing.trusted import approved, vouched
 
 
-def listed(workspace: Workspace, connection: sqlite3.Connection) -> list[DecisionInfo]:
+def listed(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
     """Decisions by number, those of other stores among them, then break-glass records."""
-    names = {
-        row[0]: (row[1], row[2])
-        for row in connection.execute(
-            "SELECT c.id, s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id=c.suite"
-        ).fetchall()
-    }
     signers = signers_of(workspace)
     found = []
     for row in decisions.rows(connection):
         told = _told(row.envelope)
-        suite_id, candidate_id = names[row.candidate]
+        about = release_of(connection, row.candidate)
         found.append(
             DecisionInfo(
                 number=row.number,
                 word=row.decision,
-                suite_id=suite_id,
-                candidate_id=candidate_id,
+                suite_id=about.suite_id,
+                candidate_id=about.candidate_id,
                 environment=row.environment,
                 standing=row.standing,
                 signers=tuple(decisions.signers(connection, row.number)),
@@ -96,7 +90,8 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
         if row is not None:
             row = decision_files.keep_more(workspace, connection, row, one, created)
         else:
-            place = signing.place_of(connection, one)
+            about = signing.release_of(connection, one)
+            place = about.suite, about.candidate
             row = decision_files.keep(workspace, connection, one, place, created, decisions.TAKEN)
         info = next(x for x in listed(workspace, connection) if x.number == row.number)
     finally:

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import platform
-import sqlite3
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from reviewer import __version__
 from reviewer.db import journal
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LOSSES, LossRow
 from reviewer.desk.decisions.facts import stamp
@@ -84,7 +83,7 @@ def state_loss(
 
 
 def _signed(
-    connection: sqlite3.Connection,
+    connection: Connection,
     lost_seq: int,
     digests: set[str],
     reason: str,

@@ -4,12 +4,12 @@ Taken from the decision, to be read by whoever signs, are only its word, when it
 environment, its comment, and the versions of the tool that made it.
 """
 
-import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from reviewer.db import decisions
+from reviewer.db.connection import Connection
 from reviewer.db.decisions import DecisionRow
 from reviewer.desk.decisions.facts import Told, decision_facts
 from reviewer.desk.decisions.views import Pending
@@ -41,7 +41,7 @@ class Waiting(NamedTuple):
 
 def rederived(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     built: Built,
     signers: Signers,
     book: Book,
@@ -71,7 +71,7 @@ def rederived(
 
 
 def waiting(
-    workspace: Workspace, connection: sqlite3.Connection, candidate: int, built: Built
+    workspace: Workspace, connection: Connection, candidate: int, built: Built
 ) -> list[Waiting]:
     """Decisions on this candidate that wait for another signature, the newest first: those of this
     store, and files that came from others. One that has expired waits for nothing."""
@@ -103,7 +103,7 @@ def waiting(
 
 def pending_view(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     build: Build,
     book: Book,
     candidate: int,
@@ -139,7 +139,7 @@ def pending_view(
 
 def refuse_twin(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     built: Built,
     signers: Signers,
     book: Book,

@@ -2,12 +2,11 @@
 
 import hashlib
 import re
-import sqlite3
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from reviewer.db import registry
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.sources import SourceResult, source_results
 from reviewer.db.tables import RUN_RESULTS, RunResultRow, run_result_rows
@@ -31,7 +30,7 @@ class Attested(NamedTuple):
     principal: str
 
 
-def current_results(connection: sqlite3.Connection, built: Built) -> list[RunResultRow]:
+def current_results(connection: Connection, built: Built) -> list[RunResultRow]:
     """The newest signed result of each run whose verdicts are still those it was signed over."""
     gathered = built.gathered
     kept = run_result_rows(connection, gathered.suite.suite_id, gathered.candidate_id)
@@ -113,7 +112,7 @@ def _by_verdict(source: SourceResult) -> dict[int | None, tuple[str, ...]]:
     }
 
 
-def _sources(connection: sqlite3.Connection, built: Built) -> list[SourceResult]:
+def _sources(connection: Connection, built: Built) -> list[SourceResult]:
     row = registry.suite_row(connection, built.gathered.suite.suite_id)
     stored = (
         registry.candidate_row(connection, row.id, built.gathered.candidate_id) if row else None

@@ -1,19 +1,18 @@
 """What is checked before a signature is made, and before it is kept."""
 
 import platform
-import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from sqlite3 import Connection
 from typing import NamedTuple
 
 import msgspec
 
 from reviewer import __version__
 from reviewer.db import decisions, journal
-from reviewer.db.connection import close_writer, one_moment
+from reviewer.db.connection import Connection, close_writer, integrity_faults, one_moment
 from reviewer.db.integrity import whole_faults
+from reviewer.db.queries.releases import ReleaseRow, release_by_digests
 from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.db.search import index_faults
 from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
@@ -47,7 +46,7 @@ from reviewer.trace.safetext import visible_line
 WAY_OUT = "restore a backup"
 
 
-def intact(workspace: Workspace, connection: sqlite3.Connection) -> None:
+def intact(workspace: Workspace, connection: Connection) -> None:
     """Schema, chain, file and everything that was signed are whole, checked before every signature
     as doctor checks them. Raises DeskError."""
     with one_moment(connection):
@@ -57,14 +56,13 @@ def intact(workspace: Workspace, connection: sqlite3.Connection) -> None:
         raise DeskError("; ".join(wrong), *WAYS_OUT)
 
 
-def content_intact(connection: sqlite3.Connection) -> None:
+def content_intact(connection: Connection) -> None:
     """The store does not contradict itself, whatever lies beside it. Raises DeskError."""
     if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
         raise DeskError(f"the store's schema is not ours: {named}", WAY_OUT)
-    found = connection.execute("PRAGMA integrity_check").fetchone()[0]
-    if found != "ok":
-        raise DeskError(f"the store is damaged: {found}", WAY_OUT)
+    if broken := integrity_faults(connection):
+        raise DeskError(f"the store is damaged: {broken[0]}", WAY_OUT)
     if wrong := whole_faults(connection):
         raise DeskError(
             f"the store is not as its journal says: {'; '.join(wrong[:5])}",
@@ -176,34 +174,26 @@ def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
         raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
     except AttestError as error:
         raise DeskError(f"{path}: {error}") from error
-    names = connection.execute(
-        "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
-        " WHERE s.id=? AND c.id=?",
-        place_of(connection, one),
-    ).fetchone()
+    about = release_of(connection, one)
     if row is not None:
         home = workspace.decisions / row.file
     else:
         decision = one.statement.predicate.decision
-        home = decision_files.file_of(workspace, one.number, decision, names[1])
-    return Found(one._replace(path=home), names[0], names[1])
+        home = decision_files.file_of(workspace, one.number, decision, about.candidate_id)
+    return Found(one._replace(path=home), about.suite_id, about.candidate_id)
 
 
-def place_of(connection: Connection, one: Filed) -> tuple[int, int]:
-    """Suite and candidate of a decision, as this store keys them. Raises DeskError when it has no
-    trace of what the decision is about."""
+def release_of(connection: Connection, one: Filed) -> ReleaseRow:
+    """Return the release a decision is about, as this store has it. Raises DeskError when it has no
+    trace of it."""
     subject, suite = one.statement.subject[0], one.statement.predicate.suite
-    found = connection.execute(
-        "SELECT s.id, c.id FROM candidate c JOIN suite s ON s.id = c.suite"
-        " WHERE c.digest=? AND s.digest=? ORDER BY c.id LIMIT 1",
-        (subject.digest.sha256, suite.digest.sha256),
-    ).fetchone()
+    found = release_by_digests(connection, subject.digest.sha256, suite.digest.sha256)
     if found is None:
         raise DeskError(
             f"decision {one.number}: this store has no trace of {subject.name} (sha256 "
             f"{subject.digest.sha256}) on {suite.name} (sha256 {suite.digest.sha256})"
         )
-    return found[0], found[1]
+    return found
 
 
 def add(

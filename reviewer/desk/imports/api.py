@@ -3,11 +3,12 @@
 from __future__ import annotations  # what only types name is not loaded
 
 import json
-import sqlite3
 from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from reviewer.db.connection import Connection
+from reviewer.db.queries.quarantine import refused_records
 from reviewer.db.sources import source_rows
 from reviewer.desk.opened import Room
 from reviewer.desk.views import Refusal
@@ -53,17 +54,12 @@ def way_out(reasons: tuple[str, ...]) -> str:
     return "see the reasons"
 
 
-def refusals(connection: sqlite3.Connection) -> list[Refusal]:
+def refusals(connection: Connection) -> list[Refusal]:
     """Every quarantined record, newest first."""
-    rows = connection.execute(
-        "SELECT o.path, q.record, q.reasons FROM quarantine q JOIN source o ON o.id = q.source"
-        " ORDER BY q.id DESC"
-    ).fetchall()
-    found = []
-    for path, record, text in rows:
-        reasons = tuple(json.loads(text))
-        found.append(Refusal(path=path, record=record, reasons=reasons, way_out=way_out(reasons)))
-    return found
+    return [
+        Refusal(path=path, record=record, reasons=reasons, way_out=way_out(reasons))
+        for path, record, reasons in refused_records(connection)
+    ]
 
 
 class ImportsRoom(Room):

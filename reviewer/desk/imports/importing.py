@@ -2,7 +2,6 @@
 
 import glob
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, pending_events
 from reviewer.desk import suites
@@ -56,7 +55,7 @@ def clock() -> str:
 
 
 def suites_for(
-    workspace: Workspace, connection: sqlite3.Connection, suite_id: str
+    workspace: Workspace, connection: Connection, suite_id: str
 ) -> tuple[dict[str, suites.Held], list[tuple[str, str]]]:
     """The frozen suites an import may fill (only the one named, if one is), and why not others.
 

@@ -4,12 +4,11 @@ Labels, judgments and notes travel alike; what a line from elsewhere must be to 
 its own border for.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from reviewer.db import registry
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import Table
 from reviewer.desk.errors import DeskError
@@ -30,8 +29,8 @@ class There(NamedTuple):
     """The other store beside this one; `name` is what it is called in messages."""
 
     workspace: Workspace
-    ours: sqlite3.Connection
-    other: sqlite3.Connection
+    ours: Connection
+    other: Connection
     name: str
 
 
@@ -55,7 +54,7 @@ class Border(Protocol[T]):
 class Book(Protocol[Read]):
     """What is read of one kind."""
 
-    def of(self, connection: sqlite3.Connection, suite_digest: str) -> Iterable[Read]: ...
+    def of(self, connection: Connection, suite_digest: str) -> Iterable[Read]: ...
 
 
 class Kind(NamedTuple, Generic[T, R]):
@@ -66,11 +65,11 @@ class Kind(NamedTuple, Generic[T, R]):
     lines: Lines[T]
     table: Table[R]
     row_of: Callable[[T], R]
-    border: Callable[[Workspace, sqlite3.Connection], Border[T]]
+    border: Callable[[Workspace, Connection], Border[T]]
     suite_key: Callable[[registry.SuiteRow], str] = lambda row: row.digest
 
 
-def export(kind: Kind[T, R], connection: sqlite3.Connection, book: Book[T], suite_id: str) -> bytes:
+def export(kind: Kind[T, R], connection: Connection, book: Book[T], suite_id: str) -> bytes:
     """All of a suite, of all suites for "", by time: a file for `take`.
 
     Raises DeskError for a suite that the store does not know.
@@ -110,7 +109,7 @@ def take(kind: Kind[T, R], workspace: Workspace, data: bytes, file: str) -> Take
 def join(
     kind: Kind[T, R],
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     lines: Iterable[tuple[str, bytes]],
     here: Callable[[T], T] = lambda one: one,
 ) -> Taken:

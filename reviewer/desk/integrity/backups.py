@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import journal
 from reviewer.db.connection import (
     DAMAGE,
     StoreError,
@@ -17,6 +15,7 @@ from reviewer.db.connection import (
     unwritten,
     write_lock,
 )
+from reviewer.db.copies import InUse, copy_whole, fold_log
 from reviewer.db.journal import Head
 from reviewer.db.schema import bring_up_to_date, foreign_parts
 from reviewer.desk.errors import DeskError
@@ -98,10 +97,8 @@ def restore(workspace: Workspace, file: Path, replace: bool = False) -> Restored
 
 
 def _copied(store: Path, target: Path, linked: bool = False) -> Head:
-    with closing(reader(store, linked)) as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")
-        return journal.head(copy)
+    with closing(reader(store, linked)) as source:
+        return copy_whole(source, target)
 
 
 def _proved(file: Path, new: Path) -> Head:
@@ -160,24 +157,11 @@ def _only_one(store: Path, head: Head) -> int | None:
     if not (store.exists() and store.stat().st_size):
         return None  # opening an empty file makes SQLite remove the log beside it
     try:
-        with closing(reader(store)) as connection:
-            ours = journal.head(connection)
-            row = connection.execute("SELECT hash FROM journal WHERE seq=?", (head.seq,)).fetchone()
-        with closing(sqlite3.connect(store, timeout=1, isolation_level=None)) as connection:
-            mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
-            raise _in_use(store) from error
-        return None
+        return fold_log(store, head)
+    except InUse as error:
+        raise DeskError(str(error), "quit every workstation on it, then do it again") from error
     except DAMAGE:
         return None
-    if mode != "delete":
-        raise _in_use(store)
-    return ours.seq - head.seq if row is not None and row[0] == head.hash else None
-
-
-def _in_use(store: Path) -> DeskError:
-    return DeskError(f"{store} is in use", "quit every workstation on it, then do it again")
 
 
 def _free_name(store: Path) -> Path:

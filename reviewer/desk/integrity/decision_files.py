@@ -3,12 +3,11 @@ the files that were signed in another store."""
 
 import hashlib
 import re
-import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.db import decisions, registry
-from reviewer.db.connection import transaction
+from reviewer.db.connection import Connection, transaction
 from reviewer.db.decisions import DecisionRow, Standing
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.standing import files_of
@@ -67,15 +66,13 @@ def filed(path: Path, data: bytes, signers: Signers) -> Filed:
     return Filed(path, data, found, decision_in(found))
 
 
-def strays(workspace: Workspace, connection: sqlite3.Connection) -> list[Path]:
+def strays(workspace: Workspace, connection: Connection) -> list[Path]:
     """Envelopes beside the decisions that no row of this store names."""
     names = files_of(connection)
     return [path for path in envelope_files(workspace.decisions) if path.name not in names]
 
 
-def elsewhere(
-    workspace: Workspace, connection: sqlite3.Connection, signers: Signers
-) -> list[Filed]:
+def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) -> list[Filed]:
     """Decisions among the files that this store has no row of. What no trusted key signed is left
     out: doctor tells of it."""
     payloads = {one.payload_sha256 for one in decisions.rows(connection)}
@@ -90,14 +87,14 @@ def elsewhere(
     return found
 
 
-def next_number(connection: sqlite3.Connection, others: list[Filed]) -> int:
+def next_number(connection: Connection, others: list[Filed]) -> int:
     """Above every number known here, in rows and in files."""
     rows = [one.number for one in decisions.rows(connection)]
     return max([0, *rows, *(one.number for one in others)]) + 1
 
 
 def before(
-    connection: sqlite3.Connection,
+    connection: Connection,
     others: list[Filed],
     agent: str,
     environment: str,
@@ -127,7 +124,7 @@ def file_of(workspace: Workspace, number: int, decision: str, candidate_id: str)
 
 def keep(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     one: Filed,
     keys: tuple[int, int],
     at: str,
@@ -181,7 +178,7 @@ def _refuse_other_file(one: Filed) -> None:
 
 
 def keep_more(
-    workspace: Workspace, connection: sqlite3.Connection, row: DecisionRow, one: Filed, at: str
+    workspace: Workspace, connection: Connection, row: DecisionRow, one: Filed, at: str
 ) -> DecisionRow:
     """Keep further signatures under a decision that has a row."""
     changed = row._replace(envelope=one.data, standing=standing_of(one))
@@ -189,12 +186,7 @@ def keep_more(
         now = decisions.row(connection, row.number)
         if now is None or now.envelope != row.envelope:
             raise DeskError(f"decision {row.number} was signed meanwhile: look again, then sign")
-        held = {
-            keyid
-            for (keyid,) in connection.execute(
-                "SELECT keyid FROM signature WHERE decision=?", (row.number,)
-            ).fetchall()
-        }
+        held = decisions.keyids(connection, row.number)
         write_private(one.path, one.data)
         for signer in one.found.by:
             if signer.key.keyid not in held:
@@ -202,7 +194,7 @@ def keep_more(
     return changed
 
 
-def keys_of(connection: sqlite3.Connection, gathered: Evidence) -> tuple[int, int]:
+def keys_of(connection: Connection, gathered: Evidence) -> tuple[int, int]:
     """Suite and candidate of a report, as the store keys them."""
     suite = registry.suite_row(connection, gathered.suite.suite_id)
     stored = registry.candidate_row(connection, suite.id, gathered.candidate_id) if suite else None
@@ -213,7 +205,7 @@ def keys_of(connection: sqlite3.Connection, gathered: Evidence) -> tuple[int, in
 
 def told(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     row: DecisionRow,
     who: TrustedKey,
     checked: VerifyResult,

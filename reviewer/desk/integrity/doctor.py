@@ -1,12 +1,26 @@
 """Is this store whole? Integrity, chain, decisions, version, permissions."""
 
-import sqlite3
-
 from reviewer.db import journal
-from reviewer.db.connection import DAMAGE, StoreError, mode_of, one_moment, reader, scripts
+from reviewer.db.connection import (
+    DAMAGE,
+    SQLITE_VERSION,
+    Connection,
+    StoreError,
+    integrity_faults,
+    mode_of,
+    one_moment,
+    reader,
+    scripts,
+)
 from reviewer.db.integrity import content_faults, wrong_counts
-from reviewer.db.payload import frame_bytes, large_events, large_head
-from reviewer.db.schema import foreign_parts
+from reviewer.db.payload import (
+    chunked_traces,
+    frame_bytes,
+    large_events,
+    large_head,
+    pack_keys,
+)
+from reviewer.db.schema import foreign_parts, version_of
 from reviewer.db.search import index_faults, pending_events
 from reviewer.desk.integrity.signed import Check, signed_checks
 from reviewer.desk.place import Workspace
@@ -20,8 +34,7 @@ BACKPORTS = ((3, 44, 6), (3, 50, 7))
 
 def examine(workspace: Workspace) -> list[Check]:
     """Every check, in a fixed order. A store that cannot be opened is one failed check."""
-    version = sqlite3.sqlite_version
-    found = [_sqlite_version(version)]
+    found = [_sqlite_version(SQLITE_VERSION)]
     if not workspace.store.exists():
         return [
             *found,
@@ -48,7 +61,7 @@ def examine(workspace: Workspace) -> list[Check]:
     return found
 
 
-def _index(connection: sqlite3.Connection) -> Check:
+def _index(connection: Connection) -> Check:
     if wrong := index_faults(connection):
         text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
         return Check("index", False, text)
@@ -58,7 +71,7 @@ def _index(connection: sqlite3.Connection) -> Check:
     return Check("index", True, "event rows and full text are complete")
 
 
-def content(connection: sqlite3.Connection) -> list[Check]:
+def content(connection: Connection) -> list[Check]:
     """What a store's rows say of themselves: integrity, chain, facts, roll-ups, payloads. May raise
     any of DAMAGE."""
     return [_integrity(connection), *_chain(connection), payloads(connection)]
@@ -88,8 +101,8 @@ def _sqlite_version(version: str) -> Check:
     )
 
 
-def _schema(connection: sqlite3.Connection) -> Check:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+def _schema(connection: Connection) -> Check:
+    version = version_of(connection)
     known = len(scripts())
     way_out = "" if version == known else "; any command that reads it brings it up to date"
     text = f"version {version}, this reviewer knows {known}{way_out}"
@@ -99,12 +112,12 @@ def _schema(connection: sqlite3.Connection) -> Check:
     return Check("schema", version == known, text)
 
 
-def _integrity(connection: sqlite3.Connection) -> Check:
-    rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
-    return Check("integrity", rows == ["ok"], "; ".join(rows))
+def _integrity(connection: Connection) -> Check:
+    wrong = integrity_faults(connection, 5)
+    return Check("integrity", not wrong, "; ".join(wrong or ["ok"]))
 
 
-def _chain(connection: sqlite3.Connection) -> list[Check]:
+def _chain(connection: Connection) -> list[Check]:
     """The chain, and when it holds what it says of the rest."""
     head, fault = journal.verify(connection)
     if fault is not None:
@@ -130,16 +143,15 @@ def _chain(connection: sqlite3.Connection) -> list[Check]:
     ]
 
 
-def payloads(connection: sqlite3.Connection) -> Check:
+def payloads(connection: Connection) -> Check:
     """Every compressed frame against its digest or its own checksum."""
     bad = []
-    for (key,) in connection.execute("SELECT id FROM pack ORDER BY id").fetchall():
+    for key in pack_keys(connection):
         try:
             frame_bytes(connection, key)
         except StoreError:
             bad.append(f"pack {key}")
-    rows = connection.execute("SELECT DISTINCT trace FROM chunk ORDER BY trace").fetchall()
-    for (key,) in rows:
+    for key in chunked_traces(connection):
         try:
             large_head(connection, key)
             large_events(connection, key, 0, MOST_EVENTS)

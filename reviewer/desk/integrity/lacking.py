@@ -5,10 +5,10 @@ approver stated to have lost journal. A decision on the same candidate and suite
 on what the store holds still says by digest which records failed; nothing is promoted without them.
 """
 
-import sqlite3
 from collections.abc import Iterator
 
-from reviewer.db import decisions, registry
+from reviewer.db import decisions, registry, revisions
+from reviewer.db.connection import Connection
 from reviewer.desk.integrity.standing import envelope_names, files_of
 from reviewer.desk.place import Workspace
 from reviewer.report.evidence import Lacking
@@ -19,7 +19,7 @@ SHOWN = 3
 
 def lacking(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     suite: Suite,
     candidate_id: str,
     digest: str | None,
@@ -38,7 +38,7 @@ def lacking(
 
 def _lacking(
     workspace: Workspace,
-    connection: sqlite3.Connection,
+    connection: Connection,
     suite: Suite,
     candidate_id: str,
     digest: str,
@@ -76,16 +76,10 @@ def _lacking(
             )
 
 
-def _held(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> set[str]:
+def _held(connection: Connection, suite_id: str, candidate_id: str) -> set[str]:
     """The digest of every record of the candidate, earlier ones of an attempt included."""
     row = registry.suite_row(connection, suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
     if stored is None:
         return set()
-    found = connection.execute(
-        "SELECT lower(hex(sha256)) FROM trace WHERE candidate=:of UNION"
-        " SELECT lower(hex(r.sha256)) FROM revision r JOIN trace t ON t.id=r.trace"
-        " WHERE t.candidate=:of",
-        {"of": stored.id},
-    ).fetchall()
-    return {digest for (digest,) in found}
+    return revisions.digests_of(connection, stored.id)

@@ -3,13 +3,12 @@
 import hashlib
 import json
 import os
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.db import decisions, journal
-from reviewer.db.connection import StoreError, reader, write_lock
+from reviewer.db.connection import Connection, SqliteError, StoreError, reader, write_lock
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.standing import files_of, linked_folders
@@ -27,7 +26,7 @@ class Check(NamedTuple):
     text: str
 
 
-def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[Check]:
+def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
     """Files and rows agree, and the head each decision binds still stands in the chain."""
     from reviewer.desk.integrity.trust import signers_of
 
@@ -85,7 +84,7 @@ def signed_checks(workspace: Workspace, connection: sqlite3.Connection) -> list[
     return found
 
 
-def _witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+def _witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
     from reviewer.desk.integrity.witness import order_faults, witness_faults
 
     try:
@@ -94,7 +93,7 @@ def _witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> lis
         return [error.text]
 
 
-def stray_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+def stray_faults(workspace: Workspace, connection: Connection) -> list[str]:
     """Return what is wrong with the signed files that this store has no row of."""
     from reviewer.desk.integrity.trust import signers_of
 
@@ -138,7 +137,7 @@ def _signature(workspace: Workspace, what: str, envelope: bytes, trusted: object
     return []
 
 
-def _bound_head(connection: sqlite3.Connection, what: str, envelope: bytes) -> list[str]:
+def _bound_head(connection: Connection, what: str, envelope: bytes) -> list[str]:
     from reviewer.signing.dsse import parse_envelope
     from reviewer.signing.errors import AttestError
 
@@ -154,7 +153,7 @@ def _bound_head(connection: sqlite3.Connection, what: str, envelope: bytes) -> l
 
 
 def _strays(
-    workspace: Workspace, connection: sqlite3.Connection, listed: set[str], trusted: object
+    workspace: Workspace, connection: Connection, listed: set[str], trusted: object
 ) -> tuple[list[str], list[str]]:
     """(files that nobody trusted signed, or that this store should hold; files that were signed in
     another store)."""
@@ -194,7 +193,7 @@ def _entered_meanwhile(workspace: Workspace) -> set[str]:
             pass
         with closing(reader(workspace.store)) as connection:
             return files_of(connection)
-    except (StoreError, sqlite3.Error):
+    except (StoreError, SqliteError):
         return set()
 
 
@@ -213,7 +212,7 @@ def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
         return False  # a break-glass, or the result of a run
 
 
-def beyond(connection: sqlite3.Connection, envelope: bytes) -> str | None:
+def beyond(connection: Connection, envelope: bytes) -> str | None:
     """Why an envelope shows that this store lost something: it was signed on this journal, at an
     entry that the journal does not have, or has otherwise. None when it does not show that, or when
     somebody stated, signed, that what it stands on is lost."""
@@ -241,9 +240,7 @@ class Gone(NamedTuple):
     seq: int
 
 
-def gone_files(
-    workspace: Workspace, connection: sqlite3.Connection, signers: "Signers"
-) -> list[Gone]:
+def gone_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[Gone]:
     """The files by trusted keys that show that this store lost journal, and that no statement of a
     loss names."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
@@ -260,7 +257,7 @@ def gone_files(
     return found
 
 
-def handed_on(workspace: Workspace, connection: sqlite3.Connection) -> set[str]:
+def handed_on(workspace: Workspace, connection: Connection) -> set[str]:
     """The payloads of decisions that wait for a signature in files that this store has no row of,
     signed where its journal stands now."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
@@ -279,7 +276,7 @@ def handed_on(workspace: Workspace, connection: sqlite3.Connection) -> set[str]:
     return found
 
 
-def lost(connection: sqlite3.Connection) -> set[str]:
+def lost(connection: Connection) -> set[str]:
     """The payloads that somebody stated to stand on journal that is lost."""
     return {one for row in loss_rows(connection) for one in json.loads(row.decisions)}
 
@@ -313,17 +310,17 @@ def _bound(envelope: bytes) -> _Bound | None:
         return None
 
 
-def _ours(connection: sqlite3.Connection, uri: str) -> bool:
+def _ours(connection: Connection, uri: str) -> bool:
     """Return whether a decision names this store's journal, which its copies share."""
     return uri.partition("#")[0] == journal.uri(connection)
 
 
-def _stated(connection: sqlite3.Connection, envelope: bytes) -> bool:
+def _stated(connection: Connection, envelope: bytes) -> bool:
     bound = _bound(envelope)
     return bound is not None and bound.digest in lost(connection)
 
 
-def _from_here(connection: sqlite3.Connection, envelope: bytes) -> bool:
+def _from_here(connection: Connection, envelope: bytes) -> bool:
     """Return whether an envelope binds the journal of this store, or of a copy of it."""
     bound = _bound(envelope)
     if bound is None:

@@ -7,10 +7,10 @@ wants the whole proof (`decision_check`), as doctor gives it.
 """
 
 import os
-import sqlite3
 from pathlib import Path
 
 from reviewer.db import decisions, journal
+from reviewer.db.connection import Connection
 from reviewer.db.integrity import end_faults, is_small, whole_faults
 from reviewer.db.schema import foreign_code
 from reviewer.db.search import index_faults
@@ -37,7 +37,7 @@ class Standing:
         self._workspace = workspace
         self._sound: journal.Head | None = None
 
-    def hold(self, connection: sqlite3.Connection) -> None:
+    def hold(self, connection: Connection) -> None:
         """Raises DeskError when doctor would find a fault, as far as can be told at once. May raise
         any of DAMAGE."""
         head = journal.head(connection)
@@ -56,7 +56,7 @@ class Standing:
         self._sound = head
 
 
-def _whole(connection: sqlite3.Connection) -> list[str]:
+def _whole(connection: Connection) -> list[str]:
     from reviewer.desk.integrity.doctor import payloads
 
     wrong = [*whole_faults(connection), *index_faults(connection)]
@@ -65,7 +65,7 @@ def _whole(connection: sqlite3.Connection) -> list[str]:
     return wrong
 
 
-def signed_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
     """Return what of the signed files is missing, or is there and should not be, and whether the
     newest are as they were signed. No signature is checked but that of a file which no row names.
     """
@@ -87,7 +87,7 @@ def signed_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[
     return wrong
 
 
-def files_of(connection: sqlite3.Connection) -> set[str]:
+def files_of(connection: Connection) -> set[str]:
     """The names of all signed files that this store has a row of."""
     listed = {file for _, file in decisions.files(connection)}
     listed.update(one.file for one in break_glass_rows(connection))
@@ -114,9 +114,7 @@ def envelope_names(folder: Path) -> set[str]:
         return set()
 
 
-def _differs(
-    workspace: Workspace, connection: sqlite3.Connection, number: int, file: str
-) -> list[str]:
+def _differs(workspace: Workspace, connection: Connection, number: int, file: str) -> list[str]:
     row = decisions.row(connection, number)
     path = workspace.decisions / file
     if row is None or path.read_bytes() == row.envelope:

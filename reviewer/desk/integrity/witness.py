@@ -8,13 +8,12 @@ entry is not reported on and not signed.
 import hashlib
 import json
 import os
-import sqlite3
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.db import decisions, journal
-from reviewer.db.connection import unwritten, write_lock
+from reviewer.db.connection import Connection, unwritten, write_lock
 from reviewer.db.tables import journal_entry_of, loss_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
@@ -36,7 +35,7 @@ class Seen(NamedTuple):
     signed: str | None
 
 
-def seen(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
+def seen(workspace: Workspace, connection: Connection) -> list[Seen]:
     """The lines about this journal, with no more checked of the others than that each follows the
     one before it of its journal: cheap enough for every report. Nothing where no witness is kept.
     Raises DeskError for a file that is none."""
@@ -87,18 +86,12 @@ def _bytes(place: Path) -> bytes:
         return file.read()
 
 
-def gone(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
+def gone(workspace: Workspace, connection: Connection) -> list[Seen]:
     """The lines that this store contradicts, and that no statement of a loss speaks of."""
     lines = seen(workspace, connection)
     if not lines:
         return []
-    hashes = dict(
-        connection.execute(
-            "SELECT seq, lower(hex(hash)) FROM journal"
-            " WHERE seq IN (SELECT value FROM json_each(?))",
-            (json.dumps([one.seq for one in lines]),),
-        ).fetchall()
-    )
+    hashes = journal.hashes_at(connection, [one.seq for one in lines])
     kept = {one.uid: one.kept_seq for one in loss_rows(connection)}
     wrong: list[Seen] = []
     for one in lines:
@@ -110,23 +103,21 @@ def gone(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
     return wrong
 
 
-def _same_decision(connection: sqlite3.Connection, one: Seen) -> bool:
+def _same_decision(connection: Connection, one: Seen) -> bool:
     """Return whether this store entered the same decision at the same place, right behind the head
     that it binds: a copy that added its signature has entered it with more of them."""
-    row = connection.execute(
-        "SELECT seq, envelope FROM decision WHERE payload_sha256=?", (one.signed,)
-    ).fetchone()
-    if row is None or row[0] != one.seq:
+    row = decisions.by_payload(connection, one.signed) if one.signed is not None else None
+    if row is None or row.seq != one.seq:
         return False
     from reviewer.signing.dsse import parse_envelope
 
-    audit = json.loads(parse_envelope(row[1]).payload)["predicate"]["audit"]
+    audit = json.loads(parse_envelope(row.envelope).payload)["predicate"]["audit"]
     return bool(
         audit["seq"] == one.seq - 1 and journal.hash_at(connection, audit["seq"]) == audit["head"]
     )
 
 
-def _handed_on(workspace: Workspace, connection: sqlite3.Connection, one: Seen) -> bool:
+def _handed_on(workspace: Workspace, connection: Connection, one: Seen) -> bool:
     """Return whether a line tells of a decision that a colleague signed on a copy of this very
     journal, and handed on to be signed here: it stands right behind our head, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
@@ -136,7 +127,7 @@ def _handed_on(workspace: Workspace, connection: sqlite3.Connection, one: Seen) 
     return one.signed in handed_on(workspace, connection)
 
 
-def witness_faults(workspace: Workspace, connection: sqlite3.Connection) -> list[str]:
+def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
     """Return what the witness knows that this store does not have."""
     if workspace.witness.is_symlink():
         return [f"{workspace.witness} is a link, and a witness is not kept behind one"]
@@ -164,7 +155,7 @@ def order_faults(workspace: Workspace) -> list[str]:
     return []
 
 
-def add(workspace: Workspace, connection: sqlite3.Connection, kind: "Kind", payload: str) -> None:
+def add(workspace: Workspace, connection: Connection, kind: "Kind", payload: str) -> None:
     """Write down the entry that tells of what was just signed here, where a witness is kept.
 
     Raises DeskError when the file cannot be read as one, or not be written: what was signed is kept
@@ -174,7 +165,7 @@ def add(workspace: Workspace, connection: sqlite3.Connection, kind: "Kind", payl
         _write(workspace, connection, [_told(connection, kind, payload)])
 
 
-def look(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
+def look(workspace: Workspace, connection: Connection) -> list[Seen]:
     """Write down the decisions that were signed here and are not in the witness, and the head as it
     stands, beginning the file where there is none; what was added. Raises DeskError."""
     head, known = journal.head(connection), {one.signed for one in seen(workspace, connection)}
@@ -188,7 +179,7 @@ def look(workspace: Workspace, connection: sqlite3.Connection) -> list[Seen]:
     return _write(workspace, connection, new)
 
 
-def _write(workspace: Workspace, connection: sqlite3.Connection, new: list[Seen]) -> list[Seen]:
+def _write(workspace: Workspace, connection: Connection, new: list[Seen]) -> list[Seen]:
     """Add what goes beyond the last line of this journal."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.journal import line_bytes, of_journal, read_witness
@@ -227,7 +218,7 @@ def _append(place: Path, data: bytes) -> None:
         os.close(handle)
 
 
-def _told(connection: sqlite3.Connection, kind: "Kind", payload: str) -> Seen:
+def _told(connection: Connection, kind: "Kind", payload: str) -> Seen:
     """The entry that tells of what was signed, which is among the last of its journal."""
     if kind == "decision":
         row = decisions.by_payload(connection, payload)

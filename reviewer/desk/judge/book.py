@@ -5,12 +5,12 @@ Rows are only ever added, so what was read stays read.
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 
 from reviewer.db import registry
+from reviewer.db.connection import Connection
 from reviewer.db.tables import JUDGMENTS, JudgmentRow
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side
@@ -53,7 +53,7 @@ class JudgeBook:
         self._read: dict[str, tuple[int, tuple[Judgment, ...]]] = {}
         self._lock = Lock()
 
-    def of(self, connection: sqlite3.Connection, suite_digest: str) -> tuple[Judgment, ...]:
+    def of(self, connection: Connection, suite_digest: str) -> tuple[Judgment, ...]:
         """Every judgment of a suite, in the order in which they came."""
         with self._lock:
             last, known = self._read.get(suite_digest, (0, ()))
@@ -63,9 +63,7 @@ class JudgeBook:
                 self._read[suite_digest] = fresh[-1].id, known
             return known
 
-    def judged(
-        self, connection: sqlite3.Connection, held: Held, candidate_id: str
-    ) -> Judged | None:
+    def judged(self, connection: Connection, held: Held, candidate_id: str) -> Judged | None:
         """What the suite's judge is worth for this candidate; None when it was never asked."""
         made = self.of(connection, held.suite.digest) if held.judge is not None else ()
         if held.judge is None or not made:
@@ -91,7 +89,7 @@ def row_of(judgment: Judgment) -> JudgmentRow:
     )
 
 
-def agents_of(connection: sqlite3.Connection, suite_id: str) -> dict[str, str]:
+def agents_of(connection: Connection, suite_id: str) -> dict[str, str]:
     """Candidate id → agent, of the candidates of a suite whose manifest names one."""
     suite = registry.suite_row(connection, suite_id)
     found = {}
@@ -171,7 +169,7 @@ def _families(
 
 
 def messages_of(
-    connection: sqlite3.Connection,
+    connection: Connection,
     finals: Finals,
     side: Side,
     said: Iterable[Label | Judgment],
@@ -206,7 +204,7 @@ def messages_of(
 
 
 def win_rate_of(
-    connection: sqlite3.Connection,
+    connection: Connection,
     finals: Finals,
     side: Side,
     judged: Judged,

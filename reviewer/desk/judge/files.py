@@ -1,8 +1,8 @@
 """Judgments as files, and what a judgment from elsewhere must be to come in."""
 
-import sqlite3
 from collections.abc import Iterator
 
+from reviewer.db.connection import Connection
 from reviewer.db.tables import JUDGMENTS as TABLE
 from reviewer.db.tables import JudgmentRow
 from reviewer.desk import suites
@@ -21,7 +21,7 @@ class JudgmentBorder:
     free of identifiers. One by another model or prompt is taken: a calibration says itself for
     which it holds."""
 
-    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+    def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
         self._held: dict[str, suites.Held | str] = {}
 
@@ -65,7 +65,7 @@ def _against(held: suites.Held, judgment: Judgment) -> Iterator[tuple[str, str]]
 KIND: Kind[Judgment, JudgmentRow] = Kind("judgment", JUDGMENTS, TABLE, row_of, JudgmentBorder)
 
 
-def export_judgments(connection: sqlite3.Connection, book: JudgeBook, suite_id: str) -> bytes:
+def export_judgments(connection: Connection, book: JudgeBook, suite_id: str) -> bytes:
     """Every judgment of a suite, of all suites for "", as `said_files.export` has it."""
     return record_files.export(KIND, connection, book, suite_id)
 

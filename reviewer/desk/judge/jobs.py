@@ -4,14 +4,13 @@ writer. What was answered is durable before it counts; what was not is asked by 
 import asyncio
 import math
 import os
-import sqlite3
 import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from reviewer.db.connection import StoreError, close_writer
+from reviewer.db.connection import Connection, StoreError, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk import suites
@@ -62,7 +61,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    workspace: Workspace, connection: sqlite3.Connection, finals: Finals, order: JudgeOrder
+    workspace: Workspace, connection: Connection, finals: Finals, order: JudgeOrder
 ) -> Prepared:
     """Raises DeskError for an order that asks nothing of this workspace: no judge in the suite, no
     prompt for what is to be judged, nothing to judge, a number that cannot be."""
@@ -105,7 +104,7 @@ def judge_of(held: suites.Held, suite_id: str) -> JudgePrompt:
 
 
 def items_of(
-    connection: sqlite3.Connection,
+    connection: Connection,
     finals: Finals,
     held: suites.Held,
     order: JudgeOrder,
@@ -124,7 +123,7 @@ def items_of(
 
 
 def _ends(
-    connection: sqlite3.Connection, finals: Finals, suite_id: str, candidate_id: str
+    connection: Connection, finals: Finals, suite_id: str, candidate_id: str
 ) -> list[TraceMessage]:
     side = side_of(connection, suite_id, candidate_id)
     rows = traces_of(connection, side.key)
@@ -132,9 +131,7 @@ def _ends(
     return [message_of(side, row, texts[row.id]) for row in rows if row.id in texts]
 
 
-def observed(
-    connection: sqlite3.Connection, records: traces.Records, trace_id: str
-) -> Sequence[Observed]:
+def observed(connection: Connection, records: traces.Records, trace_id: str) -> Sequence[Observed]:
     """What a trace saw, in the order of its events."""
     row = traces.locate(connection, trace_id).row
     found = []
@@ -197,7 +194,7 @@ def _bench(
     )
 
 
-def _unanswered(connection: sqlite3.Connection, asked: Sequence[Question]) -> tuple[Question, ...]:
+def _unanswered(connection: Connection, asked: Sequence[Question]) -> tuple[Question, ...]:
     known = judgments_by_request(connection, [question.request for question in asked])
     answered = {
         request

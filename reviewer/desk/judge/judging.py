@@ -5,11 +5,11 @@ Its figures are for all. Pair by pair its answers are shown only to who has labe
 himself: whoever has still to label one must not know them.
 """
 
-import sqlite3
 from threading import Lock
 from typing import NamedTuple
 
 from reviewer.db import registry
+from reviewer.db.connection import Connection
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.book import JudgeBook, Judged, messages_of, pairwise, win_rate_of
@@ -48,7 +48,7 @@ class Judging:
 
     def view(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         reviewer: str,
         suite_id: str,
         candidate_id: str,
@@ -70,7 +70,7 @@ class Judging:
 
     def detail(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         reviewer: str,
         suite_id: str,
         candidate_id: str,
@@ -95,7 +95,7 @@ class Judging:
 
     def _about(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None,
@@ -113,7 +113,7 @@ class Judging:
         judged = self._book.judged(connection, held, candidate_id)
         return _About(held, judged, side, names)
 
-    def _named(self, connection: sqlite3.Connection, about: _About, judged: Judged) -> Named:
+    def _named(self, connection: Connection, about: _About, judged: Judged) -> Named:
         """Whose message is whose, and what the messages say, of the labeled pairs."""
         assert judged.calibration is not None  # or there would be nothing to name
         items = {row.item for row in judged.calibration.rows}
@@ -133,12 +133,12 @@ class Judging:
         )
         return Named(about.names, a, b, texts)
 
-    def _wins(self, connection: sqlite3.Connection, judged: Judged, side: Side) -> WinRate | None:
+    def _wins(self, connection: Connection, judged: Judged, side: Side) -> WinRate | None:
         if judged.calibration is None:
             return None
         return win_rate_of(connection, self._finals, side, judged, judged.calibration)
 
-    def plan(self, connection: sqlite3.Connection, order: JudgeOrder) -> JudgePlan:
+    def plan(self, connection: Connection, order: JudgeOrder) -> JudgePlan:
         """What an order would take. Nothing is sent. Raises DeskError as `prepare` does."""
         prepared = prepare(self._workspace, connection, self._finals, order)
         found = estimate(prepared.asked, prepared.bench.judge, prepared.prices)
@@ -152,7 +152,7 @@ class Judging:
             problem=prepared.problem,
         )
 
-    def prepared(self, connection: sqlite3.Connection, order: JudgeOrder) -> Prepared:
+    def prepared(self, connection: Connection, order: JudgeOrder) -> Prepared:
         return prepare(self._workspace, connection, self._finals, order)
 
     def start(self, prepared: Prepared, on_change: OnChange | None = None) -> JudgeHandle:
@@ -171,7 +171,7 @@ class Judging:
             judges.close()
 
 
-def registry_names(connection: sqlite3.Connection, suite_id: str) -> list[str]:
+def registry_names(connection: Connection, suite_id: str) -> list[str]:
     """Ids of the candidates with traces on a suite."""
     row = registry.suite_row(connection, suite_id)
     return [one.candidate_id for one in registry.candidates(connection, row.id)] if row else []

@@ -1,10 +1,11 @@
 """Labels of the store as values, kept in memory: rows are only ever added, so what was read stays
 read."""
 
-import sqlite3
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from reviewer.db import journal
+from reviewer.db.connection import Connection
 from reviewer.db.tables import LABELS, LABELS_RECORDED, NOTES_RECORDED, LabelRow, StoredRecord
 from reviewer.review.labels import label_line, stored_label
 from reviewer.review.model import Label
@@ -20,7 +21,7 @@ class Book:
         self._read: dict[str, tuple[StoredRecord, tuple[Label, ...]]] = {}
         self._lock = Lock()
 
-    def of(self, connection: sqlite3.Connection, suite_digest: str) -> tuple[Label, ...]:
+    def of(self, connection: Connection, suite_digest: str) -> tuple[Label, ...]:
         """Every label of a suite, in the order in which they came."""
         with self._lock:
             last, known = self._read.get(suite_digest, (StoredRecord(0, b""), ()))
@@ -67,20 +68,13 @@ class EvidenceClock:
         self._seen, self._hash, self._changed = 0, b"", 0
         self._lock = Lock()
 
-    def read(self, connection: sqlite3.Connection) -> int:
+    def read(self, connection: Connection) -> int:
         with self._lock:
-            row = connection.execute(
-                "SELECT hash FROM journal WHERE seq=?", (self._seen,)
-            ).fetchone()
-            if self._seen and (row is None or row[0] != self._hash):
+            if self._seen and journal.hash_at(connection, self._seen) != self._hash.hex():
                 self._seen, self._changed = 0, self._changed + 1  # another store in its place
-            rows = connection.execute(
-                "SELECT seq, hash, instr(body, ?) + instr(body, ?) FROM journal WHERE seq>?"
-                " ORDER BY seq",
-                (*(f'"{kind}"'.encode() for kind in (LABELS_RECORDED, NOTES_RECORDED)), self._seen),
-            ).fetchall()
-            for seq, digest, of_people in rows:
+            of_people = (LABELS_RECORDED, NOTES_RECORDED)
+            for seq, digest, matches in journal.entries_after(connection, self._seen, of_people):
                 self._seen, self._hash = seq, digest
-                if not of_people:
+                if not matches:
                     self._changed += 1
             return self._changed

@@ -1,8 +1,8 @@
 """Labels as files, and what a label from elsewhere must be to come in."""
 
-import sqlite3
 from collections.abc import Iterator
 
+from reviewer.db.connection import Connection
 from reviewer.db.tables import LABELS as TABLE
 from reviewer.db.tables import LabelRow
 from reviewer.desk.errors import DeskError
@@ -21,7 +21,7 @@ class LabelBorder:
     """A label comes in when it is of a suite that stands frozen here under the same digest, by its
     rubric, and free of identifiers."""
 
-    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+    def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
         self._ruled: dict[str, Ruled | str] = {}
         self._episodes: dict[str, frozenset[str]] = {}
@@ -69,7 +69,7 @@ def _against(found: Ruled, label: Label) -> Iterator[tuple[str, str]]:
 KIND: Kind[Label, LabelRow] = Kind("label", LABELS, TABLE, row_of, LabelBorder)
 
 
-def export_labels(connection: sqlite3.Connection, book: Book, suite_id: str) -> bytes:
+def export_labels(connection: Connection, book: Book, suite_id: str) -> bytes:
     """Every label of a suite, of all suites for "", as `said_files.export` has it."""
     return record_files.export(KIND, connection, book, suite_id)
 

@@ -1,6 +1,5 @@
 """What there is to label: items out of stored final messages, and what flags their traces."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,7 +8,10 @@ import msgspec
 
 from reviewer.db import registry
 from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
+from reviewer.db.connection import Connection
+from reviewer.db.queries.attempts import signal_codes
 from reviewer.db.queries.episodes import rolls
+from reviewer.db.tables import judgments_about
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.finals import Finals, TraceFacts, traces_of
 from reviewer.review.items import Built, attempt_pairs, candidate_pairs, message_items
@@ -43,7 +45,7 @@ class Gathered(NamedTuple):
     signals: dict[str, Signals]
 
 
-def side_of(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> Side:
+def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
     """Raises DeskError when the candidate has no trace on the suite."""
     suite = registry.suite_row(connection, suite_id)
     row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
@@ -56,7 +58,7 @@ def side_of(connection: sqlite3.Connection, suite_id: str, candidate_id: str) ->
     return Side(row.id, f"{suite_id}/{candidate_id}", names)
 
 
-def other_candidate(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> str | None:
+def other_candidate(connection: Connection, suite_id: str, candidate_id: str) -> str | None:
     """The one other candidate with traces on the suite; None when there is none, or several."""
     suite = registry.suite_row(connection, suite_id)
     known = registry.candidates(connection, suite.id) if suite else []
@@ -64,7 +66,7 @@ def other_candidate(connection: sqlite3.Connection, suite_id: str, candidate_id:
     return others[0] if len(others) == 1 else None
 
 
-def gather(connection: sqlite3.Connection, finals: Finals, side: Side) -> Gathered:
+def gather(connection: Connection, finals: Finals, side: Side) -> Gathered:
     """Every attempt of one candidate that infrastructure did not take. What a trace without a
     stored payload ended with is not known: it has signals, and no message."""
     traces = traces_of(connection, side.key)
@@ -85,16 +87,10 @@ def message_of(side: Side, trace: TraceFacts, text: str | None) -> TraceMessage:
 
 
 def signals_of(
-    connection: sqlite3.Connection, side: Side, traces: Sequence[TraceFacts]
+    connection: Connection, side: Side, traces: Sequence[TraceFacts]
 ) -> dict[str, Signals]:
     """What the store says of each trace, by trace id."""
-    codes: dict[int, set[str]] = {}
-    for trace, code in connection.execute(
-        "SELECT f.trace, f.code FROM finding f CROSS JOIN trace t ON t.id = f.trace"
-        " WHERE t.candidate=? AND (f.severity <> 'note' OR f.code = 'thumbs_down')",
-        (side.key,),
-    ).fetchall():
-        codes.setdefault(trace, set()).add(code)
+    codes = signal_codes(connection, side.key)
     return {
         side.trace_id(trace): trace_signals(
             critical=trace.critical,
@@ -129,7 +125,7 @@ def _first_attempts(messages: Iterable[TraceMessage]) -> list[TraceMessage]:
 
 
 def with_lost(
-    connection: sqlite3.Connection,
+    connection: Connection,
     signals: dict[str, Signals],
     candidate: Side,
     baseline: Side,
@@ -150,7 +146,7 @@ def with_lost(
 
 
 def with_judgments(
-    connection: sqlite3.Connection, signals: dict[str, Signals], items: Iterable[Item]
+    connection: Connection, signals: dict[str, Signals], items: Iterable[Item]
 ) -> dict[str, Signals]:
     """The signals, with what a judge's answers to these items say: that it flips when the sides
     are exchanged, and how even its votes are."""
@@ -169,15 +165,11 @@ def with_judgments(
     return found
 
 
-def _judgments(connection: sqlite3.Connection, items: Sequence[str]) -> "dict[str, list[Judgment]]":
+def _judgments(connection: Connection, items: Sequence[str]) -> "dict[str, list[Judgment]]":
     from reviewer.review.judging.judgments import counting, stored_judgment
 
-    rows = connection.execute(
-        "SELECT body FROM judgment WHERE item IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (msgspec.json.encode(items).decode(),),
-    ).fetchall()
     found: dict[str, list[Judgment]] = {}
-    for judgment in counting(stored_judgment(body) for (body,) in rows):
+    for judgment in counting(map(stored_judgment, judgments_about(connection, items))):
         if judgment.winner is not None:
             found.setdefault(judgment.item, []).append(judgment)
     return found

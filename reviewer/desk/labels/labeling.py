@@ -4,13 +4,12 @@ A label is durable before `record` returns. What other people or a judge said re
 still labels; only the order of the queue may follow from it, by the queue's own rule.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LABELS
 from reviewer.desk.errors import DeskError
@@ -169,7 +168,7 @@ class Labeling:
 
     def session(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         reviewer: str,
         suite_id: str,
         candidate_id: str,
@@ -197,17 +196,17 @@ class Labeling:
             )
         return session
 
-    def sheet(self, connection: sqlite3.Connection, session: Session) -> Sheet:
+    def sheet(self, connection: Connection, session: Session) -> Sheet:
         return self.sheets.sheet(
             connection, session.suite_id, session.candidate_id, session.baseline_id, session.kind
         )
 
-    def _labels(self, connection: sqlite3.Connection, sheet: Sheet) -> tuple[Label, ...]:
+    def _labels(self, connection: Connection, sheet: Sheet) -> tuple[Label, ...]:
         return self.book.of(connection, sheet.ruled.suite.digest)
 
     def next_item(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         session: Session,
         handed_back: Sequence[tuple[str, int]] = (),
         reason: str | None = None,
@@ -228,9 +227,7 @@ class Labeling:
             place = sheet.first_of(left, sheet.under(reason), labels, session)
         return None if place is None else shown(sheet, place, labels, session)
 
-    def record(
-        self, connection: sqlite3.Connection, session: Session, drafted: Drafted
-    ) -> SavedLabel:
+    def record(self, connection: Connection, session: Session, drafted: Drafted) -> SavedLabel:
         """Keep a label, durably; one for a showing that has one already revises it.
 
         Raises DeskError for an item that is not on the sheet and for what the rubric does not
@@ -261,7 +258,7 @@ class Labeling:
             total=sheet.total(after, session),
         )
 
-    def undo(self, connection: sqlite3.Connection, session: Session) -> LabelItem:
+    def undo(self, connection: Connection, session: Session) -> LabelItem:
         """Take back the label saved last, as a revision that is kept; returns what it was of.
 
         Raises DeskError when there is none.
@@ -290,7 +287,7 @@ class Labeling:
         place = sheet.place(sheet.items[last.item], last.showing)
         return shown(sheet, place, self._labels(connection, sheet), session)
 
-    def own_end(self, connection: sqlite3.Connection, session: Session) -> tuple[EstimateView, ...]:
+    def own_end(self, connection: Connection, session: Session) -> tuple[EstimateView, ...]:
         """How often this person contradicted himself, and took the left slot: only when nothing is
         left to label, or knowing it would change what he does."""
         sheet = self.sheet(connection, session)
@@ -302,7 +299,7 @@ class Labeling:
 
     def queue(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         reviewer: str,
         suite_id: str,
         candidate_id: str,
@@ -339,7 +336,7 @@ class Labeling:
 
 
 def against(
-    connection: sqlite3.Connection,
+    connection: Connection,
     suite_id: str,
     candidate_id: str,
     baseline_id: str | None,

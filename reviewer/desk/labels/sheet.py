@@ -1,6 +1,5 @@
 """What one person sits down to: items, queue and rubric of a session."""
 
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from threading import Lock
@@ -9,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from reviewer.db import registry
+from reviewer.db.connection import Connection
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import items
@@ -195,7 +195,7 @@ class Sheets:
         self._ruled: dict[str, Ruled] = {}
         self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
 
-    def ruled(self, connection: sqlite3.Connection, suite_id: str, anew: bool = False) -> Ruled:
+    def ruled(self, connection: Connection, suite_id: str, anew: bool = False) -> Ruled:
         """The suite and its rubric, as it was when it was last held; `anew` looks at its files.
 
         Raises DeskError for a suite that may not be used, or has no rubric.
@@ -210,7 +210,7 @@ class Sheets:
 
     def sheet(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None,
@@ -230,7 +230,7 @@ class Sheets:
 
     def _made(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         ruled: Ruled,
         key: tuple[str, str, str | None, Kind],
     ) -> Sheet:
@@ -252,7 +252,7 @@ class Sheets:
         return Sheet(ruled, kind, built, signals, own)
 
 
-def ruled(workspace: Workspace, connection: sqlite3.Connection | None, suite_id: str) -> Ruled:
+def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) -> Ruled:
     """A suite that may be used now, with its rubric. Raises DeskError."""
     held = suites.hold(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:

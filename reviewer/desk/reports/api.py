@@ -5,6 +5,7 @@ from __future__ import annotations  # what only types name is not loaded
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reviewer.db import decisions
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
@@ -53,13 +54,9 @@ class ReportsRoom(Room):
         files = renderings.write(shown, folder, formats)
         with self._opened.reading() as connection:
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
-            signed = connection.execute(
-                "SELECT envelope FROM decision WHERE candidate=? AND report_sha256=?"
-                " ORDER BY number DESC LIMIT 1",
-                (key, built.digest),
-            ).fetchone()
+            signed = decisions.envelope_on(connection, key, built.digest)
         if signed is not None:
-            files += renderings.put(folder, {"decision.dsse.json": signed[0]})
+            files += renderings.put(folder, {"decision.dsse.json": signed})
         return Exported(files=tuple(files), exit_code=built.exit_code)
 
     def enter_cost(self, new: NewCost) -> Entered:

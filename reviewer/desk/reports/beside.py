@@ -1,12 +1,12 @@
 """Gathering what a rendering shows beside its report, in the very reading the report is made of."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from reviewer.db import registry
+from reviewer.db.connection import Connection
 from reviewer.db.queries.episodes import rolls
 from reviewer.db.queries.traces import TraceRow, attempt_rows, findings_of, trace_at, traces_of
 from reviewer.desk.errors import DeskError
@@ -32,7 +32,7 @@ NOT_KEPT = "its events are not kept: the record held what may not be stored"
 
 
 def beside(
-    connection: sqlite3.Connection,
+    connection: Connection,
     workspace: Workspace,
     report: Report,
     digest: str,
@@ -71,7 +71,7 @@ def suite_path(workspace: Workspace, suite_id: str) -> str:
 
 
 def _rows(
-    connection: sqlite3.Connection, suite: int, candidate: int, report: Report
+    connection: Connection, suite: int, candidate: int, report: Report
 ) -> tuple[ScoreRow, ...]:
     from reviewer.desk.scorecards.scorecard import row_of
 
@@ -108,7 +108,7 @@ def _rows(
 
 
 def _attempts(
-    connection: sqlite3.Connection, candidate: int, report: Report
+    connection: Connection, candidate: int, report: Report
 ) -> dict[str, tuple[AttemptFact, ...]]:
     if sum(e.attempts + e.infrastructure for e in report.episodes) > MOST_NUMBERED:
         return {}
@@ -120,7 +120,7 @@ def _attempts(
 
 
 def _excerpts(
-    connection: sqlite3.Connection, suite: int, candidate: int, report: Report
+    connection: Connection, suite: int, candidate: int, report: Report
 ) -> tuple[Excerpt, ...]:
     chosen = chosen_traces(report)
     if not chosen:
@@ -137,7 +137,7 @@ def _excerpts(
     return tuple(found)
 
 
-def _excerpt(connection: sqlite3.Connection, records: Any, row: TraceRow, trace_id: str) -> Excerpt:
+def _excerpt(connection: Connection, records: Any, row: TraceRow, trace_id: str) -> Excerpt:
     from reviewer.db import payload
     from reviewer.desk.traces.events import event_window
     from reviewer.desk.traces.records import position_of

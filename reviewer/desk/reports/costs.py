@@ -1,12 +1,11 @@
 """Entered costs: written durably, listed, told in the report, and joined from another store."""
 
-import sqlite3
 from datetime import UTC, datetime
 
 import msgspec
 
 from reviewer.db import registry
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import COSTS as TABLE
 from reviewer.db.tables import CostRow, cost_places
@@ -78,7 +77,7 @@ def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
         close_writer(connection, workspace.store)
 
 
-def _drafted(connection: sqlite3.Connection, new: NewCost, reviewer: str) -> Cost:
+def _drafted(connection: Connection, new: NewCost, reviewer: str) -> Cost:
     try:
         amount = amount_of(new.amount.strip())
     except ValueError as error:
@@ -151,7 +150,7 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
 
 
 def entered(
-    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+    connection: Connection, suite_id: str, candidate_id: str
 ) -> list[tuple[str, str, CostEntry]]:
     """(suite, candidate, entry) of every entry, of those asked for ("": all), oldest first."""
     return [
@@ -172,7 +171,7 @@ class _Border:
     """An entry comes in when its candidate is judged here, when it is free of identifiers, and when
     no other entry has its id."""
 
-    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+    def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._connection = connection
         self._seen: dict[tuple[str, str, str], Cost] = {}
 

@@ -5,11 +5,11 @@ alike: values that are equal are one value here.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewer.db.codec import gate_results
+from reviewer.db.connection import Connection
 from reviewer.db.queries.episodes import NO_GATES, GateCounts, count_rows, first_rows, gate_counts
 from reviewer.db.queries.traces import failed_findings, failed_rows
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
@@ -40,7 +40,7 @@ class _Alike:
 
 
 def counted(
-    connection: sqlite3.Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
+    connection: Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
 ) -> Counted:
     """A candidate's counts on every episode of a suite. `quarantined` counts refused records by
     episode id."""
@@ -103,7 +103,7 @@ def _counts(
 
 
 def failures(
-    connection: sqlite3.Connection, prefix: str, candidate: int, known: Counted
+    connection: Connection, prefix: str, candidate: int, known: Counted
 ) -> tuple[FailedTrace, ...]:
     """Failing traces in suite order, then by attempt. `prefix` is a trace id up to its episode."""
     alike = _Alike()
@@ -135,14 +135,12 @@ def failures(
     return tuple(failed)
 
 
-def ledger(
-    connection: sqlite3.Connection, suite_id: str, candidate_id: str
-) -> tuple[CostEntry, ...]:
+def ledger(connection: Connection, suite_id: str, candidate_id: str) -> tuple[CostEntry, ...]:
     """Every entry of a candidate on a suite, oldest first; most stores have none."""
     return views(entries_of(connection, suite_id, candidate_id))
 
 
-def entries_of(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
+def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
     """The entries themselves, in the order in which they came in."""
     bodies = cost_entries(connection, suite_id, candidate_id)
     if not bodies:
@@ -175,7 +173,7 @@ def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
 
 
 def broken_glass(
-    connection: sqlite3.Connection, candidate_id: str, manifest: dict[str, Any] | None
+    connection: Connection, candidate_id: str, manifest: dict[str, Any] | None
 ) -> tuple[BrokenGlass, ...]:
     """Every record of the agent this candidate is a version of, in the order they were signed."""
     try:
@@ -196,7 +194,7 @@ def broken_glass(
     )
 
 
-def journal_losses(connection: sqlite3.Connection) -> tuple[JournalLost, ...]:
+def journal_losses(connection: Connection) -> tuple[JournalLost, ...]:
     """Everything that was stated to be gone of this store's journal, in order."""
     return tuple(
         JournalLost(

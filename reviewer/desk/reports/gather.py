@@ -1,15 +1,16 @@
 """Gathering what a report is made of: the store's counts in the report's own words."""
 
-import json
-import sqlite3
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db import contracts, registry
+from reviewer.db import contracts, registry, revisions
+from reviewer.db.connection import Connection
+from reviewer.db.queries import attempts, releases
 from reviewer.db.queries.candidates import candidates_on, earlier_decisions, last_promoted
 from reviewer.db.queries.episodes import roll_sums
+from reviewer.db.queries.quarantine import reasons_of_candidate
 from reviewer.db.queries.report_figures import (
     Unmeasured,
     diagnostic_means,
@@ -56,7 +57,7 @@ class Against(NamedTuple):
 
 
 def promoted_of(
-    connection: sqlite3.Connection, suite: registry.SuiteRow, candidate: int
+    connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> Promoted | None:
     """The last promoted other candidate of the same agent, and whether it has attempts on this
     suite; None for a probe, which is no release."""
@@ -73,7 +74,7 @@ def promoted_of(
 
 
 def against(
-    connection: sqlite3.Connection,
+    connection: Connection,
     suite: registry.SuiteRow,
     candidate: int,
     baseline_id: str | None,
@@ -95,20 +96,16 @@ def against(
     return Against(named, base.id, promoted)
 
 
-def _elsewhere(connection: sqlite3.Connection, candidate_id: str) -> str:
-    rows = connection.execute(
-        "SELECT s.suite_id, s.digest FROM candidate c JOIN suite s ON s.id = c.suite"
-        " WHERE c.candidate_id=? AND NOT s.probe ORDER BY s.suite_id",
-        (candidate_id,),
-    ).fetchall()
-    if not rows:
+def _elsewhere(connection: Connection, candidate_id: str) -> str:
+    found = releases.private_suites_of(connection, candidate_id)
+    if not found:
         return ""
-    names = ", ".join(f"{suite_id} ({digest[:8]}…)" for suite_id, digest in rows)
+    names = ", ".join(f"{one.suite_id} ({one.digest[:8]}…)" for one in found)
     return f": it has some on {names}, and under another suite's digest nothing is comparable"
 
 
 def evidence(
-    connection: sqlite3.Connection,
+    connection: Connection,
     suite: Suite,
     candidate_id: str,
     candidate: Candidate | None,
@@ -192,7 +189,7 @@ def evidence(
 
 
 def _causes(
-    connection: sqlite3.Connection,
+    connection: Connection,
     prefix: str,
     candidate: int,
     codes: list[Unmeasured],
@@ -224,7 +221,7 @@ def _causes(
     return tuple(found)
 
 
-def _peeking(connection: sqlite3.Connection, suite: int, candidate: int, arrivals: int) -> Peeking:
+def _peeking(connection: Connection, suite: int, candidate: int, arrivals: int) -> Peeking:
     return Peeking(
         arrivals=arrivals,
         earlier=tuple(
@@ -236,14 +233,14 @@ def _peeking(connection: sqlite3.Connection, suite: int, candidate: int, arrival
 
 
 def _within(
-    connection: sqlite3.Connection, candidate: int, policy: Policy, known: list[float]
+    connection: Connection, candidate: int, policy: Policy, known: list[float]
 ) -> tuple[tuple[int, int], ...]:
     """Only where a limit on the p95 stands on it."""
     p95 = latency_quantile(known, 0.95) if policy.latency_p95_ms is not None else None
     return () if p95 is None else tuple(latencies_within(connection, candidate, p95))
 
 
-def diagnostics(connection: sqlite3.Connection, candidate: int) -> DiagnosticMeans:
+def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
     """Shown and never gating."""
     means = diagnostic_means(connection, candidate)
     return DiagnosticMeans(
@@ -265,7 +262,7 @@ def probe_suite(
 
 
 def _records(
-    connection: sqlite3.Connection,
+    connection: Connection,
     prefix: str,
     candidate: int,
     unknown: Collection[str],
@@ -273,40 +270,24 @@ def _records(
     """Every record of an attempt that is not the one judged, then what is another candidate's."""
     found = [
         (episode, attempt, "contained" if stands == "contained" else "kept beside", why)
-        for episode, attempt, stands, why in connection.execute(
-            "SELECT e.episode_id, t.attempt, r.stands, r.why FROM revision r"
-            " JOIN trace t ON t.id = r.trace JOIN episode e ON e.id = t.episode"
-            " WHERE t.candidate=? ORDER BY e.position, t.attempt, r.n",
-            (candidate,),
-        ).fetchall()
+        for episode, attempt, stands, why in revisions.other_records(connection, candidate)
     ]
     if SHARED in unknown:
-        found += connection.execute(
-            "SELECT e.episode_id, t.attempt, f.code, f.detail FROM trace t"
-            " JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
-            " WHERE t.candidate=? AND f.code=? ORDER BY e.position, t.attempt",
-            (candidate, SHARED),
-        ).fetchall()
+        found += attempts.findings_of_code(connection, candidate, SHARED)
     return tuple(
         Record(trace_id=f"{prefix}/{episode}/{attempt}", what=what, why=why)
         for episode, attempt, what, why in found
     )
 
 
-def _duplicates(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> int:
-    rows = connection.execute(
-        "SELECT reasons FROM quarantine WHERE suite_id=? AND candidate_id=?",
-        (suite_id, candidate_id),
-    ).fetchall()
+def _duplicates(connection: Connection, suite_id: str, candidate_id: str) -> int:
     return sum(
-        any(reason.startswith("duplicate_evidence") for reason in json.loads(row[0]))
-        for row in rows
+        any(reason.startswith("duplicate_evidence") for reason in reasons)
+        for reasons in reasons_of_candidate(connection, suite_id, candidate_id)
     )
 
 
-def probes(
-    connection: sqlite3.Connection, suite: Suite, candidate_id: str
-) -> tuple[dict[str, Any], ...]:
+def probes(connection: Connection, suite: Suite, candidate_id: str) -> tuple[dict[str, Any], ...]:
     """What public benchmarks say of the same candidate: apart, and never certifying."""
     found: list[dict[str, Any]] = []
     for row in registry.suites(connection):
@@ -315,12 +296,12 @@ def probes(
         stored = registry.candidate_row(connection, row.id, candidate_id)
         if stored is None:
             continue
-        episodes, attempts, passes = roll_sums(connection, stored.id)
+        episodes, made, passes = roll_sums(connection, stored.id)
         found.append(
             {
                 "suite_id": row.suite_id,
                 "episodes": episodes,
-                "attempts": attempts,
+                "attempts": made,
                 "passes": passes,
             }
         )

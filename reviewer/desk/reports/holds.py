@@ -1,9 +1,9 @@
 """What of labels and flags can hold a promotion back: all that a recommendation needs of them."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from reviewer.db.connection import Connection
 from reviewer.desk.labels.book import Book
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import Held
@@ -33,7 +33,7 @@ class Looked(NamedTuple):
 
 
 def review_holds(
-    connection: sqlite3.Connection, held: Held, candidate_id: str, finals: Finals, book: Book
+    connection: Connection, held: Held, candidate_id: str, finals: Finals, book: Book
 ) -> ReviewEvidence | None:
     """What `assess` reads of labels and flags, and nothing else; None for a probe.
 
@@ -50,7 +50,7 @@ def review_holds(
     return ReviewEvidence(high=len(high), open_high=len(looked.flags), pairs=pairs)
 
 
-def high_flags(connection: sqlite3.Connection, side: Side) -> dict[str, Signals]:
+def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
     """Traces with a high flag, by id."""
     signals = signals_of(connection, side, flaggable(connection, side.key))
     return {
@@ -61,7 +61,7 @@ def high_flags(connection: sqlite3.Connection, side: Side) -> dict[str, Signals]
 
 
 def looked_at(
-    connection: sqlite3.Connection,
+    connection: Connection,
     held: Held,
     side: Side,
     high: dict[str, Signals],
@@ -78,7 +78,7 @@ def looked_at(
 
 
 def _own(
-    connection: sqlite3.Connection,
+    connection: Connection,
     side: Side,
     held: Held,
     finals: Finals,

@@ -1,10 +1,10 @@
 """What a report says of the judge, as the plain values it is made of."""
 
-import sqlite3
 from typing import Any
 
 from msgspec import to_builtins
 
+from reviewer.db.connection import Connection
 from reviewer.desk.judge.book import JudgeBook, Judged, win_rate_of
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
@@ -20,7 +20,7 @@ NO_PAIRS = "the suite's judge is asked about single messages, not about pairs"
 
 
 def judge_evidence(
-    connection: sqlite3.Connection, held: Held, candidate_id: str, finals: Finals, book: JudgeBook
+    connection: Connection, held: Held, candidate_id: str, finals: Finals, book: JudgeBook
 ) -> JudgeEvidence | None:
     """The suite's judge where one candidate is concerned; None when it was never asked.
 

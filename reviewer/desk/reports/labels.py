@@ -4,11 +4,11 @@ A report over a million traces reads what its labels are about, not every messag
 narrow columns, and payloads are opened for the episodes that have labels alone.
 """
 
-import sqlite3
 from collections.abc import Iterable
 
 from msgspec import structs
 
+from reviewer.db.connection import Connection
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side, side_of
 from reviewer.desk.reports.holds import Looked, high_flags, looked_at
@@ -39,7 +39,7 @@ SHOWN_BREAKS = 3
 
 
 def review_evidence(
-    connection: sqlite3.Connection, held: Held, candidate_id: str, finals: Finals, book: Book
+    connection: Connection, held: Held, candidate_id: str, finals: Finals, book: Book
 ) -> ReviewEvidence | None:
     """Labels and flags of one candidate; None for a probe, which certifies nothing.
 
@@ -70,7 +70,7 @@ def review_evidence(
 
 def _with_wording(
     found: ReviewEvidence,
-    connection: sqlite3.Connection,
+    connection: Connection,
     side: Side,
     rubric: Rubric,
     finals: Finals,
@@ -144,7 +144,7 @@ def _with_labels(
 
 
 def _with_drawn(
-    found: ReviewEvidence, connection: sqlite3.Connection, side: Side, held: Held, looked: Looked
+    found: ReviewEvidence, connection: Connection, side: Side, held: Held, looked: Looked
 ) -> ReviewEvidence:
     """How far the random part is done: the traces that the lot falls on, and those of them whose
     message no label shows."""

@@ -5,13 +5,12 @@ but its digest, its masked name, and where in it an episode stands.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LEAKS as TABLE
 from reviewer.db.tables import LeakRow
@@ -122,9 +121,7 @@ def all_looks(workspace: Workspace) -> list[Look]:
         close_writer(connection, workspace.store)
 
 
-def looks_of(
-    connection: sqlite3.Connection, suite_digest: str, candidate_id: str = ""
-) -> tuple[Look, ...]:
+def looks_of(connection: Connection, suite_digest: str, candidate_id: str = "") -> tuple[Look, ...]:
     """Looks at a suite that concern a candidate (every one for ""), by time."""
     book = LeakBook().of(connection, suite_digest)
     return standing(
@@ -133,7 +130,7 @@ def looks_of(
 
 
 def split_evidence(
-    connection: sqlite3.Connection, suite_digest: str, candidate_id: str
+    connection: Connection, suite_digest: str, candidate_id: str
 ) -> tuple[evidence.Look, ...]:
     """Return the looks at a suite that concern a candidate, as a report shows them."""
     return tuple(
@@ -173,7 +170,7 @@ def split_evidence(
 class LeakBook:
     """Every look and withdrawal of a suite, read anew each time: they are few."""
 
-    def of(self, connection: sqlite3.Connection, suite_digest: str) -> Iterator[LeakCheck]:
+    def of(self, connection: Connection, suite_digest: str) -> Iterator[LeakCheck]:
         for row in TABLE.of_suite(connection, suite_digest):
             check = LEAKS.stored(row.body)
             yield msgspec.structs.replace(check, uid=LEAKS.uid_of(check))
@@ -182,7 +179,7 @@ class LeakBook:
 class LeakBorder:
     """A look from another store comes in as it is: it names its suite by digest."""
 
-    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+    def __init__(self, workspace: Workspace, connection: Connection) -> None:
         del connection
         self._workspace = workspace
 

@@ -1,11 +1,10 @@
 """Other suites that a candidate met: read for a report, and explained by people."""
 
-import sqlite3
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from reviewer.db import registry
-from reviewer.db.connection import close_writer, transaction
+from reviewer.db.connection import Connection, close_writer, transaction
 from reviewer.db.queries.candidates import (
     OtherSuite,
     SuiteReason,
@@ -38,14 +37,14 @@ class Met(NamedTuple):
 
 
 def met_suites(
-    connection: sqlite3.Connection, suite: registry.SuiteRow, candidate: int
+    connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> tuple[MetSuite, ...]:
     """Every other suite this candidate met, with the reason that counts. A probe has none."""
     found = [] if suite.probe else other_suites(connection, suite.id, candidate)
     return tuple(MetSuite(**one._asdict()) for one in _explained(connection, suite.digest, found))
 
 
-def listed(connection: sqlite3.Connection, suite_id: str) -> list[Met]:
+def listed(connection: Connection, suite_id: str) -> list[Met]:
     """The other suites that candidates of a suite met. Raises DeskError for an unknown suite."""
     suite = _suite(connection, suite_id)
     return _explained(connection, suite.digest, other_suites_of_all(connection, suite.id))
@@ -77,7 +76,7 @@ def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, rev
         close_writer(connection, workspace.store)
 
 
-def _explained(connection: sqlite3.Connection, digest: str, found: list[OtherSuite]) -> list[Met]:
+def _explained(connection: Connection, digest: str, found: list[OtherSuite]) -> list[Met]:
     given = suite_reasons(connection, digest) if found else {}
     nothing = SuiteReason("", "", "", 0)
     return [
@@ -86,7 +85,7 @@ def _explained(connection: sqlite3.Connection, digest: str, found: list[OtherSui
     ]
 
 
-def _suite(connection: sqlite3.Connection, suite_id: str) -> registry.SuiteRow:
+def _suite(connection: Connection, suite_id: str) -> registry.SuiteRow:
     row = registry.suite_row(connection, suite_id)
     if row is None:
         raise DeskError(f"no trace on {shown(suite_id)} is in this store")

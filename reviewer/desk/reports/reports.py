@@ -3,7 +3,6 @@
 from __future__ import annotations  # a scorecard loads no report
 
 import hashlib
-import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from reviewer.db import journal, registry
+from reviewer.db.connection import Connection, one_moment
 from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
 from reviewer.desk import suites
 from reviewer.desk.integrity.lacking import lacking
@@ -99,7 +99,7 @@ class Reports:
 
     def build(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None = None,
@@ -113,7 +113,7 @@ class Reports:
 
     def shown(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None,
@@ -125,17 +125,14 @@ class Reports:
 
         asked = (suite_id, candidate_id, baseline_id)
         held = suites.hold(self._workspace, connection, suite_id)
-        connection.execute("BEGIN")
-        try:
+        with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
             found = beside(connection, self._workspace, built.report, built.digest, formats)
-        finally:
-            connection.execute("COMMIT")
         return Shown(built, found)
 
     def assessed(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None = None,
@@ -145,17 +142,14 @@ class Reports:
         built = self._made(connection, (suite_id, candidate_id, baseline_id), whole=False)
         return Assessed(built.gathered, built.assessment)
 
-    def _made(self, connection: sqlite3.Connection, asked: _Asked, whole: bool) -> Built:
+    def _made(self, connection: Connection, asked: _Asked, whole: bool) -> Built:
         hold = suites.hold if whole else suites.glance
         held = hold(self._workspace, connection, asked[0])
-        connection.execute("BEGIN")  # one snapshot: an import may be writing at this moment
-        try:
+        with one_moment(connection):  # an import may be writing at this moment
             return self._within(connection, held, asked, whole)
-        finally:
-            connection.execute("COMMIT")
 
     def _within(
-        self, connection: sqlite3.Connection, held: suites.Held, asked: _Asked, whole: bool
+        self, connection: Connection, held: suites.Held, asked: _Asked, whole: bool
     ) -> Built:
         self._standing.hold(connection)
         suite_id, candidate_id, baseline_id = asked
@@ -184,25 +178,21 @@ class Reports:
         return built
 
     def _with_holds(
-        self, connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
+        self, connection: Connection, held: suites.Held, gathered: Evidence
     ) -> Evidence:
         review = review_holds(connection, held, gathered.candidate_id, self._finals, self._book)
         split = self._split(connection, held, gathered)
         return structs.replace(gathered, review=review, split=split)
 
     @staticmethod
-    def _split(
-        connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
-    ) -> tuple[Look, ...]:
+    def _split(connection: Connection, held: suites.Held, gathered: Evidence) -> tuple[Look, ...]:
         if not LEAKS.has(connection, held.suite.digest):
             return gathered.split
         from reviewer.desk.reports.leaks import split_evidence
 
         return split_evidence(connection, held.suite.digest, gathered.candidate_id)
 
-    def _with_all(
-        self, connection: sqlite3.Connection, held: suites.Held, gathered: Evidence
-    ) -> Evidence:
+    def _with_all(self, connection: Connection, held: suites.Held, gathered: Evidence) -> Evidence:
         """What is not there is not gone into: most stores hold no judgment and no note, most suites
         no text."""
         from reviewer.desk.reports.labels import review_evidence
@@ -230,7 +220,7 @@ class Reports:
 
     @staticmethod
     def _manifest(
-        connection: sqlite3.Connection, held: suites.Held, suite_id: str, candidate_id: str
+        connection: Connection, held: suites.Held, suite_id: str, candidate_id: str
     ) -> suites.Manifested | None:
         row = registry.suite_row(connection, suite_id)
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None

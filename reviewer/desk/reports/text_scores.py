@@ -3,13 +3,13 @@
 Payloads are opened only of episodes that name a reference message or a wanted phrase.
 """
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from reviewer.db.connection import Connection
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
@@ -106,7 +106,7 @@ class _Ended(NamedTuple):
 
 
 def text_evidence(
-    connection: sqlite3.Connection, held: Held, candidate_id: str, finals: Finals, model: str = ""
+    connection: Connection, held: Held, candidate_id: str, finals: Finals, model: str = ""
 ) -> TextEvidence | None:
     """The final messages of one candidate; None when no episode names a text. `model` is the folder
     of an embedding model.

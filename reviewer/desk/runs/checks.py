@@ -3,10 +3,10 @@
 import fcntl
 import hashlib
 import os
-import sqlite3
 
 from reviewer.db import registry
-from reviewer.db.connection import reader_if_made
+from reviewer.db.connection import Connection, reader_if_made
+from reviewer.db.queries.attempts import filled_slots
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
@@ -101,21 +101,15 @@ def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: Des
     return lock
 
 
-def made_by(connection: sqlite3.Connection, suite: int, candidate: int) -> Made:
+def made_by(connection: Connection, suite: int, candidate: int) -> Made:
     """The attempts of a candidate that hold a trace."""
     made: dict[str, dict[int, bool]] = {}
-    for episode_id, attempt, lost in connection.execute(
-        "SELECT e.episode_id, t.attempt, t.infra = 1 AND t.passed IS NULL FROM trace t"
-        " JOIN episode e ON e.id = t.episode WHERE t.candidate=? AND e.suite=?",
-        (candidate, suite),
-    ).fetchall():
-        made.setdefault(episode_id, {})[attempt] = bool(lost)
+    for episode_id, attempt, lost in filled_slots(connection, suite, candidate):
+        made.setdefault(episode_id, {})[attempt] = lost
     return made
 
 
-def runnable(
-    workspace: Workspace, connection: sqlite3.Connection | None, suite_id: str
-) -> list[Runnable]:
+def runnable(workspace: Workspace, connection: Connection | None, suite_id: str) -> list[Runnable]:
     """Every candidate manifest of a suite, by id. Raises DeskError for a suite that may not be
     used; `connection` is None while there is no store."""
     held = suites.hold(workspace, connection, suite_id)

@@ -1,9 +1,7 @@
 """Beginning a run: what must hold before the first attempt, what it will make, and noting it."""
 
 import hashlib
-import json
 import os
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,10 +11,11 @@ import msgspec
 import rfc8785
 
 from reviewer.db import journal, registry, sources
-from reviewer.db.connection import close_writer, transaction
+from reviewer.db.connection import Connection, close_writer, transaction
+from reviewer.db.queries.quarantine import reasons_of_source
 from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, pending_events
-from reviewer.db.sources import SourceRow, open_source, source_by_id, source_rows
+from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by_id, source_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
@@ -57,7 +56,7 @@ class RunWriter:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         store: Path,
         suite: Suite,
         source: SourceRow,
@@ -82,11 +81,8 @@ class RunWriter:
         return Written(made, [raw[facts.number] for facts in stored], list(refused.values()))
 
     def _refused(self, first: int, count: int) -> dict[int, str]:
-        rows = self._connection.execute(
-            "SELECT record, reasons FROM quarantine WHERE source=? AND record>=? AND record<?",
-            (self._source, first, first + count),
-        ).fetchall()
-        return {record: ", ".join(json.loads(reasons)) for record, reasons in rows}
+        found = reasons_of_source(self._connection, self._source, first, count)
+        return {record: ", ".join(reasons) for record, reasons in found.items()}
 
     def close(self, done: bool) -> None:
         """Note that the run made all it planned, if it did, and let the store go."""
@@ -100,7 +96,7 @@ class RunWriter:
 
 
 def batcher(
-    connection: sqlite3.Connection, store: Path, suite: Suite, source: SourceRow, manifest: Manifest
+    connection: Connection, store: Path, suite: Suite, source: SourceRow, manifest: Manifest
 ) -> Batcher:
     """A writer of judged records that goes on where this source stands. Attempts of our own runner
     may be alike: each was really made."""
@@ -151,19 +147,12 @@ def begin(workspace: Workspace, order: RunOrder) -> Begun:
     return begun
 
 
-def runs_of(
-    connection: sqlite3.Connection, suite_id: str, candidate_id: str
-) -> list[dict[str, Any]]:
+def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[dict[str, Any]]:
     """What the journal says of a candidate's runs, oldest first."""
-    rows = connection.execute(
-        "SELECT body FROM journal WHERE instr(body, CAST('\"run.started\"' AS BLOB)) ORDER BY seq"
-    ).fetchall()
-    entries = [json.loads(body) for (body,) in rows]
     return [
         entry
-        for entry in entries
-        if entry["type"] == "run.started"
-        and (entry["suite_id"], entry["candidate_id"]) == (suite_id, candidate_id)
+        for entry in journal.bodies(connection, "run.started")
+        if (entry["suite_id"], entry["candidate_id"]) == (suite_id, candidate_id)
     ]
 
 
@@ -173,7 +162,7 @@ class _Beginning:
     def __init__(
         self,
         workspace: Workspace,
-        connection: sqlite3.Connection,
+        connection: Connection,
         held: suites.Held,
         found: suites.Manifested,
         order: RunOrder,
@@ -230,7 +219,7 @@ class _Beginning:
         wanted = self.order.attempts or 0
         if made or wanted <= registry.plan_of(self.suite, known.planned).attempts:
             return None
-        self.connection.execute("UPDATE candidate SET planned=? WHERE id=?", (wanted, known.id))
+        registry.put_plan(self.connection, known.id, wanted)
         return wanted
 
     def _source(
@@ -240,7 +229,7 @@ class _Beginning:
         if self.order.resume and earlier:
             known = source_by_id(self.connection, earlier[-1]["source"])
             if known is not None:
-                self.connection.execute("UPDATE source SET state='reading' WHERE id=?", (known.id,))
+                reopen_source(self.connection, known.id)
                 return known
         numbers = [place.attempt for place in places]
         identity: dict[str, Any] = {

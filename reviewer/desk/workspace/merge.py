@@ -2,24 +2,27 @@
 content. What is here stays as it is; what both have counts once; the other store is only read."""
 
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from reviewer.db import journal, registry
+from reviewer.db import decisions, journal, registry
 from reviewer.db.connection import (
     DAMAGE,
+    Connection,
     close_writer,
+    one_moment,
     reader,
     scripts,
     transaction,
 )
+from reviewer.db.copies import copy_whole
 from reviewer.db.integrity import content_faults
+from reviewer.db.queries.merging import evidence_of, last_trace
 from reviewer.db.schema import bring_up_to_date, foreign_parts, open_writer, version_of
 from reviewer.db.search import catch_up, pending_events
 from reviewer.db.sources import open_source, settle_source
@@ -93,14 +96,9 @@ def _same_evidence(there: There, renamed: Renamed, trace_id: str) -> tuple[str, 
         mine = locate(there.ours, renamed.get(trace_id, trace_id)).row
     except DeskError:
         return "", "", ""
-    if _evidence(there.other, theirs.id) != _evidence(there.ours, mine.id):
+    if evidence_of(there.other, theirs.id) != evidence_of(there.ours, mine.id):
         return "", "", ""
     return theirs.sha256.hex(), renamed.get(trace_id, trace_id), mine.sha256.hex()
-
-
-def _evidence(connection: sqlite3.Connection, trace: int) -> int:
-    row = connection.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
-    return int(row[0])
 
 
 def _taken(kind: Kind[T, Any], there: There, renamed: Renamed) -> Taken:
@@ -125,16 +123,11 @@ def _joined(kind: Kind[T, Any], there: There, here: Callable[[T], T]) -> Taken:
 def decisions_there(there: There) -> tuple[str, ...]:
     """Signed decisions that stand there and not here: files under version control, each bound to
     the journal it was signed under."""
-    rows = there.ours.execute("SELECT payload_sha256 FROM decision").fetchall()
-    mine = {row[0] for row in rows}
-    found = there.other.execute(
-        "SELECT number, suite_id, candidate_id, decision, principal, payload_sha256"
-        " FROM decisions ORDER BY number"
-    ).fetchall()
+    mine = {one.payload_sha256 for one in decisions.named(there.ours)}
     told = [
-        f"{number}: {word} {suite}/{candidate}, signed by {who}"
-        for number, suite, candidate, word, who, payload in found
-        if payload not in mine
+        f"{one.number}: {one.decision} {one.suite_id}/{one.candidate_id}, signed by {one.principal}"
+        for one in decisions.named(there.other)
+        if one.payload_sha256 not in mine
     ]
     known = {one.uid for one in break_glass_rows(there.ours)}
     known.update(one.uid for one in loss_rows(there.ours))
@@ -191,7 +184,7 @@ def merge_store(workspace: Workspace, path: Path) -> Merged:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path) -> Iterator[Connection]:
     """The other store, as it stands at one moment, once it has been proved to be as its journal
     says. One of an older reviewer is read from a copy."""
     if not path.is_file():
@@ -203,21 +196,20 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             _ours(other, path)
             if version_of(other) < len(scripts()):
                 copy = folder / "review.db"
-                with closing(sqlite3.connect(copy)) as target:
-                    other.backup(target)
+                copy_whole(other, copy)
                 other.close()
                 bring_up_to_date(copy)
                 other = reader(copy)
-            other.execute("BEGIN")
-            _proved(other, path)
-            yield other
+            with one_moment(other):
+                _proved(other, path)
+                yield other
         finally:
             other.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ours(other: sqlite3.Connection, path: Path) -> None:
+def _ours(other: Connection, path: Path) -> None:
     """Refuses a schema that is not ours before anything in it is asked: a view may never end."""
     try:
         strange = foreign_parts(other)
@@ -230,7 +222,7 @@ def _ours(other: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _proved(other: sqlite3.Connection, path: Path) -> None:
+def _proved(other: Connection, path: Path) -> None:
     try:
         fault = journal.verify(other)[1]
         wrong = [f"entry {fault.seq}: {fault.reason}"] if fault else content_faults(other)
@@ -249,8 +241,8 @@ class _Merge:
     def __init__(
         self,
         workspace: Workspace,
-        other: sqlite3.Connection,
-        ours: sqlite3.Connection,
+        other: Connection,
+        ours: Connection,
         path: Path,
     ) -> None:
         self.workspace, self.other, self.ours = workspace, other, ours
@@ -353,7 +345,7 @@ class _Merge:
         new = [one for identified in found for one in identified.new]
         known = sum(identified.known for identified in found)
         renamed = {old: now for one in found for old, now in one.renamed.items()}
-        last = self.other.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
+        last = last_trace(self.other)
         refused = refusals(
             self.other,
             self.ours,

@@ -9,7 +9,6 @@ imports files.
 
 import json
 import math
-import sqlite3
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -21,8 +20,11 @@ import msgspec
 
 from reviewer.db import payload, revisions
 from reviewer.db.codec import CRITICAL
+from reviewer.db.connection import Connection
 from reviewer.db.intake import Refused
 from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.db.queries import merging
+from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
 from reviewer.db.sources import origins, spans
 from reviewer.gates.model import Finding, Severity
@@ -93,7 +95,7 @@ class _Held(NamedTuple):
     reader: str
 
 
-def identify(other: sqlite3.Connection, ours: sqlite3.Connection, one: Shared) -> Identified:
+def identify(other: Connection, ours: Connection, one: Shared) -> Identified:
     """Tell the traces of one candidate apart by their evidence."""
     named = {key: name for name, key in one.episodes_ours.items()}
     here = _held(ours, one.ours, named) if one.ours is not None else []
@@ -143,16 +145,12 @@ def identify(other: sqlite3.Connection, ours: sqlite3.Connection, one: Shared) -
     return found._replace(known=known)
 
 
-def _held(connection: sqlite3.Connection, candidate: int, names: Mapping[int, str]) -> list[_Held]:
-    rows = connection.execute(
-        "SELECT t.episode, t.attempt, t.evidence, t.id, o.reader FROM trace t"
-        " JOIN source o ON o.id = t.source WHERE t.candidate=? ORDER BY t.episode, t.attempt",
-        (candidate,),
-    ).fetchall()
-    return [_Held(names[row[0]], *row[1:]) for row in rows]
+def _held(connection: Connection, candidate: int, names: Mapping[int, str]) -> list[_Held]:
+    rows = merging.attempts_by_evidence(connection, candidate)
+    return [_Held(names[row.episode], *row[1:]) for row in rows]
 
 
-def _records(connection: sqlite3.Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
+def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
     """(id, evidence) of the records of each attempt that are not the one judged."""
     found: dict[int, list[tuple[int, int]]] = {}
     for trace, key, evidence in revisions.of_candidate(connection, candidate):
@@ -160,28 +158,28 @@ def _records(connection: sqlite3.Connection, candidate: int) -> dict[int, list[t
     return found
 
 
-def _lines(connection: sqlite3.Connection, here: Sequence[_Held]) -> dict[tuple[str, int], int]:
+def _lines(connection: Connection, here: Sequence[_Held]) -> dict[tuple[str, int], int]:
     """(episode, evidence) of every record that an attempt has here → the attempt's number."""
     found = {(row.episode_id, row.evidence): row.attempt for row in here}
     by_id = {row.id: row for row in here}
     for trace, row in by_id.items():
-        for one in connection.execute("SELECT evidence FROM revision WHERE trace=?", (trace,)):
-            found[row.episode_id, one[0]] = row.attempt
+        for evidence in merging.revision_evidence(connection, trace):
+            found[row.episode_id, evidence] = row.attempt
     return found
 
 
-def _sessions(connection: sqlite3.Connection) -> dict[int, list[str]]:
+def _sessions(connection: Connection) -> dict[int, list[str]]:
     """Return what the source calls the session of each attempt that has one."""
     found: dict[int, list[str]] = {}
-    for name, trace in connection.execute("SELECT name, trace FROM attempt_name"):
+    for name, trace in merging.attempt_names(connection):
         if name.startswith(STRONG):
             found.setdefault(trace, []).append(name)
     return found
 
 
 def _of_session(
-    other: sqlite3.Connection,
-    ours: sqlite3.Connection,
+    other: Connection,
+    ours: Connection,
     one: Shared,
     row: _Held,
     names: Iterable[str],
@@ -191,16 +189,12 @@ def _of_session(
     if one.ours is None or episode is None:
         return None
     for name in names:
-        for trace, attempt in ours.execute(
-            "SELECT t.id, t.attempt FROM attempt_name n JOIN trace t ON t.id = n.trace"
-            " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id",
-            (name, one.ours, episode),
-        ).fetchall():
+        for trace, attempt in merging.attempts_of_name(ours, name, one.ours, episode):
             mine, theirs = revisions.head(ours, trace), revisions.head(other, row.id)
             if mine is None or theirs is None:
                 continue
             if fits(name, [json.loads(mine)], json.loads(theirs)):
-                return int(attempt)
+                return attempt
     return None
 
 
@@ -208,7 +202,7 @@ class Carrier:
     """Judges traces of the other store again, in groups that a `Batcher` takes. `problems` collects
     what could not be brought in, and why."""
 
-    def __init__(self, other: sqlite3.Connection, path: Path, shared: Iterable[Shared]) -> None:
+    def __init__(self, other: Connection, path: Path, shared: Iterable[Shared]) -> None:
         self._other, self._path = other, path
         self._shared = {one.theirs: one for one in shared}
         self._judges: dict[tuple[int, bool, ToolMap], Scorer] = {}
@@ -223,14 +217,9 @@ class Carrier:
         """How these traces came into the other store, as its journal says: which of them a runner
         made, and which were imported under a map of tools."""
         wanted = {one.id: self._shared[one.candidate] for one in new}
-        rows = self._other.execute(
-            "SELECT id, source, record FROM trace UNION ALL"
-            " SELECT id + ?, source, record FROM revision",
-            (REVISION,),
-        ).fetchall()
         runs: list[int] = []
         mapped: dict[ToolMap, list[int]] = {}
-        for key, *place in rows:
+        for key, *place in merging.record_places(self._other, REVISION):
             if key in wanted and self._made.own(*place):
                 runs.append(key)
             if key in wanted and (tools := self._tools(wanted[key], *place)) != NO_MAP:
@@ -325,23 +314,11 @@ class Carrier:
 
     def _said(self, traces: Sequence[int]) -> Iterator[tuple[SourceVerdict | None, str]]:
         """What the source of each trace said of it, and its episode's title."""
-        judged = ",".join(str(key) for key in traces if key < REVISION)
-        others = ",".join(str(key - REVISION) for key in traces if key > REVISION)
-        for there, passed, reward, title in (
-            self._other.execute(
-                "SELECT v.trace, v.passed, v.reward, e.title FROM trace t JOIN episode e"
-                " ON e.id = t.episode LEFT JOIN source_verdict v ON v.trace = t.id"
-                f" WHERE t.id IN ({judged}) ORDER BY t.id"
-            ).fetchall()
-            + self._other.execute(
-                "SELECT r.detail, r.said, r.reward, e.title FROM revision r JOIN trace t"
-                " ON t.id = r.trace JOIN episode e ON e.id = t.episode"
-                f" WHERE r.id IN ({others}) ORDER BY r.id"
-            ).fetchall()
-        ):
-            verdict = None if passed is None else bool(passed)
-            said = SourceVerdict(passed=verdict, reward=reward)
-            yield (None if there is None else said), title
+        judged = [key for key in traces if key < REVISION]
+        others = [key - REVISION for key in traces if key > REVISION]
+        for one in merging.stated_verdicts(self._other, judged, others):
+            said = SourceVerdict(passed=one.passed, reward=one.reward)
+            yield (said if one.stated else None), one.title
 
     def _placed(
         self, one: Facts, row: TraceRow, new: New, found: Sequence[FindingRow]
@@ -397,8 +374,7 @@ class Carrier:
     def _evidence(self, trace: int) -> int:
         if trace < 0:
             return revisions.row_of(self._other, -trace)[2]
-        row = self._other.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
-        return int(row[0])
+        return merging.evidence_of(self._other, trace)
 
 
 def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts:
@@ -456,8 +432,8 @@ def _believed(value: float | None, most: float) -> float | None:
 
 
 def refusals(
-    other: sqlite3.Connection,
-    ours: sqlite3.Connection,
+    other: Connection,
+    ours: Connection,
     behind: int,
     suites: Iterable[str],
     more: Iterable[Refused],
@@ -466,15 +442,15 @@ def refusals(
     quarantine holds as often."""
     wanted, masked = {None, *suites}, redactor_of(RedactionRules()).masked
     there = list(more)
-    for key, candidate_id, episode_id, suite_id, attempt, reasons in _quarantine(other):
-        if suite_id in wanted:
+    for row in quarantine(other):
+        if row.suite_id in wanted:
             named = [
                 None if name is None else masked(str(name))
-                for name in (candidate_id, episode_id, suite_id)
+                for name in (row.candidate_id, row.episode_id, row.suite_id)
             ]
-            told = tuple(masked(str(reason)) for reason in json.loads(reasons))
-            there.append(Refused(behind + key, named[0], named[1], named[2], attempt, told))
-    here = Counter((*row[1:5], tuple(json.loads(row[5]))) for row in _quarantine(ours))
+            told = tuple(masked(str(reason)) for reason in row.reasons)
+            there.append(Refused(behind + row.id, named[0], named[1], named[2], row.attempt, told))
+    here = Counter(row[1:] for row in quarantine(ours))
     found = []
     for one in there:
         if here[one[1:]]:
@@ -484,14 +460,7 @@ def refusals(
     return found
 
 
-def _quarantine(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    return connection.execute(
-        "SELECT id, candidate_id, episode_id, suite_id, attempt, reasons FROM quarantine"
-        " ORDER BY id"
-    ).fetchall()
-
-
-def _rows(connection: sqlite3.Connection, traces: Sequence[int]) -> dict[int, TraceRow]:
+def _rows(connection: Connection, traces: Sequence[int]) -> dict[int, TraceRow]:
     judged = [key for key in traces if key < REVISION]
     found = {row.id: row for row in traces_by_id(connection, judged)}
     for key in traces:

@@ -1,13 +1,12 @@
 """Judging stored traces again, against the frozen suites they were imported under."""
 
-import sqlite3
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
 from reviewer.db import journal, payload, registry, revisions
 from reviewer.db.codec import mask_of, pack_diagnostics
-from reviewer.db.connection import close_writer, one_moment, transaction
+from reviewer.db.connection import Connection, close_writer, one_moment, transaction
 from reviewer.db.counts import rebuild_firsts, rebuild_rolls
 from reviewer.db.digests import batch_digest, batches_of
 from reviewer.db.intake import replace_verdict
@@ -145,7 +144,7 @@ def _contract(
 
 
 def _whole(
-    connection: sqlite3.Connection,
+    connection: Connection,
     trace: int,
     of: Callable[[int, int], Contract],
     in_force: tuple[str, ...],
@@ -186,7 +185,7 @@ def _printed(found: Iterable[FindingRow | Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f.code for f in found if f.severity != "note"))
 
 
-def note_rescore(connection: sqlite3.Connection, suite_id: str, changed: list[int]) -> None:
+def note_rescore(connection: Connection, suite_id: str, changed: list[int]) -> None:
     """A change of verdicts is an act: it stands in the journal, with what the batches hold now."""
     journal.append(
         connection,
@@ -203,7 +202,7 @@ def note_rescore(connection: sqlite3.Connection, suite_id: str, changed: list[in
     )
 
 
-def _record(connection: sqlite3.Connection, trace: TraceRow) -> TraceRecord | None:
+def _record(connection: Connection, trace: TraceRow) -> TraceRecord | None:
     record = Records().whole(connection, trace)
     if record is not None or trace.pack is not None:
         return record

@@ -1,0 +1,41 @@
+"""Copies of a store: one whole file, without a write-ahead log beside it."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from reviewer.db import journal
+from reviewer.db.connection import StoreError, reader
+from reviewer.db.journal import Head
+
+
+class InUse(StoreError):
+    """Another process has the store open."""
+
+
+def copy_whole(source: sqlite3.Connection, target: Path) -> Head:
+    """Copy a store through SQLite's backup while others may write; returns the head of the copy's
+    journal. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+        return journal.head(copy)
+
+
+def fold_log(store: Path, head: Head) -> int | None:
+    """Write a store's log into the store and remove it; returns how many entries its journal has
+    behind `head`, None when it does not hold that entry. Raises InUse when another process has the
+    store open, any of DAMAGE when it cannot be read."""
+    try:
+        with closing(reader(store)) as connection:
+            last = journal.head(connection).seq
+            same = journal.hash_at(connection, head.seq) == head.hash.hex()
+        with closing(sqlite3.connect(store, timeout=1, isolation_level=None)) as connection:
+            mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+            raise InUse(f"{store} is in use") from error
+        raise
+    if mode != "delete":
+        raise InUse(f"{store} is in use")
+    return last - head.seq if same else None

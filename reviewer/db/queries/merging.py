@@ -1,0 +1,117 @@
+"""Reading two stores to join them: which evidence each holds, and where every record came from."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class EvidenceRow(NamedTuple):
+    """An attempt by its evidence, and the reader that brought it."""
+
+    episode: int
+    attempt: int
+    evidence: int
+    id: int
+    reader: str
+
+
+class RecordPlace(NamedTuple):
+    """Where a record was read: its source, and its number in it. `key` is that of the trace, or of
+    the revision behind `offset`."""
+
+    key: int
+    source: int
+    record: int
+
+
+class StatedVerdict(NamedTuple):
+    """What a record's source said of it, with its episode's title; `stated` is false for a source
+    that said nothing."""
+
+    stated: bool
+    passed: bool | None
+    reward: float | None
+    title: str
+
+
+class NamedAttempt(NamedTuple):
+    """A trace and the number of its attempt."""
+
+    trace: int
+    attempt: int
+
+
+def attempts_by_evidence(connection: sqlite3.Connection, candidate: int) -> list[EvidenceRow]:
+    """Return a candidate's attempts, by episode and number."""
+    rows = connection.execute(
+        "SELECT t.episode, t.attempt, t.evidence, t.id, o.reader FROM trace t"
+        " JOIN source o ON o.id = t.source WHERE t.candidate=? ORDER BY t.episode, t.attempt",
+        (candidate,),
+    ).fetchall()
+    return [EvidenceRow(*row) for row in rows]
+
+
+def evidence_of(connection: sqlite3.Connection, trace: int) -> int:
+    """Return the evidence of a trace that stands in the store."""
+    row = connection.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
+    return int(row[0])
+
+
+def revision_evidence(connection: sqlite3.Connection, trace: int) -> list[int]:
+    """Return the evidence of each record of an attempt that is not the one judged."""
+    rows = connection.execute("SELECT evidence FROM revision WHERE trace=?", (trace,)).fetchall()
+    return [evidence for (evidence,) in rows]
+
+
+def last_trace(connection: sqlite3.Connection) -> int:
+    """Return the key of the newest trace, 0 without one."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0])
+
+
+def attempt_names(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Return (name that a source gives an attempt, trace) of every attempt that has one."""
+    return connection.execute("SELECT name, trace FROM attempt_name").fetchall()
+
+
+def attempts_of_name(
+    connection: sqlite3.Connection, name: str, candidate: int, episode: int
+) -> list[NamedAttempt]:
+    """Return the attempts of an episode to which a source gives this name."""
+    rows = connection.execute(
+        "SELECT t.id, t.attempt FROM attempt_name n JOIN trace t ON t.id = n.trace"
+        " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id",
+        (name, candidate, episode),
+    ).fetchall()
+    return [NamedAttempt(*row) for row in rows]
+
+
+def record_places(connection: sqlite3.Connection, offset: int) -> list[RecordPlace]:
+    """Return where every trace, and every revision (its id behind `offset`), was read."""
+    rows = connection.execute(
+        "SELECT id, source, record FROM trace UNION ALL"
+        " SELECT id + ?, source, record FROM revision",
+        (offset,),
+    ).fetchall()
+    return [RecordPlace(*row) for row in rows]
+
+
+def stated_verdicts(
+    connection: sqlite3.Connection, traces: Iterable[int], revisions: Iterable[int]
+) -> list[StatedVerdict]:
+    """Return what the sources said of these traces, then of these revisions, each by key."""
+    judged = ",".join(str(int(key)) for key in traces)
+    others = ",".join(str(int(key)) for key in revisions)
+    rows = connection.execute(
+        "SELECT v.trace, v.passed, v.reward, e.title FROM trace t JOIN episode e"
+        " ON e.id = t.episode LEFT JOIN source_verdict v ON v.trace = t.id"
+        f" WHERE t.id IN ({judged}) ORDER BY t.id"
+    ).fetchall()
+    rows += connection.execute(
+        "SELECT r.detail, r.said, r.reward, e.title FROM revision r JOIN trace t"
+        " ON t.id = r.trace JOIN episode e ON e.id = t.episode"
+        f" WHERE r.id IN ({others}) ORDER BY r.id"
+    ).fetchall()
+    return [
+        StatedVerdict(stated is not None, None if passed is None else bool(passed), reward, title)
+        for stated, passed, reward, title in rows
+    ]

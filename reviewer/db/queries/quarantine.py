@@ -1,0 +1,71 @@
+"""Records that were refused: where each was read, and every reason."""
+
+import json
+import sqlite3
+from typing import NamedTuple
+
+
+class RefusedRecord(NamedTuple):
+    """One refused record: the file, its place in it, and why it was refused."""
+
+    path: str
+    record: int
+    reasons: tuple[str, ...]
+
+
+class QuarantineRow(NamedTuple):
+    """One refused record with the slot it named, as far as it named one."""
+
+    id: int
+    candidate_id: str | None
+    episode_id: str | None
+    suite_id: str | None
+    attempt: int | None
+    reasons: tuple[str, ...]
+
+
+def refused_records(connection: sqlite3.Connection) -> list[RefusedRecord]:
+    """Return every refused record with its file, newest first."""
+    rows = connection.execute(
+        "SELECT o.path, q.record, q.reasons FROM quarantine q JOIN source o ON o.id = q.source"
+        " ORDER BY q.id DESC"
+    ).fetchall()
+    return [RefusedRecord(path, record, _reasons(text)) for path, record, text in rows]
+
+
+def quarantine(connection: sqlite3.Connection) -> list[QuarantineRow]:
+    """Return every refused record with the slot it named, oldest first."""
+    rows = connection.execute(
+        "SELECT id, candidate_id, episode_id, suite_id, attempt, reasons FROM quarantine"
+        " ORDER BY id"
+    ).fetchall()
+    return [
+        QuarantineRow(key, candidate_id, episode_id, suite_id, attempt, _reasons(text))
+        for key, candidate_id, episode_id, suite_id, attempt, text in rows
+    ]
+
+
+def reasons_of_source(
+    connection: sqlite3.Connection, source: int, first: int, count: int
+) -> dict[int, tuple[str, ...]]:
+    """Return record number → reasons, of the refused ones among `count` records of a source."""
+    rows = connection.execute(
+        "SELECT record, reasons FROM quarantine WHERE source=? AND record>=? AND record<?",
+        (source, first, first + count),
+    ).fetchall()
+    return {record: _reasons(text) for record, text in rows}
+
+
+def reasons_of_candidate(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> list[tuple[str, ...]]:
+    """Return the reasons of each refused record of a candidate on a suite."""
+    rows = connection.execute(
+        "SELECT reasons FROM quarantine WHERE suite_id=? AND candidate_id=?",
+        (suite_id, candidate_id),
+    ).fetchall()
+    return [_reasons(text) for (text,) in rows]
+
+
+def _reasons(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
