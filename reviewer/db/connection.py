@@ -20,16 +20,10 @@ import msgspec
 
 from reviewer.resources import data_folder
 
-SQLITE_VERSION = sqlite3.sqlite_version
-
 APPLICATION_ID = 0x52565752  # "RVWR"
-Connection = sqlite3.Connection
-"""A connection to a store, as `reader` and `writer` open it."""
-SqliteError = sqlite3.Error
-"""What SQLite raises; `StoreError` is what this package says of it."""
-
 BUSY_MS = 10_000
 LOCK_SECONDS = 60.0
+SQLITE_VERSION = sqlite3.sqlite_version
 
 Connection = sqlite3.Connection
 DatabaseError = sqlite3.Error

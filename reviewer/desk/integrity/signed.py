@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.db import decisions, journal
-from reviewer.db.connection import Connection, SqliteError, StoreError, reader, write_lock
+from reviewer.db.connection import Connection, DatabaseError, StoreError, reader, write_lock
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.standing import files_of, linked_folders
@@ -193,7 +193,7 @@ def _entered_meanwhile(workspace: Workspace) -> set[str]:
             pass
         with closing(reader(workspace.store)) as connection:
             return files_of(connection)
-    except (StoreError, SqliteError):
+    except (StoreError, DatabaseError):
         return set()
 
 
