@@ -61,6 +61,15 @@ def by_payload(connection: sqlite3.Connection, payload_sha256: str) -> DecisionR
     return DecisionRow(*found) if found else None
 
 
+def newest_on(connection: sqlite3.Connection, candidate: int) -> DecisionRow | None:
+    """The newest decision on a candidate."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM decision WHERE candidate=? ORDER BY number DESC LIMIT 1",
+        (candidate,),
+    ).fetchone()
+    return DecisionRow(*found) if found else None
+
+
 def pending(connection: sqlite3.Connection, candidate: int) -> list[DecisionRow]:
     """Decisions on a candidate that wait for another signature, newest first."""
     found = connection.execute(

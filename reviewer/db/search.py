@@ -5,8 +5,10 @@ run goes on where it stopped and nothing is done twice.
 """
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +29,77 @@ _EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 _TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
+
+MOST_COUNTED = 10_000
+"""Traces counted at most by one search."""
+
+
+class FoundTrace(NamedTuple):
+    """A trace that holds the words of a search."""
+
+    key: int
+    suite_id: str
+    candidate_id: str
+    episode_id: str
+    attempt: int
+
+    @property
+    def trace_id(self) -> str:
+        return f"{self.suite_id}/{self.candidate_id}/{self.episode_id}/{self.attempt}"
+
+
+def traces_holding(
+    connection: sqlite3.Connection, words: Sequence[str], suite_id: str, candidate_id: str
+) -> list[FoundTrace]:
+    """Traces with a word that begins with each of `words`, newest first, one more than
+    `MOST_COUNTED` at most. An empty suite or candidate id is any; each word must be one for the
+    index (`is_word`)."""
+    query = " AND ".join(_term(word) for word in words)
+    rows = connection.execute(
+        "SELECT search.rowid, s.suite_id, c.candidate_id, e.episode_id, t.attempt"
+        " FROM search JOIN trace t ON t.id = search.rowid"
+        " JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
+        " JOIN episode e ON e.id = t.episode"
+        " WHERE search MATCH ? AND (? = '' OR s.suite_id = ?) AND (? = '' OR c.candidate_id = ?)"
+        f" ORDER BY search.rowid DESC LIMIT {MOST_COUNTED + 1}",
+        (query, suite_id, suite_id, candidate_id, candidate_id),
+    )
+    return [FoundTrace(*row) for row in rows]
+
+
+def _term(word: str) -> str:
+    return f'"{word}"*'
+
+
+def is_word(connection: sqlite3.Connection, word: str) -> bool:
+    """Return whether the index takes this for one word: its Unicode is older than Python's."""
+    try:
+        connection.execute("SELECT 1 FROM search WHERE search MATCH ? LIMIT 1", (_term(word),))
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def partly_indexed(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> int:
+    """Return the number of traces in chunks, of which the index holds the first megabyte."""
+    row = connection.execute(
+        "SELECT count(*) FROM trace t JOIN candidate c ON c.id = t.candidate"
+        " JOIN suite s ON s.id = c.suite WHERE t.pack IS NULL"
+        " AND EXISTS (SELECT 1 FROM chunk WHERE trace = t.id)"
+        " AND (? = '' OR s.suite_id = ?) AND (? = '' OR c.candidate_id = ?)",
+        (suite_id, suite_id, candidate_id, candidate_id),
+    ).fetchone()
+    return int(row[0])
+
+
+def unindexed_traces(connection: sqlite3.Connection, candidate: int) -> int:
+    """Return the number of traces of a candidate without event rows yet."""
+    row = connection.execute(
+        "SELECT count(*) FROM trace WHERE candidate=?"
+        " AND id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')",
+        (candidate,),
+    ).fetchone()
+    return int(row[0])
 
 
 def pending_events(connection: sqlite3.Connection) -> int:

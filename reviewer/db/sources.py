@@ -12,7 +12,7 @@ import msgspec
 
 from reviewer.db import journal
 from reviewer.db.connection import StoreError
-from reviewer.db.queries.report_figures import traces_clause
+from reviewer.db.queries.traces import traces_clause
 from reviewer.suite.tool_names import NO_MAP, ToolMap
 
 

@@ -120,12 +120,8 @@ def _folder_info(workspace: Workspace, folder: Path, one: _Known | None) -> Suit
 
 def decided(connection: sqlite3.Connection, candidate: int) -> str | None:
     """The newest decision on a candidate: its word, whether it waits for more, who signed it."""
-    row = connection.execute(
-        "SELECT number, decision, standing FROM decision WHERE candidate=?"
-        " ORDER BY number DESC LIMIT 1",
-        (candidate,),
-    ).fetchone()
-    if row is None:
+    newest = decisions.newest_on(connection, candidate)
+    if newest is None:
         return None
-    waits = " pending" if row[2] == "pending" else ""
-    return ", ".join((f"{row[1]}{waits}", *decisions.signers(connection, row[0])))
+    waits = " pending" if newest.standing == "pending" else ""
+    return ", ".join((f"{newest.decision}{waits}", *decisions.signers(connection, newest.number)))

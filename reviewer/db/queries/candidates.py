@@ -4,6 +4,7 @@ promoted.
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from reviewer.db import journal
@@ -172,3 +173,37 @@ def last_promoted(connection: sqlite3.Connection, candidate: int) -> PromotedRow
             return PromotedRow(name, number, suite_id, digest)
         decided.add(name)
     return None
+
+
+def candidates_of_traces(connection: sqlite3.Connection, traces: Iterable[int]) -> set[int]:
+    """The keys of the candidates that made these traces."""
+    return {
+        row[0]
+        for trace in traces
+        for row in connection.execute("SELECT candidate FROM trace WHERE id=?", (trace,))
+    }
+
+
+def candidates_of_batch(connection: sqlite3.Connection, first: int, count: int) -> set[int]:
+    """The keys of the candidates that `count` traces from id `first` are shown for. A probe gets
+    its episodes with its traces, and every candidate of it is shown on all of them."""
+    rows = connection.execute(
+        "WITH found AS (SELECT DISTINCT candidate AS id FROM trace WHERE id>=? AND id<?)"
+        " SELECT id FROM found UNION SELECT other.id FROM found JOIN candidate c USING (id)"
+        " JOIN suite s ON s.id = c.suite JOIN candidate other ON other.suite = s.id WHERE s.probe",
+        (first, first + count),
+    ).fetchall()
+    return {row[0] for row in rows}
+
+
+def candidates_refused(connection: sqlite3.Connection, source: int) -> set[int] | None:
+    """The keys of the candidates that refused records of a source name; None when one names no
+    candidate."""
+    rows = connection.execute(
+        "SELECT DISTINCT c.id, q.candidate_id IS NULL FROM quarantine q LEFT JOIN candidate c"
+        " ON c.candidate_id = q.candidate_id WHERE q.source=?",
+        (source,),
+    ).fetchall()
+    if any(unnamed for _, unnamed in rows):
+        return None
+    return {key for key, _ in rows if key is not None}

@@ -244,3 +244,29 @@ def least_measured(connection: sqlite3.Connection, suite: int, candidate: int) -
         (candidate, suite),
     ).fetchone()
     return int(row[0])
+
+
+def count_rolls(connection: sqlite3.Connection, candidate: int) -> int:
+    """Return the number of episodes that have a roll-up of this candidate."""
+    row = connection.execute("SELECT count(*) FROM roll WHERE candidate=?", (candidate,)).fetchone()
+    return int(row[0])
+
+
+LARGE_EPISODES = 2_000
+LARGE_TRACES = 20_000
+
+
+def is_large(connection: sqlite3.Connection, suite: int, candidate: int) -> bool:
+    """Return whether a suite has many episodes, or a candidate many traces: figures then take
+    seconds. Counts no further than that needs."""
+    for table, column, key, most in (
+        ("episode", "suite", suite, LARGE_EPISODES),
+        ("trace", "candidate", candidate, LARGE_TRACES),
+    ):
+        (found,) = connection.execute(
+            f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column}=? LIMIT ?)",
+            (key, most + 1),
+        ).fetchone()
+        if found > most:
+            return True
+    return False

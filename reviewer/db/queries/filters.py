@@ -437,3 +437,36 @@ def _tool(connection: sqlite3.Connection, tool: str, name: str, key: str) -> str
         f"EXISTS (SELECT 1 FROM trace t WHERE t.candidate = :candidate AND t.episode = {key}"
         f" AND {calls})"
     )
+
+
+# values ------------------------------------------------------------------------------------------
+
+_LOOKED_AT = 20_000
+"""Rows that tools and codes are named from: completion helps, and need not know them all."""
+
+
+def tags_of_suite(connection: sqlite3.Connection, suite: int) -> set[str]:
+    """The tags of the episodes of a suite."""
+    tags: set[str] = set()
+    for (raw,) in connection.execute("SELECT DISTINCT tags FROM episode WHERE suite=?", (suite,)):
+        tags.update(msgspec.json.decode(raw, type=list[str]))
+    return tags
+
+
+def newest_tools(connection: sqlite3.Connection) -> list[str]:
+    """The tools of the events stored last."""
+    rows = connection.execute(
+        "SELECT DISTINCT tool FROM (SELECT tool FROM event ORDER BY trace DESC LIMIT ?)"
+        " WHERE tool IS NOT NULL",
+        (_LOOKED_AT,),
+    )
+    return [row[0] for row in rows.fetchall()]
+
+
+def newest_codes(connection: sqlite3.Connection) -> list[str]:
+    """The codes of the findings stored last."""
+    rows = connection.execute(
+        "SELECT DISTINCT code FROM (SELECT code FROM finding ORDER BY trace DESC LIMIT ?)",
+        (_LOOKED_AT,),
+    )
+    return [row[0] for row in rows.fetchall()]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
+from reviewer.db.queries.traces import traces_clause
 from reviewer.stats.figures import OtherSpent
 
 
@@ -25,16 +26,6 @@ def _counted(connection: sqlite3.Connection, candidate: int) -> str:
 
 
 _BLOCK = 4096
-
-
-def traces_clause(connection: sqlite3.Connection, candidate: int) -> str:
-    """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
-    where a large part is this candidate's, else by its index."""
-    made = connection.execute(
-        "SELECT coalesce(sum(attempts + infra), 0) FROM roll WHERE candidate=?", (candidate,)
-    ).fetchone()[0]
-    held = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
-    return "+t.candidate=?" if 4 * made > held else "t.candidate=?"
 
 
 def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[float], int]:
@@ -212,7 +203,7 @@ def source_verdict_counts(
     alike = Counter(
         connection.execute(
             f"SELECT t.source, v.passed, v.reward, {_LOST}, {episode} FROM trace t"
-            f" LEFT JOIN source_verdict v ON v.trace = t.id"
+            " LEFT JOIN source_verdict v ON v.trace = t.id"
             f" WHERE {traces_clause(connection, candidate)}",
             (candidate,),
         )

@@ -142,6 +142,16 @@ def flagging(
     return dict(said), codes
 
 
+def traces_clause(connection: sqlite3.Connection, candidate: int) -> str:
+    """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
+    where a large part is this candidate's, else by its index."""
+    made = connection.execute(
+        "SELECT coalesce(sum(attempts + infra), 0) FROM roll WHERE candidate=?", (candidate,)
+    ).fetchone()[0]
+    held = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
+    return "+t.candidate=?" if 4 * made > held else "t.candidate=?"
+
+
 def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
     """(episode id, attempt) of a trace."""
     row: tuple[str, int] = connection.execute(
@@ -172,3 +182,79 @@ def attempt_rows(connection: sqlite3.Connection, candidate: int) -> list[Attempt
         (candidate,),
     )
     return [AttemptRow(*row) for row in rows.fetchall()]
+
+
+class SourceVerdict(NamedTuple):
+    """The verdict of the harness that made an attempt; `detail` is a JSON object."""
+
+    passed: int | None
+    reward: float | None
+    detail: str
+
+
+def source_verdict(connection: sqlite3.Connection, trace: int) -> SourceVerdict | None:
+    """What the source of a trace says of it; None when it says nothing."""
+    row = connection.execute(
+        "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (trace,)
+    ).fetchone()
+    return SourceVerdict(*row) if row else None
+
+
+class RevisionRow(NamedTuple):
+    """A record of an attempt that is not the one judged. `stands` is contained or beside,
+    `findings` a JSON array of arrays, `path` and `record` its place in a source; `chunked` says
+    that its payload is kept in chunks."""
+
+    n: int
+    stands: str
+    why: str
+    passed: int | None
+    infra: int
+    events: int
+    findings: str
+    pack: int | None
+    path: str
+    record: int
+    sha256: str
+    at: str
+    chunked: int
+
+
+def revision_rows(connection: sqlite3.Connection, trace: int) -> list[RevisionRow]:
+    """The records of an attempt that are not the one judged, in the order in which they came."""
+    rows = connection.execute(
+        "SELECT r.n, r.stands, r.why, r.passed, r.infra, r.events, r.findings, r.pack, o.path,"
+        " r.record, lower(hex(r.sha256)), r.at,"
+        " EXISTS (SELECT 1 FROM chunk c WHERE c.trace = -r.id)"
+        " FROM revision r JOIN source o ON o.id = r.source WHERE r.trace=? ORDER BY r.n",
+        (trace,),
+    )
+    return [RevisionRow(*row) for row in rows.fetchall()]
+
+
+class RescoredRow(NamedTuple):
+    """A change of a verdict by judging again: the codes before and after as JSON arrays, and the
+    versions of reviewer that judged (empty: not known)."""
+
+    before: str
+    after: str
+    code_before: str
+    code_after: str
+    at: str
+
+
+def rescored_rows(connection: sqlite3.Connection, trace: int) -> list[RescoredRow]:
+    """What judging a trace again changed, in order."""
+    rows = connection.execute(
+        "SELECT before, after, code_before, code_after, at FROM rescored WHERE trace=? ORDER BY id",
+        (trace,),
+    )
+    return [RescoredRow(*row) for row in rows.fetchall()]
+
+
+def event_maxima(connection: sqlite3.Connection, trace: int) -> tuple[float | None, float | None]:
+    """The greatest latency (ms) and cost (USD) of one event, as far as events have rows."""
+    row = connection.execute(
+        "SELECT max(latency_ms), max(cost_usd) FROM event WHERE trace=?", (trace,)
+    ).fetchone()
+    return row[0], row[1]

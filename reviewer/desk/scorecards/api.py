@@ -6,7 +6,7 @@ import sqlite3
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewer.db import registry
+from reviewer.db import journal, registry
 from reviewer.db.queries import episodes
 from reviewer.db.queries.episode_order import (
     Asked,
@@ -17,7 +17,7 @@ from reviewer.db.queries.episode_order import (
     order_names,
     ordered_episodes,
 )
-from reviewer.db.queries.episodes import side_rows, side_total
+from reviewer.db.queries.episodes import is_large, side_rows, side_total
 from reviewer.db.queries.filters import FilterError, parse_filter
 from reviewer.db.queries.report_figures import quarantined
 from reviewer.db.queries.traces import TraceRow, traces_of
@@ -25,7 +25,6 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
 from reviewer.desk.scorecards.clock import Clock
 from reviewer.desk.scorecards.facts import GridFacts
-from reviewer.desk.scorecards.large import is_large
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class ScorecardsRoom(Room):
         with self._opened.reading() as connection:
             found = self._opened.reports.assessed(connection, suite_id, candidate_id)
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
-            rev = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
+            rev = journal.head(connection).seq
             return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,

@@ -7,6 +7,11 @@ from threading import Lock
 import msgspec
 
 from reviewer.db import journal
+from reviewer.db.queries.candidates import (
+    candidates_of_batch,
+    candidates_of_traces,
+    candidates_refused,
+)
 
 
 class _Revised(msgspec.Struct):
@@ -48,17 +53,10 @@ class Clock:
         head = journal.head(connection)
         if head == self._seen:
             return
-        known = connection.execute(
-            "SELECT hash FROM journal WHERE seq=?", (self._seen.seq,)
-        ).fetchone()
-        if known is None or known[0] != self._seen.hash:
+        if journal.hash_at(connection, self._seen.seq) != self._seen.hash.hex():
             self._all = head.seq  # the first look, or another store in its place
         else:
-            entries = connection.execute(
-                "SELECT seq, body FROM journal WHERE seq>? AND seq<=? ORDER BY seq",
-                (self._seen.seq, head.seq),
-            ).fetchall()
-            for seq, body in entries:
+            for seq, body in journal.entries_between(connection, self._seen.seq, head.seq):
                 touched = _touched(connection, _entry.decode(body))
                 if touched is None:
                     self._all = seq
@@ -70,28 +68,11 @@ class Clock:
 def _touched(connection: sqlite3.Connection, entry: _Entry) -> set[int] | None:
     """Keys of the candidates that an entry is about; None where it may be any."""
     if entry.type == "traces.revised":
-        return {
-            row[0]
-            for one in entry.revised
-            for row in connection.execute("SELECT candidate FROM trace WHERE id=?", (one.trace,))
-        }
+        return candidates_of_traces(connection, (one.trace for one in entry.revised))
     if entry.type != "traces.added":
         return None
-    # A probe gets its episodes with its traces, and every candidate of it is shown on all of them.
-    rows = connection.execute(
-        "WITH found AS (SELECT DISTINCT candidate AS id FROM trace WHERE id>=? AND id<?)"
-        " SELECT id FROM found UNION SELECT other.id FROM found JOIN candidate c USING (id)"
-        " JOIN suite s ON s.id = c.suite JOIN candidate other ON other.suite = s.id WHERE s.probe",
-        (entry.first, entry.first + entry.added),
-    ).fetchall()
-    found = {row[0] for row in rows}
+    found = candidates_of_batch(connection, entry.first, entry.added)
     if not entry.refused:
         return found
-    refused = connection.execute(
-        "SELECT DISTINCT c.id, q.candidate_id IS NULL FROM quarantine q LEFT JOIN candidate c"
-        " ON c.candidate_id = q.candidate_id WHERE q.source=?",
-        (entry.source,),
-    ).fetchall()
-    if any(unnamed for _, unnamed in refused):
-        return None
-    return found | {key for key, _ in refused if key is not None}
+    refused = candidates_refused(connection, entry.source)
+    return None if refused is None else found | refused

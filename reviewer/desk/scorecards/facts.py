@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from reviewer.db import journal, registry
 from reviewer.db.queries.episode_order import Asked, Medians, Provide
-from reviewer.db.queries.episodes import least_measured, maybe_red
+from reviewer.db.queries.episodes import count_rolls, least_measured, maybe_red
 from reviewer.suite.gates import in_force
 
 KEPT = 64
@@ -75,11 +75,12 @@ class GridFacts:
         """Whether every episode of the suite has a roll-up of this candidate; once so, always."""
         if facts.episodes is None:
             return False
-        if candidate not in self._complete:
-            made = connection.execute("SELECT count(*) FROM roll WHERE candidate=?", (candidate,))
-            if made.fetchone()[0] == facts.episodes:
-                self._complete.add(candidate)
-        return candidate in self._complete
+        if candidate in self._complete:
+            return True
+        if count_rolls(connection, candidate) != facts.episodes:
+            return False
+        self._complete.add(candidate)
+        return True
 
     def red(self, connection: sqlite3.Connection, candidate: int, clock: int) -> frozenset[int]:
         """Episodes that may hold a red cell; kept for the candidate that was last asked for."""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-import msgspec
-
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.queries.episode_order import GroupRow
 from reviewer.db.queries.episodes import RollRow, SideRow
+from reviewer.db.queries.filters import newest_codes, newest_tools, tags_of_suite
 from reviewer.db.queries.traces import TraceRow, findings_of, flagging
+from reviewer.db.search import unindexed_traces
 from reviewer.desk.marks import attempt_marks
 from reviewer.desk.scorecards.views import FilterValues, Group, SideCell
 from reviewer.desk.views import (
@@ -320,34 +320,15 @@ def side_cell(row: SideRow | None) -> SideCell:
 
 
 MOST_OFFERED = 200
-_LOOKED_AT = 20_000
-"""Events that tools are named from: completion helps, and need not know them all."""
 
 
 def filter_values(connection: sqlite3.Connection, suite: int, candidate: int) -> FilterValues:
     """Tags of the suite, and tools and codes of what was stored last."""
-    tags: set[str] = set()
-    for (raw,) in connection.execute("SELECT DISTINCT tags FROM episode WHERE suite=?", (suite,)):
-        tags.update(msgspec.json.decode(raw, type=list[str]))
-    tools = connection.execute(
-        "SELECT DISTINCT tool FROM (SELECT tool FROM event ORDER BY trace DESC LIMIT ?)"
-        " WHERE tool IS NOT NULL",
-        (_LOOKED_AT,),
-    ).fetchall()
-    codes = connection.execute(
-        "SELECT DISTINCT code FROM (SELECT code FROM finding ORDER BY trace DESC LIMIT ?)",
-        (_LOOKED_AT,),
-    ).fetchall()
-    unread = connection.execute(
-        "SELECT count(*) FROM trace WHERE candidate=?"
-        " AND id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')",
-        (candidate,),
-    ).fetchone()[0]
     return FilterValues(
-        tag=tuple(sorted(tags)[:MOST_OFFERED]),
-        tool=tuple(sorted(row[0] for row in tools)[:MOST_OFFERED]),
-        code=tuple(sorted(row[0] for row in codes)[:MOST_OFFERED]),
-        unread=unread,
+        tag=tuple(sorted(tags_of_suite(connection, suite))[:MOST_OFFERED]),
+        tool=tuple(sorted(newest_tools(connection))[:MOST_OFFERED]),
+        code=tuple(sorted(newest_codes(connection))[:MOST_OFFERED]),
+        unread=unindexed_traces(connection, candidate),
     )
 
 

@@ -42,12 +42,12 @@ def locate(connection: sqlite3.Connection, trace_id: str) -> Place:
                 if not rest.startswith(candidate.candidate_id + "/"):
                     continue
                 episode_id = rest[len(candidate.candidate_id) + 1 :]
-                key = connection.execute(
-                    "SELECT id FROM episode WHERE suite=? AND episode_id=?", (suite.id, episode_id)
-                ).fetchone()
-                row = trace_at(connection, candidate.id, key[0], int(attempt)) if key else None
+                key = registry.episode_key(connection, suite.id, episode_id)
+                if key is None:
+                    continue
+                row = trace_at(connection, candidate.id, key, int(attempt))
                 if row is not None:
-                    return Place(suite, candidate, key[0], episode_id, row)
+                    return Place(suite, candidate, key, episode_id, row)
     raise DeskError(
         f"no trace {trace_id} in this store; a trace id is <suite>/<candidate>/<episode>/<attempt>"
     )

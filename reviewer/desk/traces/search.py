@@ -7,10 +7,16 @@ reached from a query.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from reviewer.db.queries.traces import trace_of_id
-from reviewer.db.search import TEXT_PER_TRACE, pending_events
+from reviewer.db.search import (
+    TEXT_PER_TRACE,
+    FoundTrace,
+    is_word,
+    partly_indexed,
+    pending_events,
+    traces_holding,
+)
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.events import title_of
 from reviewer.desk.traces.records import Records
@@ -24,34 +30,6 @@ MOST_TRACES = 50
 PER_TRACE = 4
 MOST_WORDS = 16
 WINDOW = 500
-COUNTED = 10_000
-"""Traces counted at most."""
-_TRACES = (
-    "SELECT search.rowid, s.suite_id, c.candidate_id, e.episode_id, t.attempt"
-    " FROM search JOIN trace t ON t.id = search.rowid"
-    " JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
-    " JOIN episode e ON e.id = t.episode"
-    " WHERE search MATCH ? AND (? = '' OR s.suite_id = ?) AND (? = '' OR c.candidate_id = ?)"
-    f" ORDER BY search.rowid DESC LIMIT {COUNTED + 1}"
-)
-_LARGE = (
-    "SELECT count(*) FROM trace t JOIN candidate c ON c.id = t.candidate"
-    " JOIN suite s ON s.id = c.suite WHERE t.pack IS NULL"
-    " AND EXISTS (SELECT 1 FROM chunk WHERE trace = t.id)"
-    " AND (? = '' OR s.suite_id = ?) AND (? = '' OR c.candidate_id = ?)"
-)
-
-
-class _Found(NamedTuple):
-    key: int
-    suite_id: str
-    candidate_id: str
-    episode_id: str
-    attempt: int
-
-    @property
-    def trace_id(self) -> str:
-        return f"{self.suite_id}/{self.candidate_id}/{self.episode_id}/{self.attempt}"
 
 
 def search(
@@ -70,10 +48,8 @@ def search(
         raise DeskError(
             "nothing to search for: give a word of letters or digits", exit_code=ExitCode.USAGE
         )
-    scope = (suite_id, suite_id, candidate_id, candidate_id)
-    asked = [word for word in typed(text)[:MOST_WORDS] if _known(connection, word)]
-    query = " AND ".join(_term(word) for word in asked)
-    found = [_Found(*row) for row in connection.execute(_TRACES, (query, *scope))] if asked else []
+    asked = [word for word in typed(text)[:MOST_WORDS] if is_word(connection, word)]
+    found = traces_holding(connection, asked, suite_id, candidate_id) if asked else []
     hits: list[SearchHit] = []
     for one in found[:MOST_TRACES]:
         hits += _hits(connection, records, one, words)
@@ -83,25 +59,12 @@ def search(
         traces=len(found),
         shown=len({hit.trace_id for hit in hits}),
         waiting=pending_events(connection),
-        partial=connection.execute(_LARGE, scope).fetchone()[0],
+        partial=partly_indexed(connection, suite_id, candidate_id),
     )
 
 
-def _term(word: str) -> str:
-    return f'"{word}"*'
-
-
-def _known(connection: sqlite3.Connection, word: str) -> bool:
-    """Whether the index takes this for one word: its Unicode is older than Python's."""
-    try:
-        connection.execute("SELECT 1 FROM search WHERE search MATCH ? LIMIT 1", (_term(word),))
-    except sqlite3.OperationalError:
-        return False
-    return True
-
-
 def _hits(
-    connection: sqlite3.Connection, records: Records, one: _Found, words: Sequence[str]
+    connection: sqlite3.Connection, records: Records, one: FoundTrace, words: Sequence[str]
 ) -> list[SearchHit]:
     """The events that hold most of the words; none where only the index sees them."""
     best, held = 1, list[tuple[int, Event]]()
@@ -134,7 +97,9 @@ def _indexed(
                 return
 
 
-def _hit(one: _Found, event: Event, position: int, words: Sequence[str], more: int) -> SearchHit:
+def _hit(
+    one: FoundTrace, event: Event, position: int, words: Sequence[str], more: int
+) -> SearchHit:
     kind = kind_of(event)
     return SearchHit(
         trace_id=one.trace_id,

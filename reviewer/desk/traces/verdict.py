@@ -9,7 +9,17 @@ from msgspec import UNSET
 
 from reviewer.db import payload
 from reviewer.db.codec import gate_results
-from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
+from reviewer.db.queries.traces import (
+    FindingRow,
+    TraceRow,
+    event_maxima,
+    findings_of,
+    rescored_rows,
+    revision_rows,
+    source_verdict,
+    traces_of,
+)
+from reviewer.db.sources import source_by_id
 from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
 from reviewer.desk.traces.records import Place, Records
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
@@ -31,33 +41,25 @@ def history(connection: sqlite3.Connection, trace: int) -> tuple[tuple[str, str]
 
 
 def _revisions(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
-    rows = connection.execute(
-        "SELECT r.n, r.stands, r.why, r.passed, r.infra, r.events, r.findings, r.pack, o.path,"
-        " r.record, lower(hex(r.sha256)), r.at,"
-        " EXISTS (SELECT 1 FROM chunk c WHERE c.trace = -r.id)"
-        " FROM revision r JOIN source o ON o.id = r.source WHERE r.trace=? ORDER BY r.n",
-        (trace,),
-    ).fetchall()
-    for n, stands, why, passed, infra, events, found, pack, path, record, sha256, at, cut in rows:
-        word = "infra" if infra else {1: "pass", 0: "fail", None: "not measured"}[passed]
-        codes = " ".join(dict.fromkeys(one[1] for one in json.loads(found) if one[2] != "note"))
-        size = f"{events} events" if pack is not None or cut else "not stored: raw identifiers"
+    for row in revision_rows(connection, trace):
+        word = {1: "pass", 0: "fail", None: "not measured"}[row.passed]
+        found = [one[1] for one in json.loads(row.findings) if one[2] != "note"]
+        codes = " ".join(("infra" if row.infra else word, *dict.fromkeys(found)))
+        stored = row.pack is not None or row.chunked
+        size = f"{row.events} events" if stored else "not stored: raw identifiers"
         yield (
-            f"revision {n}",
-            f"{_STANDS[stands]} ({why}); {word}{f' {codes}' if codes else ''}; {size};"
-            f" {path} record {record} sha256 {sha256}; since {at}",
+            f"revision {row.n}",
+            f"{_STANDS[row.stands]} ({row.why}); {codes}; {size};"
+            f" {row.path} record {row.record} sha256 {row.sha256}; since {row.at}",
         )
 
 
 def _rescored(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
-    rows = connection.execute(
-        "SELECT before, after, code_before, code_after, at FROM rescored WHERE trace=? ORDER BY id",
-        (trace,),
-    ).fetchall()
-    for before, after, old, new, at in rows:
+    for row in rescored_rows(connection, trace):
         yield (
-            f"judged again {at}",
-            f"{_codes(before)} under reviewer {old or 'of before'}; {_codes(after)} under {new}",
+            f"judged again {row.at}",
+            f"{_codes(row.before)} under reviewer {row.code_before or 'of before'};"
+            f" {_codes(row.after)} under {row.code_after}",
         )
 
 
@@ -88,12 +90,10 @@ def source_facts(
 
 
 def _verdict(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
-    row = connection.execute(
-        "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (trace,)
-    ).fetchone()
-    if row is None:
+    found = source_verdict(connection, trace)
+    if found is None:
         return
-    passed, reward, detail = row
+    passed, reward, detail = found
     word = "says neither passed nor failed" if passed is None else "passed" if passed else "failed"
     yield "verdict", word + ("" if reward is None else f", reward {reward:g}")
     for name, text in _members(json.loads(detail), ""):
@@ -165,9 +165,8 @@ def trace_view(
         ]
     else:
         told = _plain_clauses(marks, found, force)
-    source = connection.execute(
-        "SELECT path, sha256, notes FROM source WHERE id=?", (row.source,)
-    ).fetchone()
+    source = source_by_id(connection, row.source)
+    assert source is not None  # a foreign key of the trace
     siblings = traces_of(connection, place.candidate.id, [place.episode])
     slowest, dearest = _most(connection, row.id, record)
     first = next((f.seq for f in found if f.severity != "note" and f.seq is not None), None)
@@ -194,10 +193,10 @@ def trace_view(
         termination=row.termination,
         final_state=row.final_state or "not measured",
         final_message=head.final_message if head else None,
-        source_path=source[0],
+        source_path=source.path,
         source_record=row.record,
-        source_sha256=source[1],
-        notes=tuple(json.loads(source[2])),
+        source_sha256=source.sha256,
+        notes=tuple(json.loads(source.notes)),
         payload=head is not None,
         first_finding_seq=first,
         said=source_facts(connection, row.id, head),
@@ -217,10 +216,7 @@ def _most(
         times = [e.latency_ms for e in record.events if e.latency_ms is not None]
         costs = [e.cost_usd for e in record.events if e.cost_usd is not None]
         return max(times, default=None), max(costs, default=None)
-    slowest, dearest = connection.execute(
-        "SELECT max(latency_ms), max(cost_usd) FROM event WHERE trace=?", (trace,)
-    ).fetchone()
-    return slowest, dearest
+    return event_maxima(connection, trace)
 
 
 def _trace_id(place: Place) -> str:

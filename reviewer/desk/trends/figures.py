@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from reviewer.db import registry
+from reviewer.db import journal, registry
 from reviewer.desk.labels.book import Book
 from reviewer.desk.reports.gather import diagnostics
 from reviewer.desk.reports.reports import Assessed, Reports
@@ -160,10 +160,10 @@ def _figures_of(
 def _candidate(
     connection: sqlite3.Connection, stored: registry.CandidateRow, found: Assessed
 ) -> TrendCandidate:
-    entry = connection.execute("SELECT body FROM journal WHERE seq=?", (stored.seq,)).fetchone()
+    entry = journal.entry_body(connection, stored.seq)
     return TrendCandidate(
         candidate_id=stored.candidate_id,
-        at=str(json.loads(entry[0]).get("at", "")) if entry else "",
+        at=str(json.loads(entry).get("at", "")) if entry else "",
         attempts=sum(e.attempts + e.infrastructure for e in found.assessment.figures.episodes),
         recommendation=found.assessment.recommendation,
     )

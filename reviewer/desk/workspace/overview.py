@@ -4,9 +4,9 @@ from reviewer.db import registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries import releases as stored_releases
 from reviewer.db.queries.attempts import attempts_made
+from reviewer.db.queries.episodes import is_large
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.reports import Reports
-from reviewer.desk.scorecards.large import is_large
 from reviewer.desk.suite_infos import decided
 from reviewer.desk.views import CandidateInfo
 from reviewer.report.assess import Assessment
