@@ -1,6 +1,4 @@
-"""Imported files: how far each was read, under which maps its tools were named, and which of its
-records our own runner made.
-"""
+"""Imported files: how far each was read, by which tool maps, and which records our runner made."""
 
 import sqlite3
 from bisect import bisect_right
@@ -284,3 +282,13 @@ def source_results(connection: sqlite3.Connection, candidate: int) -> list[Sourc
         found.setdefault(source, []).append(tuple(attempt))
     digests = dict(connection.execute("SELECT id, sha256 FROM source").fetchall())
     return [SourceResult(source, digests[source], tuple(rows)) for source, rows in found.items()]
+
+
+def source_files_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, str]]:
+    """(path, sha256) of every file that gave this candidate a trace, in import order."""
+    return connection.execute(
+        "SELECT path, sha256 FROM source WHERE id IN"
+        f" (SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)})"
+        " ORDER BY id",
+        (candidate,),
+    ).fetchall()

@@ -1,22 +1,31 @@
-"""What all rooms of the desk share: connections, caches, and questions most of them ask."""
+"""What all rooms of the desk share: connections to the store, caches, and common questions."""
 
 from __future__ import annotations  # what only types name is not loaded
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from threading import RLock
+from pathlib import Path
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from reviewer.db import contracts, registry
-from reviewer.db.connection import DAMAGE, StoreError, Unmade
-from reviewer.desk.connections import Readers
+from reviewer.db.connection import (
+    DAMAGE,
+    Connection,
+    DatabaseError,
+    StoreError,
+    Unmade,
+    data_version,
+    reader,
+    scripts,
+)
+from reviewer.db.schema import bring_up_to_date, version_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.book import Book
-from reviewer.desk.traces.finals import Finals
+from reviewer.desk.traces.records import FinalMessages
 
 if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
@@ -25,7 +34,82 @@ if TYPE_CHECKING:
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
 
+
+IDLE = 4
+
+
+class Readers:
+    """Connections of one store. A connection serves one question at a time."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._lock = Lock()
+        self._idle: list[Connection] = []
+        self._lent: set[Connection] = set()
+        self._watch: Connection | None = None
+
+    @contextmanager
+    def lend(self) -> Iterator[Connection]:
+        """A connection for the length of one question. Raises StoreError without a store."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self._open()
+        with self._lock:
+            self._lent.add(connection)
+        try:
+            yield connection
+        finally:
+            self._take_back(connection)
+
+    def _open(self) -> Connection:
+        """A new connection; a store of an older reviewer is brought up to date first."""
+        connection = reader(self._store)
+        if version_of(connection) < len(scripts()):
+            connection.close()
+            bring_up_to_date(self._store)
+            connection = reader(self._store)
+        return connection
+
+    def _take_back(self, connection: Connection) -> None:
+        with self._lock:
+            self._lent.discard(connection)
+            keep = len(self._idle) < IDLE and not connection.in_transaction
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+    def version(self) -> int:
+        """A number that changes when anything was committed, by whichever process; 0 without a
+        store. Only ever compared with itself: it belongs to one connection."""
+        with self._lock:
+            try:
+                if self._watch is None:
+                    self._watch = reader(self._store)
+                return data_version(self._watch)
+            except (StoreError, DatabaseError):
+                self._watch = None
+                return 0
+
+    def interrupt(self) -> None:
+        """Stop the questions at work."""
+        with self._lock:
+            for connection in self._lent:
+                connection.interrupt()
+
+    def close(self) -> None:
+        """Let every connection go; those lent out are stopped and closed by who has them."""
+        self.interrupt()
+        with self._lock:
+            idle, self._idle = self._idle, []
+            watch, self._watch = self._watch, None
+        for connection in (*idle, *([watch] if watch else [])):
+            connection.close()
+
+
 _making = RLock()
+
 
 if TYPE_CHECKING:
     late = cached_property
@@ -44,7 +128,7 @@ class Opened:
 
     def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
         self.place, self.path = workspace, str(workspace.root)
-        self.finals, self.book = Finals(), Book()
+        self.finals, self.book = FinalMessages(), Book()
         self.readers = Readers(workspace.store)
         self.reviewer, self._embedding_model = reviewer, embedding_model
         self._made = False
@@ -64,14 +148,14 @@ class Opened:
         return Records()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Connection]:
         """A read-only connection for one question."""
         try:
             with self.readers.lend() as connection:
                 yield connection
         except StoreError as error:
             raise DeskError(str(error), "reviewer doctor says what is wrong") from error
-        except sqlite3.Error as error:
+        except DatabaseError as error:
             raise DeskError(
                 f"{self.place.store}: cannot be read ({error})",
                 "reviewer doctor says what is wrong",
@@ -97,21 +181,21 @@ class Opened:
                     self._made = True
             except Unmade:
                 return False
-            except (StoreError, sqlite3.Error):
+            except (StoreError, DatabaseError):
                 pass  # the question says what is wrong
         return True
 
-    def info(self, connection: sqlite3.Connection, suite_id: str) -> SuiteInfo:
+    def info(self, connection: Connection, suite_id: str) -> SuiteInfo:
         """A suite of the workspace or the store. Raises DeskError when neither knows it."""
-        from reviewer.desk import suite_infos
+        from reviewer.desk import suites
 
-        found = suite_infos.suite_infos(self.place, connection, suite_id)
+        found = suites.suite_infos(self.place, connection, suite_id)
         if not found:
             raise DeskError(f"no suite {suite_id} in {self.path}")
         return found[0]
 
     def candidate(
-        self, connection: sqlite3.Connection, suite_id: str, candidate_id: str
+        self, connection: Connection, suite_id: str, candidate_id: str
     ) -> tuple[int, int]:
         """(suite key, candidate key). Raises DeskError when the store has neither."""
         row = registry.suite_row(connection, suite_id)
@@ -120,7 +204,7 @@ class Opened:
             raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
         return row.id, stored.id
 
-    def suite(self, connection: sqlite3.Connection, suite_id: str, episode: int) -> Suite:
+    def suite(self, connection: Connection, suite_id: str, episode: int) -> Suite:
         """The suite as it stands in the store, with one of its episodes, by key: for showing,
         whatever became of the folder."""
         found = contracts.episode(connection, episode)
@@ -158,5 +242,5 @@ def refused() -> Iterator[None]:
         yield
     except StoreError as error:
         raise DeskError(str(error)) from error
-    except sqlite3.Error as error:
+    except DatabaseError as error:
         raise DeskError(f"the store could not be written ({error})") from error

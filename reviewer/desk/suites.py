@@ -1,11 +1,10 @@
-"""Suites of a workspace: which stand frozen, which were edited, and reading the ones that hold.
+"""Suites of a workspace: their state, reading the ones that hold, and what lists say of them.
 
 A suite whose digest the store has already validated is read without pydantic; any other is
 checked in full first. A broken suite is never read: the error names the file and both digests.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,23 +12,25 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from reviewer.db import contracts, registry
-from reviewer.db.connection import reader_if_made
+from reviewer.db import contracts, decisions, registry
+from reviewer.db.connection import Connection, reader_if_made
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.desk.views import SuiteInfo, SuiteState
+from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import (
     CANDIDATES,
     SuiteBroken,
-    SuiteState,
     as_frozen,
     candidate_files,
     read_bytes,
     read_suite,
     suite_state,
 )
+from reviewer.suite.folder import SuiteState as FolderState
 from reviewer.suite.model import Policy, Suite
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.values import (
@@ -70,7 +71,7 @@ def folders(workspace: Workspace) -> list[Path]:
     )
 
 
-def state_of(folder: Path) -> tuple[SuiteState | None, str]:
+def state_of(folder: Path) -> tuple[FolderState | None, str]:
     """The state of a folder, and the sentence that says why it may not be used."""
     try:
         state = suite_state(folder)
@@ -105,7 +106,7 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
     )
 
 
-def hold(workspace: Workspace, connection: sqlite3.Connection | None, suite_id: str) -> Held:
+def hold(workspace: Workspace, connection: Connection | None, suite_id: str) -> Held:
     """A suite that may be used now. Raises DeskError when it is broken, unfrozen or unknown."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
@@ -141,7 +142,7 @@ def _held(suite: Suite, files: Mapping[str, bytes], folder: Path) -> Held:
     return Held(suite, criteria, folder, judge, rubric, digest)
 
 
-def glance(workspace: Workspace, connection: sqlite3.Connection, suite_id: str) -> Held:
+def glance(workspace: Workspace, connection: Connection, suite_id: str) -> Held:
     """As `hold`, with no more of each episode than its columns in the store tell: what a
     recommendation needs. The folder is looked through as thoroughly. Raises as `hold`."""
     folder = workspace.suite_folder(suite_id)
@@ -209,3 +210,118 @@ def suite_pins(folder: Path) -> SuitePins:
 def policy_digest(policy: Policy) -> str:
     """sha256 of a policy's RFC 8785 bytes, with every default written out."""
     return sha256_hex(canonical_bytes(msgspec.to_builtins(policy), "policy"))
+
+
+class _StoredSuite(NamedTuple):
+    """What the store knows of one suite."""
+
+    row: registry.SuiteRow
+    episodes: int
+    attempts: int
+    candidates: int
+
+
+def suite_infos(
+    workspace: Workspace, connection: Connection | None, only: str | None = None
+) -> list[SuiteInfo]:
+    """Every suite folder, then what only the store has (probes); `connection` None without one.
+
+    `only` names the one suite to look at: a folder nobody asks about may be costly to check.
+    """
+    known = {} if connection is None else _stored_suites(connection, only)
+    found = [
+        _folder_info(workspace, folder, known.pop(folder.name, None))
+        for folder in folders(workspace)
+        if only in (None, folder.name)
+    ]
+    return found + [_stored_info(one) for one in known.values()]
+
+
+def held_info(connection: Connection, suite_id: str) -> SuiteInfo:
+    """A suite that stands in the store and was just found to be as frozen."""
+    one = _stored_suites(connection, suite_id)[suite_id]
+    return _stored_info(one) if one.row.probe else _frozen_info(one)
+
+
+def _stored_suites(connection: Connection, only: str | None) -> dict[str, _StoredSuite]:
+    return {
+        row.suite_id: _StoredSuite(
+            row,
+            registry.count_episodes(connection, row.id),
+            registry.suite_head(connection, row.suite_id).policy.attempts,
+            len(registry.candidates(connection, row.id)),
+        )
+        for row in registry.suites(connection)
+        if only in (None, row.suite_id)
+    }
+
+
+def _frozen_info(one: _StoredSuite) -> SuiteInfo:
+    return SuiteInfo(
+        suite_id=one.row.suite_id,
+        title=one.row.title,
+        digest=one.row.digest,
+        probe=False,
+        state="frozen",
+        problem="",
+        episodes=one.episodes,
+        attempts=one.attempts,
+        candidates=one.candidates,
+    )
+
+
+def _stored_info(one: _StoredSuite) -> SuiteInfo:
+    row = one.row
+    known = benchmark_of(row.suite_id) if row.probe else None
+    return SuiteInfo(
+        suite_id=row.suite_id,
+        title=row.title,
+        digest=row.digest,
+        probe=row.probe,
+        state="frozen" if row.probe else "broken",
+        problem="" if row.probe else f"{row.suite_id}: its folder is gone",
+        episodes=one.episodes,
+        attempts=one.attempts,
+        candidates=one.candidates,
+        teaches=known.teaches if known else "",
+        cannot_certify=known.cannot_certify if known else "",
+    )
+
+
+def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -> SuiteInfo:
+    if one is not None and as_frozen(folder, one.row.digest):
+        return _frozen_info(one)
+    state, problem = state_of(folder)
+    digest = state.digest if state else ""
+    if one is not None and not problem and digest != one.row.digest:
+        problem = (
+            f"{folder.name}: its digest is {digest}, but traces in this store were judged "
+            f"under {one.row.digest}"
+        )
+    episodes, attempts = (one.episodes, one.attempts) if one else (0, 0)
+    if one is None and not problem:
+        held = hold(workspace, None, folder.name)
+        episodes, attempts = len(held.suite.episodes), held.suite.policy.attempts
+    word: SuiteState = "broken" if problem else "frozen"
+    if state is not None and state.state == "unfrozen":
+        word = "unfrozen"
+    return SuiteInfo(
+        suite_id=folder.name,
+        title=one.row.title if one else "",
+        digest=one.row.digest if one else digest,
+        probe=False,
+        state=word,
+        problem=problem,
+        episodes=episodes,
+        attempts=attempts,
+        candidates=one.candidates if one else 0,
+    )
+
+
+def decided(connection: Connection, candidate: int) -> str | None:
+    """The newest decision on a candidate: its word, whether it waits for more, who signed it."""
+    newest = decisions.newest_on(connection, candidate)
+    if newest is None:
+        return None
+    waits = " pending" if newest.standing == "pending" else ""
+    return ", ".join((f"{newest.decision}{waits}", *decisions.signers(connection, newest.number)))

@@ -39,7 +39,6 @@ from reviewer.db.search import catch_up
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.facts import counted, failures
-from reviewer.desk.scorecards import large
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.gates import ALWAYS
@@ -403,7 +402,7 @@ def test_every_process_that_asks_first_is_told_the_same(mine: Door) -> None:
 
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "EPISODES", 2)
+    monkeypatch.setattr(episodes, "LARGE_EPISODES", 2)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
 
 
@@ -412,13 +411,13 @@ def test_large_is_many_episodes_or_many_traces(desk: Desk, monkeypatch: pytest.M
         one = key_of(connection, ONE)
         made = connection.execute("SELECT count(*) FROM trace WHERE candidate=?", (one,))
         traces = made.fetchone()[0]
-        assert not large.is_large(connection, 1, one)
-        for name, most in (("EPISODES", 30), ("TRACES", traces)):
-            monkeypatch.setattr(large, name, most)
-            assert not large.is_large(connection, 1, one)
-            monkeypatch.setattr(large, name, most - 1)
-            assert large.is_large(connection, 1, one)
-            monkeypatch.setattr(large, name, most)
+        assert not episodes.is_large(connection, 1, one)
+        for name, most in (("LARGE_EPISODES", 30), ("LARGE_TRACES", traces)):
+            monkeypatch.setattr(episodes, name, most)
+            assert not episodes.is_large(connection, 1, one)
+            monkeypatch.setattr(episodes, name, most - 1)
+            assert episodes.is_large(connection, 1, one)
+            monkeypatch.setattr(episodes, name, most)
 
 
 @pytest.mark.usefixtures("all_large")

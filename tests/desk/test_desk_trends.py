@@ -9,7 +9,7 @@ from doors import SUITE, V7, V8, Door, lines, passing, shipped
 from labelers import drafted, labeler
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trends.figures import ARTICLES, MOST, held_to_articles
+from reviewer.desk.trends.api import ARTICLES, MOST, held_to_articles
 from reviewer.desk.trends.views import TrendFigure, TrendPoint, Trends
 
 

@@ -1,6 +1,6 @@
 """Trends of made-up candidates: ShopFlow's two, or as many as a test asks for."""
 
-from reviewer.desk.trends.figures import ARTICLES, held_to_articles, target_of
+from reviewer.desk.trends.api import ARTICLES, held_to_articles, target_of
 from reviewer.desk.trends.views import (
     Better,
     Measure,

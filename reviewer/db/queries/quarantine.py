@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Collection
 from typing import NamedTuple
 
 
@@ -69,3 +70,34 @@ def reasons_of_candidate(
 
 def _reasons(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
+
+
+def quarantined(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+) -> tuple[dict[str, int], int]:
+    """Refused records of this candidate on this suite per episode id, and those without a place."""
+    placed: dict[str, int] = {}
+    unplaced = 0
+    for episode_id, count in connection.execute(
+        "SELECT episode_id, count(*) FROM quarantine WHERE suite_id=? AND candidate_id=?"
+        " GROUP BY episode_id",
+        (suite_id, candidate_id),
+    ):
+        if episode_id is None:
+            unplaced += count
+        else:
+            placed[episode_id] = count
+    return placed, unplaced
+
+
+def unnamed_refusals(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
+    """Return how many refused records of these files, as `sources_of` gives them, name no
+    candidate: each may be any one's whose attempts stand in its file."""
+    return sum(
+        count
+        for path, sha256, count in connection.execute(
+            "SELECT o.path, o.sha256, count(*) FROM quarantine q"
+            " JOIN source o ON o.id = q.source WHERE q.candidate_id IS NULL GROUP BY o.id"
+        )
+        if (path, sha256) in sources
+    )

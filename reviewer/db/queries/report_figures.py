@@ -1,10 +1,10 @@
 """Figures of a report that need every trace of a candidate: latencies, diagnostics, what is not
-measured or refused, and what the harnesses that made the attempts said and spent.
+measured, and what the harnesses that made the attempts said and spent.
 """
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Container
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 import msgspec
@@ -123,47 +123,6 @@ def diagnostic_means(
         name: (sums[n] / counts[n] if counts[n] else None, counts[n])
         for n, name in enumerate(DIAGNOSTICS)
     }
-
-
-def quarantined(
-    connection: sqlite3.Connection, suite_id: str, candidate_id: str
-) -> tuple[dict[str, int], int]:
-    """Refused records of this candidate on this suite per episode id, and those without a place."""
-    placed: dict[str, int] = {}
-    unplaced = 0
-    for episode_id, count in connection.execute(
-        "SELECT episode_id, count(*) FROM quarantine WHERE suite_id=? AND candidate_id=?"
-        " GROUP BY episode_id",
-        (suite_id, candidate_id),
-    ):
-        if episode_id is None:
-            unplaced += count
-        else:
-            placed[episode_id] = count
-    return placed, unplaced
-
-
-def unnamed_refusals(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
-    """Return how many refused records of these files, as `sources_of` gives them, name no
-    candidate: each may be any one's whose attempts stand in its file."""
-    return sum(
-        count
-        for path, sha256, count in connection.execute(
-            "SELECT o.path, o.sha256, count(*) FROM quarantine q"
-            " JOIN source o ON o.id = q.source WHERE q.candidate_id IS NULL GROUP BY o.id"
-        )
-        if (path, sha256) in sources
-    )
-
-
-def sources_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, str]]:
-    """(path, sha256) of every file that gave this candidate a trace, in import order."""
-    return connection.execute(
-        "SELECT path, sha256 FROM source WHERE id IN"
-        f" (SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)})"
-        " ORDER BY id",
-        (candidate,),
-    ).fetchall()
 
 
 _LOST = "t.infra = 1 AND t.passed IS NULL"

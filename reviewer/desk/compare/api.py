@@ -9,8 +9,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
 
 if TYPE_CHECKING:
-    import sqlite3
-
+    from reviewer.db.connection import Connection
     from reviewer.desk.compare.views import AttemptComparison, Comparison
 
 
@@ -68,7 +67,7 @@ class CompareRoom(Room):
             )
 
     @staticmethod
-    def _compared_suite(connection: sqlite3.Connection, suite_id: str) -> registry.SuiteRow:
+    def _compared_suite(connection: Connection, suite_id: str) -> registry.SuiteRow:
         row = registry.suite_row(connection, suite_id)
         if row is None:
             raise DeskError(f"no trace on {suite_id} is in this store", "reviewer import FILE")

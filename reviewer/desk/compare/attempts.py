@@ -1,30 +1,209 @@
-"""Two attempts of one episode: where they part, and which evidence that changed."""
+"""Two attempts of one episode: their events aligned on tool calls, where they diverge, and which
+evidence that changed.
+"""
 
-import sqlite3
-from typing import NamedTuple, cast
+from hashlib import blake2b
+from typing import Any, NamedTuple, cast
+
+import msgspec
 
 from reviewer.db import payload, registry
+from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
 from reviewer.desk.compare.candidates import Sides
 from reviewer.desk.compare.sentences import amount, evidence
-from reviewer.desk.compare.steps import (
-    MOST_EVENTS,
-    MOST_WORDS,
-    aligned,
-    field_changes,
-    first_divergence,
-    read_steps,
-    word_changes,
+from reviewer.desk.compare.views import (
+    AlignedStep,
+    Amount,
+    Attempt,
+    AttemptComparison,
+    GateChange,
+    StepWord,
 )
-from reviewer.desk.compare.views import Amount, Attempt, AttemptComparison, GateChange
 from reviewer.desk.errors import DeskError
 from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
+from reviewer.desk.traces.events import event_window
 from reviewer.desk.traces.records import Place, Records
-from reviewer.desk.views import FindingView, Mark
+from reviewer.desk.traces.states import changes
+from reviewer.desk.views import EventRow, FindingView, Mark
 from reviewer.exit_codes import ExitCode
+from reviewer.stats.trajectory import Keys, align, beside, canonical, common_subsequence
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
-from reviewer.trace.record import ABSENT, TraceRecord
+from reviewer.trace.record import ABSENT, Event, TraceRecord, by_agent, kind_of
+
+MOST_WORDS = 3_000
+"""Words of a text that are compared, from its start."""
+
+
+SHORT = 120
+"""Characters of a value in a line."""
+
+
+def value_of(raw: msgspec.Raw) -> Any:
+    """The value of a raw field that is there; text when it is no JSON."""
+    try:
+        return msgspec.json.decode(raw)
+    except (ValueError, RecursionError):
+        return bytes(raw).decode("utf-8", "replace")
+
+
+def key_of(raw: msgspec.Raw) -> str:
+    """One text per JSON value: equal values, and only they, have equal texts; "" for none."""
+    if raw == ABSENT:
+        return ""
+    try:
+        return canonical(value_of(raw))
+    except ValueError:  # nested past what can be walked: its bytes stand for it
+        return bytes(raw).hex()
+
+
+def field_changes(before: dict[str, msgspec.Raw], after: dict[str, msgspec.Raw]) -> list[str]:
+    """Worded changes between fields of the same names, a line a path, as `state_changes` words
+    them; a field that is absent on one side is added or removed."""
+    sides = [
+        {name: value_of(raw) for name, raw in side.items() if raw != ABSENT}
+        for side in (before, after)
+    ]
+    return changes(*sides)
+
+
+def short(raw: msgspec.Raw) -> str:
+    """A raw field on one line of at most 120 characters; "" for none."""
+    text = key_of(raw)
+    return text if len(text) <= SHORT else text[: SHORT - 1] + "…"
+
+
+def word_changes(before: str, after: str) -> list[tuple[str, str]]:
+    """Runs of words in order: `=` in both, `-` before only, `+` after only. Of long texts the
+    first 3,000 words are compared; the rest is left out."""
+    old, new = before.split()[:MOST_WORDS], after.split()[:MOST_WORDS]
+    runs: list[tuple[str, list[str]]] = []
+
+    def say(sign: str, words: list[str]) -> None:
+        if words and runs and runs[-1][0] == sign:
+            runs[-1][1].extend(words)
+        elif words:
+            runs.append((sign, list(words)))
+
+    i = j = 0
+    for a, b in (*common_subsequence(old, new), (len(old), len(new))):
+        say("-", old[i:a])
+        say("+", new[j:b])
+        say("=", old[a : a + 1])
+        i, j = a + 1, b + 1
+    return [(sign, " ".join(words)) for sign, words in runs]
+
+
+MOST_EVENTS = 5_000
+"""Events of an attempt that are aligned, from its first."""
+
+
+STEP_LINES = 20
+
+
+ANSWER = ("observation", "approval", "state", "message")
+"""What a call got back, and what an event that is no call says."""
+
+
+class Read(NamedTuple):
+    """One event with what it is compared by. `answer` leaves out how long it took and its ids."""
+
+    row: EventRow
+    event: Event
+    call: bool
+    arguments: str
+    answer: str
+    keys: Keys
+
+
+def read_steps(connection: Connection, records: Records, row: TraceRow) -> list[Read]:
+    """The first 5,000 events of an attempt; none when its payload was refused."""
+    events = records.events(connection, row, 0, MOST_EVENTS)
+    rows = event_window(connection, records, row, 0, len(events))
+    return [_read(one, event) for one, event in zip(rows, events, strict=True)]
+
+
+def _read(row: EventRow, event: Event) -> Read:
+    who = "agent" if by_agent(event) else "user"
+    kind = kind_of(event)
+    arguments = _digest(key_of(event.arguments))
+    said = [key_of(getattr(event, name)) for name in ANSWER]
+    answer = _digest("\0".join((row.status or "", *said)))
+    if kind == "tool_call":
+        name = f"{who}\0{event.tool or ''}"
+        keys: Keys = (f"{name}\0{arguments}", name, None, None)
+    else:
+        name = f"{kind}\0{who}\0{event.tool or ''}"
+        keys = (None, None, f"{name}\0{answer}", name)
+    return Read(row, event, kind == "tool_call", arguments, answer, keys)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def aligned(a: list[Read], b: list[Read]) -> list[AlignedStep]:
+    """Every event of both once. Calls are paired by the longest common subsequence of tool and
+    arguments, then of the tool alone, then other events by what they say, then by their kind."""
+    pairs = align([step.keys for step in a], [step.keys for step in b])
+    together = {(pair.a, pair.b) for pair in pairs}
+    steps = []
+    for i, j in beside(pairs, len(a), len(b)):
+        old, new = None if i is None else a[i], None if j is None else b[j]
+        word = _word(old, new, (i, j) in together)
+        steps.append(
+            AlignedStep(
+                change=word,
+                baseline=old.row if old else None,
+                candidate=new.row if new else None,
+                lines=tuple(_lines(word, old, new)),
+            )
+        )
+    return steps
+
+
+def _word(old: Read | None, new: Read | None, paired: bool) -> StepWord:
+    if new is None:
+        return "baseline"
+    if old is None:
+        return "candidate"
+    if not paired:
+        return "instead"
+    if old.arguments != new.arguments:
+        return "arguments"
+    if old.answer != new.answer:
+        return "result" if old.call else "content"
+    return "same"
+
+
+def _lines(word: StepWord, old: Read | None, new: Read | None) -> list[str]:
+    if word == "same":
+        return []
+    if old is None or new is None or word == "instead":
+        return [f"{sign} {_told(step)}" for sign, step in (("-", old), ("+", new)) if step]
+    lines: list[str] = []
+    if old.row.status != new.row.status:
+        lines.append(f"~ changed status  {old.row.status or 'none'} → {new.row.status or 'none'}")
+    before, after = (
+        {name: getattr(step.event, name) for name in ("arguments", *ANSWER)} for step in (old, new)
+    )
+    found = field_changes(before, after)
+    more = len(found) - STEP_LINES
+    return [*lines, *found[:STEP_LINES], *([f"and {more:,} more changes"] if more > 0 else [])]
+
+
+def _told(step: Read) -> str:
+    """An event in a line: its title, and the arguments of a call."""
+    return f"{step.row.title}  {short(step.event.arguments)}".rstrip()
+
+
+def first_divergence(steps: list[AlignedStep]) -> int | None:
+    """Where the agents part; else where the world answered otherwise; else None."""
+    acts = next((n for n, s in enumerate(steps) if s.change not in ("same", "result")), None)
+    return acts if acts is not None else next(
+        (n for n, s in enumerate(steps) if s.change != "same"), None
+    )  # fmt: skip
 
 
 class Side(NamedTuple):
@@ -37,7 +216,7 @@ class Side(NamedTuple):
 
 
 def compared_attempts(
-    connection: sqlite3.Connection,
+    connection: Connection,
     records: Records,
     places: tuple[Place, Place],
     suite: Suite,
@@ -82,12 +261,12 @@ def compared_attempts(
         state=tuple(_state(connection, records, (old, new))),
         message=message,
         amounts=_amounts(old.view, new.view),
-        cut=_cut((old.view, new.view), texts),
+        cut=_cut_note((old.view, new.view), texts),
     )
 
 
 def places_of(
-    connection: sqlite3.Connection, suite: registry.SuiteRow, who: Sides, episode_id: str
+    connection: Connection, suite: registry.SuiteRow, who: Sides, episode_id: str
 ) -> tuple[Place, Place]:
     """The attempts of an episode to look at first: the first number at which the verdicts differ,
     else the first that both made, else the first of each.
@@ -123,9 +302,7 @@ def _id(place: Place) -> str:
     return "/".join((*names, str(place.row.attempt)))
 
 
-def _side(
-    connection: sqlite3.Connection, records: Records, place: Place, force: tuple[str, ...]
-) -> Side:
+def _side(connection: Connection, records: Records, place: Place, force: tuple[str, ...]) -> Side:
     row = place.row
     head = records.whole(connection, row) or payload.large_head(connection, row.id)
     siblings = traces_of(connection, place.candidate.id, [place.episode])
@@ -154,7 +331,7 @@ def _findings(found: list[FindingRow]) -> tuple[FindingView, ...]:
     )
 
 
-def _state(connection: sqlite3.Connection, records: Records, sides: tuple[Side, Side]) -> list[str]:
+def _state(connection: Connection, records: Records, sides: tuple[Side, Side]) -> list[str]:
     """Changes of the final state, then of the state that was recorded last."""
     ends = []
     for side in sides:
@@ -176,7 +353,7 @@ def _amounts(old: Attempt, new: Attempt) -> tuple[Amount, ...]:
     )
 
 
-def _cut(sides: tuple[Attempt, Attempt], texts: list[str]) -> str:
+def _cut_note(sides: tuple[Attempt, Attempt], texts: list[str]) -> str:
     told = []
     if any(side.events > MOST_EVENTS for side in sides):
         sizes = " and ".join(f"{side.events:,}" for side in sides)

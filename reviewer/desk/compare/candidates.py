@@ -1,10 +1,10 @@
 """Two candidates of one suite: the report's own regression, episode by episode."""
 
-import sqlite3
 from fractions import Fraction
 from typing import NamedTuple
 
 from reviewer.db import registry
+from reviewer.db.connection import Connection
 from reviewer.db.queries.candidates import last_promoted
 from reviewer.desk.compare import sentences
 from reviewer.desk.compare.views import (
@@ -32,9 +32,7 @@ class Sides(NamedTuple):
     candidates: tuple[str, ...]
 
 
-def sides(
-    connection: sqlite3.Connection, suite: int, candidate_id: str, baseline_id: str | None
-) -> Sides:
+def sides(connection: Connection, suite: int, candidate_id: str, baseline_id: str | None) -> Sides:
     """The two candidates. Without a baseline: the last other one promoted, else the one that was
     there before; a candidate that nobody came before is the baseline of the next.
 
@@ -73,7 +71,7 @@ def sides(
 
 
 def compared(
-    connection: sqlite3.Connection, reports: Reports, suite: SuiteInfo, key: int, who: Sides
+    connection: Connection, reports: Reports, suite: SuiteInfo, key: int, who: Sides
 ) -> Comparison:
     """Everything that a report of the candidate against this baseline says, episode by episode.
 

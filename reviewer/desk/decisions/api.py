@@ -22,7 +22,7 @@ class DecisionsRoom(Room):
     def view(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> DecisionView:
         """The report as it would be signed, and what may be decided."""
         from reviewer.db import journal
-        from reviewer.desk import suite_infos
+        from reviewer.desk import suites
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions.rederive import pending_view
         from reviewer.desk.decisions.views import DecisionView
@@ -39,7 +39,7 @@ class DecisionsRoom(Room):
         with self._opened.reading() as connection:
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             head = journal.head(connection)
-            decided = suite_infos.decided(connection, key)
+            decided = suites.decided(connection, key)
             pending = pending_view(
                 self._opened.place, connection, build, self._opened.book, key, built
             )

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
+from reviewer.db.queries.reviewable import reviewable_trace
 from reviewer.db.tables import JUDGMENTS, JudgmentRow
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side
 from reviewer.desk.suites import Held
-from reviewer.desk.traces.finals import Finals, trace_in
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration, calibrate
 from reviewer.review.items import message_digest
 from reviewer.review.judged import JudgeKey, MessageFigures, WinRate, message_figures, win_rate
@@ -170,7 +171,7 @@ def _families(
 
 def messages_of(
     connection: Connection,
-    finals: Finals,
+    finals: FinalMessages,
     side: Side,
     said: Iterable[Label | Judgment],
 ) -> dict[str, dict[str, str]]:
@@ -190,7 +191,7 @@ def messages_of(
             if episode is not None and known:
                 wanted.setdefault(one.item, set()).add((episode, int(attempt)))
     slots = {slot for slots in wanted.values() for slot in slots}
-    held = {slot: trace_in(connection, side.key, *slot) for slot in sorted(slots)}
+    held = {slot: reviewable_trace(connection, side.key, *slot) for slot in sorted(slots)}
     texts = finals.of(connection, [one for one in held.values() if one is not None])
     found: dict[str, dict[str, str]] = {}
     for item, slots in wanted.items():
@@ -205,7 +206,7 @@ def messages_of(
 
 def win_rate_of(
     connection: Connection,
-    finals: Finals,
+    finals: FinalMessages,
     side: Side,
     judged: Judged,
     found: Calibration,

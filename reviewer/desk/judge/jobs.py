@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from reviewer.db.connection import Connection, StoreError, close_writer
+from reviewer.db.queries.reviewable import reviewable_traces
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk import suites
@@ -25,7 +26,7 @@ from reviewer.desk.runs.checks import lock_work
 from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
 from reviewer.desk.stopwatch import Stopwatch
 from reviewer.desk.traces import records as traces
-from reviewer.desk.traces.finals import Finals, traces_of
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.desk.traces.text import text_of
 from reviewer.exit_codes import ExitCode
 from reviewer.review.items import attempt_pairs, candidate_pairs, message_items
@@ -61,7 +62,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    workspace: Workspace, connection: Connection, finals: Finals, order: JudgeOrder
+    workspace: Workspace, connection: Connection, finals: FinalMessages, order: JudgeOrder
 ) -> Prepared:
     """Raises DeskError for an order that asks nothing of this workspace: no judge in the suite, no
     prompt for what is to be judged, nothing to judge, a number that cannot be."""
@@ -105,7 +106,7 @@ def judge_of(held: suites.Held, suite_id: str) -> JudgePrompt:
 
 def items_of(
     connection: Connection,
-    finals: Finals,
+    finals: FinalMessages,
     held: suites.Held,
     order: JudgeOrder,
     kind: Kind,
@@ -123,10 +124,10 @@ def items_of(
 
 
 def _ends(
-    connection: Connection, finals: Finals, suite_id: str, candidate_id: str
+    connection: Connection, finals: FinalMessages, suite_id: str, candidate_id: str
 ) -> list[TraceMessage]:
     side = side_of(connection, suite_id, candidate_id)
-    rows = traces_of(connection, side.key)
+    rows = reviewable_traces(connection, side.key)
     texts = finals.of(connection, rows)
     return [message_of(side, row, texts[row.id]) for row in rows if row.id in texts]
 

@@ -19,7 +19,7 @@ from reviewer.desk.judge.views import JudgeDetail, JudgeOrder, JudgePlan, JudgeV
 from reviewer.desk.labels.items import Side, other_candidate, side_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import Held
-from reviewer.desk.traces.finals import Finals
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.judged import WinRate
 from reviewer.review.judging.ask import PACE
 from reviewer.review.judging.plan import estimate, prompt_digest
@@ -39,7 +39,7 @@ class Judging:
     """The judges of one workspace. Safe to share between threads."""
 
     def __init__(
-        self, workspace: Workspace, finals: Finals, book: JudgeBook, pace: Pace = PACE
+        self, workspace: Workspace, finals: FinalMessages, book: JudgeBook, pace: Pace = PACE
     ) -> None:
         self._workspace, self._finals, self._book = workspace, finals, book
         self._pace = pace

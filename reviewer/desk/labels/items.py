@@ -11,9 +11,10 @@ from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
 from reviewer.db.connection import Connection
 from reviewer.db.queries.attempts import signal_codes
 from reviewer.db.queries.episodes import rolls
+from reviewer.db.queries.reviewable import ReviewableTrace, reviewable_traces
 from reviewer.db.tables import judgments_about
 from reviewer.desk.errors import DeskError
-from reviewer.desk.traces.finals import Finals, TraceFacts, traces_of
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.items import Built, attempt_pairs, candidate_pairs, message_items
 from reviewer.review.model import Item, Kind, TraceMessage
 from reviewer.review.queue import Signals, trace_signals, uncertainty
@@ -34,7 +35,7 @@ class Side(NamedTuple):
     prefix: str
     names: dict[int, str]
 
-    def trace_id(self, trace: TraceFacts) -> str:
+    def trace_id(self, trace: ReviewableTrace) -> str:
         return f"{self.prefix}/{self.names[trace.episode]}/{trace.attempt}"
 
 
@@ -66,10 +67,10 @@ def other_candidate(connection: Connection, suite_id: str, candidate_id: str) ->
     return others[0] if len(others) == 1 else None
 
 
-def gather(connection: Connection, finals: Finals, side: Side) -> Gathered:
+def gather(connection: Connection, finals: FinalMessages, side: Side) -> Gathered:
     """Every attempt of one candidate that infrastructure did not take. What a trace without a
     stored payload ended with is not known: it has signals, and no message."""
-    traces = traces_of(connection, side.key)
+    traces = reviewable_traces(connection, side.key)
     texts = finals.of(connection, traces)
     return Gathered(
         tuple(message_of(side, t, texts[t.id]) for t in traces if t.id in texts),
@@ -77,7 +78,7 @@ def gather(connection: Connection, finals: Finals, side: Side) -> Gathered:
     )
 
 
-def message_of(side: Side, trace: TraceFacts, text: str | None) -> TraceMessage:
+def message_of(side: Side, trace: ReviewableTrace, text: str | None) -> TraceMessage:
     return TraceMessage(
         trace_id=side.trace_id(trace),
         episode_id=side.names[trace.episode],
@@ -87,7 +88,7 @@ def message_of(side: Side, trace: TraceFacts, text: str | None) -> TraceMessage:
 
 
 def signals_of(
-    connection: Connection, side: Side, traces: Sequence[TraceFacts]
+    connection: Connection, side: Side, traces: Sequence[ReviewableTrace]
 ) -> dict[str, Signals]:
     """What the store says of each trace, by trace id."""
     codes = signal_codes(connection, side.key)

@@ -29,7 +29,7 @@ from reviewer.desk.labels.views import (
     Session,
 )
 from reviewer.desk.place import Workspace
-from reviewer.desk.traces.finals import Finals
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.agreement import self_consistency
@@ -161,7 +161,7 @@ def _text(message: Message) -> str | None:
 class Labeling:
     """The labels of one workspace. Safe to share between threads."""
 
-    def __init__(self, workspace: Workspace, finals: Finals, book: Book) -> None:
+    def __init__(self, workspace: Workspace, finals: FinalMessages, book: Book) -> None:
         self._store = workspace.store
         self.book = book
         self.sheets = Sheets(workspace, finals)

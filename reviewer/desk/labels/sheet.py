@@ -15,7 +15,7 @@ from reviewer.desk.labels import items
 from reviewer.desk.labels.book import EvidenceClock
 from reviewer.desk.labels.views import Session
 from reviewer.desk.place import Workspace
-from reviewer.desk.traces.finals import Finals
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.adjudication import to_adjudicate
 from reviewer.review.agreement import ENOUGH
 from reviewer.review.items import Built, Seen, distance, message_items, remaining, showing
@@ -188,7 +188,7 @@ class Sheets:
     """Sheets of one workspace, kept until a trace, a verdict or a judgment comes. Safe to share
     between threads."""
 
-    def __init__(self, workspace: Workspace, finals: Finals) -> None:
+    def __init__(self, workspace: Workspace, finals: FinalMessages) -> None:
         self._workspace, self._finals = workspace, finals
         self._clock = EvidenceClock()
         self._lock = Lock()

@@ -10,22 +10,19 @@ from reviewer.db.connection import Connection
 from reviewer.db.queries import attempts, releases
 from reviewer.db.queries.candidates import candidates_on, earlier_decisions, last_promoted
 from reviewer.db.queries.episodes import roll_sums
-from reviewer.db.queries.quarantine import reasons_of_candidate
+from reviewer.db.queries.quarantine import quarantined, reasons_of_candidate, unnamed_refusals
 from reviewer.db.queries.report_figures import (
     Unmeasured,
     diagnostic_means,
     latencies,
     latencies_within,
     others_spent,
-    quarantined,
     source_verdict_counts,
-    sources_of,
     unmeasured,
     unmeasured_traces,
-    unnamed_refusals,
 )
 from reviewer.db.queries.traces import slot_of
-from reviewer.db.sources import tool_maps_of_candidate
+from reviewer.db.sources import source_files_of, tool_maps_of_candidate
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.facts import broken_glass, counted, failures, journal_losses, ledger
 from reviewer.desk.reports.lineage import met_suites
@@ -134,7 +131,7 @@ def evidence(
     known, latency_unknown = latencies(connection, stored.id)
     codes = unmeasured(connection, stored.id)
     than = against(connection, row, stored.id, baseline_id)
-    sources = tuple(sources_of(connection, stored.id))
+    sources = tuple(source_files_of(connection, stored.id))
     same = candidate is not None and candidate.digest == stored.digest
     return Evidence(
         suite=suite,

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reviewer.db.connection import Connection
+from reviewer.db.queries.reviewable import flaggable_traces, reviewable_traces_in
 from reviewer.desk.labels.book import Book
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import Held
-from reviewer.desk.traces.finals import Finals, flaggable, traces_in
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.report.opinions import ReviewEvidence
 from reviewer.review.items import message_items
 from reviewer.review.model import Item, Label
@@ -33,7 +34,7 @@ class Looked(NamedTuple):
 
 
 def review_holds(
-    connection: Connection, held: Held, candidate_id: str, finals: Finals, book: Book
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: Book
 ) -> ReviewEvidence | None:
     """What `assess` reads of labels and flags, and nothing else; None for a probe.
 
@@ -52,7 +53,7 @@ def review_holds(
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
     """Traces with a high flag, by id."""
-    signals = signals_of(connection, side, flaggable(connection, side.key))
+    signals = signals_of(connection, side, flaggable_traces(connection, side.key))
     return {
         trace: known
         for trace, known in signals.items()
@@ -65,7 +66,7 @@ def looked_at(
     held: Held,
     side: Side,
     high: dict[str, Signals],
-    finals: Finals,
+    finals: FinalMessages,
     book: Book,
 ) -> Looked:
     """Payloads are opened of the episodes that have labels alone."""
@@ -81,13 +82,13 @@ def _own(
     connection: Connection,
     side: Side,
     held: Held,
-    finals: Finals,
+    finals: FinalMessages,
     labels: Iterable[Label],
 ) -> tuple[Item, ...]:
     """The candidate's messages on the episodes that have a label."""
     keys = {name: key for key, name in side.names.items()}
     labeled = {keys[x.episode_id] for x in labels if x.episode_id in keys}
-    traces = traces_in(connection, side.key, sorted(labeled)) if labeled else []
+    traces = reviewable_traces_in(connection, side.key, sorted(labeled)) if labeled else []
     texts = finals.of(connection, traces)
     messages = [message_of(side, t, texts[t.id]) for t in traces if t.id in texts]
     return message_items(held.suite.digest, messages).items

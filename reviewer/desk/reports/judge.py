@@ -8,7 +8,7 @@ from reviewer.db.connection import Connection
 from reviewer.desk.judge.book import JudgeBook, Judged, win_rate_of
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
-from reviewer.desk.traces.finals import Finals
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.report.opinions import ADVISORY, Cells, JudgeEvidence, JudgeMessages, JudgeShare
 from reviewer.review.calibration import Calibration, Confusion
 from reviewer.review.judged import MessageFigures, WinRate
@@ -20,7 +20,7 @@ NO_PAIRS = "the suite's judge is asked about single messages, not about pairs"
 
 
 def judge_evidence(
-    connection: Connection, held: Held, candidate_id: str, finals: Finals, book: JudgeBook
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: JudgeBook
 ) -> JudgeEvidence | None:
     """The suite's judge where one candidate is concerned; None when it was never asked.
 

@@ -9,11 +9,16 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from reviewer.db.connection import Connection
+from reviewer.db.queries.reviewable import (
+    count_reviewable_traces,
+    first_reviewable_traces,
+    reviewable_slots,
+)
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side, side_of
 from reviewer.desk.reports.holds import Looked, high_flags, looked_at
 from reviewer.desk.suites import Held
-from reviewer.desk.traces.finals import Finals, count_traces, ended, first_traces
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.report.opinions import (
     SHOWN_FLAGS,
     AgreementFigures,
@@ -39,7 +44,7 @@ SHOWN_BREAKS = 3
 
 
 def review_evidence(
-    connection: Connection, held: Held, candidate_id: str, finals: Finals, book: Book
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: Book
 ) -> ReviewEvidence | None:
     """Labels and flags of one candidate; None for a probe, which certifies nothing.
 
@@ -73,13 +78,13 @@ def _with_wording(
     connection: Connection,
     side: Side,
     rubric: Rubric,
-    finals: Finals,
+    finals: FinalMessages,
 ) -> ReviewEvidence:
     if not rubric.wording:
         return found
     from reviewer.review.wording import check_wording
 
-    traces = first_traces(connection, side.key, MOST_CHECKED)
+    traces = first_reviewable_traces(connection, side.key, MOST_CHECKED)
     texts = finals.of(connection, traces)
     results: dict[str, dict[bool | None, list[str]]] = {
         rule.wording_id: {True: [], False: [], None: []} for rule in rubric.wording
@@ -102,7 +107,7 @@ def _with_wording(
             for name, by in results.items()
         ),
         checked=len(traces),
-        final_messages=count_traces(connection, side.key),
+        final_messages=count_reviewable_traces(connection, side.key),
     )
 
 
@@ -148,12 +153,12 @@ def _with_drawn(
 ) -> ReviewEvidence:
     """How far the random part is done: the traces that the lot falls on, and those of them whose
     message no label shows."""
-    if count_traces(connection, side.key) > MOST_DRAWN:
+    if count_reviewable_traces(connection, side.key) > MOST_DRAWN:
         return found
     salt, rate = held.suite.digest, held.suite.policy.labels.sample_rate
     names = (
         f"{side.prefix}/{side.names[episode]}/{attempt}"
-        for episode, attempt in ended(connection, side.key)
+        for episode, attempt in reviewable_slots(connection, side.key)
     )
     drawn = {name for name in names if sampled(salt, name, rate)}
     said = shown_texts(counting(looked.about))

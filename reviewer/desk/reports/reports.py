@@ -19,7 +19,7 @@ from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.gather import evidence
 from reviewer.desk.reports.holds import review_holds
-from reviewer.desk.traces.finals import Finals
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.evidence import Evidence, Look
@@ -84,7 +84,7 @@ class Reports:
     something else. Safe to share between threads."""
 
     def __init__(
-        self, workspace: Workspace, finals: Finals, book: Book, embedding_model: str = ""
+        self, workspace: Workspace, finals: FinalMessages, book: Book, embedding_model: str = ""
     ) -> None:
         self._workspace, self._finals, self._book = workspace, finals, book
         self._embedding_model = embedding_model

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from reviewer.db.connection import Connection
+from reviewer.db.queries.reviewable import reviewable_traces_in
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import Held
-from reviewer.desk.traces.finals import Finals, traces_in
+from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.opinions import PhraseCount, TextEvidence, TextScore
 from reviewer.review.wording import compare_texts
@@ -106,7 +107,7 @@ class _Ended(NamedTuple):
 
 
 def text_evidence(
-    connection: Connection, held: Held, candidate_id: str, finals: Finals, model: str = ""
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, model: str = ""
 ) -> TextEvidence | None:
     """The final messages of one candidate; None when no episode names a text. `model` is the folder
     of an embedding model.
@@ -119,7 +120,7 @@ def text_evidence(
         return None
     side = side_of(connection, held.suite.suite_id, candidate_id)
     keys = [key for key, name in side.names.items() if name in expected]
-    traces = traces_in(connection, side.key, keys, MOST_CHECKED + 1)
+    traces = reviewable_traces_in(connection, side.key, keys, MOST_CHECKED + 1)
     partly = len(traces) > MOST_CHECKED
     traces = traces[:MOST_CHECKED]
     texts = finals.of(connection, traces)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations  # what only types name is not loaded
 
-import sqlite3
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from reviewer.db import journal, registry
+from reviewer.db.connection import Connection
 from reviewer.db.queries import episodes
 from reviewer.db.queries.episode_order import (
     Asked,
@@ -19,12 +19,11 @@ from reviewer.db.queries.episode_order import (
 )
 from reviewer.db.queries.episodes import is_large, side_rows, side_total
 from reviewer.db.queries.filters import FilterError, parse_filter
-from reviewer.db.queries.report_figures import quarantined
+from reviewer.db.queries.quarantine import quarantined
 from reviewer.db.queries.traces import TraceRow, traces_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
-from reviewer.desk.scorecards.clock import Clock
-from reviewer.desk.scorecards.facts import GridFacts
+from reviewer.desk.scorecards.cache import Clock, GridFacts
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ class ScorecardsRoom(Room):
 
     def card_here(self, suite_id: str, candidate_id: str) -> Scorecard:
         """The same in this process, however long it takes."""
-        from reviewer.desk import suite_infos
         from reviewer.desk.scorecards import scorecard
+        from reviewer.desk.suites import decided, held_info
         from reviewer.report.render.banner import banner
 
         with self._opened.reading() as connection:
@@ -76,8 +75,8 @@ class ScorecardsRoom(Room):
             return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,
-                suite_infos.held_info(connection, suite_id),
-                suite_infos.decided(connection, key),
+                held_info(connection, suite_id),
+                decided(connection, key),
                 rev,
                 banner(found.assessment),
             )
@@ -298,7 +297,7 @@ class ScorecardsRoom(Room):
 
     def _asked(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         suite_id: str,
         candidate_id: str,
         by: str,

@@ -1,11 +1,11 @@
 """The scorecard as a door shows it: an assessment and a page of rows, in the desk's words."""
 
-import sqlite3
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
+from reviewer.db.connection import Connection
 from reviewer.db.queries.episode_order import GroupRow
 from reviewer.db.queries.episodes import RollRow, SideRow
 from reviewer.db.queries.filters import newest_codes, newest_tools, tags_of_suite
@@ -222,9 +222,7 @@ def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...
     return tuple(cells)
 
 
-def flags_of(
-    connection: sqlite3.Connection, traces: Sequence[TraceRow]
-) -> dict[int, tuple[str, ...]]:
+def flags_of(connection: Connection, traces: Sequence[TraceRow]) -> dict[int, tuple[str, ...]]:
     """Episode key → high flags of its attempts, the most pressing first. What infrastructure lost
     carries none."""
     said, codes = flagging(connection, [trace.id for trace in traces])
@@ -322,7 +320,7 @@ def side_cell(row: SideRow | None) -> SideCell:
 MOST_OFFERED = 200
 
 
-def filter_values(connection: sqlite3.Connection, suite: int, candidate: int) -> FilterValues:
+def filter_values(connection: Connection, suite: int, candidate: int) -> FilterValues:
     """Tags of the suite, and tools and codes of what was stored last."""
     return FilterValues(
         tag=tuple(sorted(tags_of_suite(connection, suite))[:MOST_OFFERED]),
@@ -333,7 +331,7 @@ def filter_values(connection: sqlite3.Connection, suite: int, candidate: int) ->
 
 
 def cell_lines(
-    connection: sqlite3.Connection,
+    connection: Connection,
     prefix: str,
     gate: str,
     traces: list[TraceRow],

@@ -1,11 +1,11 @@
 """The events of one trace, as a door shows them: lines of a list, and one event whole."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
+from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of
 from reviewer.desk.traces.records import Place, Records, position_of
 from reviewer.desk.traces.states import event_changes
@@ -75,7 +75,7 @@ FIELDS = ("message", "arguments", "observation", "approval", "state")
 
 
 def event_window(
-    connection: sqlite3.Connection, records: Records, row: TraceRow, first: int, count: int
+    connection: Connection, records: Records, row: TraceRow, first: int, count: int
 ) -> list[EventRow]:
     """List lines of the events at positions first..first+count-1, from 0."""
     by_seq: dict[int, list[FindingRow]] = {}
@@ -137,7 +137,7 @@ def title_of(event: Event, kind: str) -> str:
 
 
 def event_detail(
-    connection: sqlite3.Connection, records: Records, place: Place, suite: Suite, seq: int
+    connection: Connection, records: Records, place: Place, suite: Suite, seq: int
 ) -> EventDetail:
     """One event whole. Raises DeskError when the trace has no such event."""
     row = place.row
@@ -172,7 +172,7 @@ def _raw(event: Event) -> bytes:
 
 
 def _related(
-    connection: sqlite3.Connection, records: Records, row: TraceRow, position: int
+    connection: Connection, records: Records, row: TraceRow, position: int
 ) -> tuple[EventRow, ...]:
     """The other events of the same call, as far as they are near. An id that is used again begins
     another call."""

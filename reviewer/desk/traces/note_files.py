@@ -1,12 +1,12 @@
 """Bookmarks and notes as files, and what one from elsewhere must be to come in."""
 
-import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from reviewer.db import registry
+from reviewer.db.connection import Connection
 from reviewer.db.tables import NOTES as TABLE
 from reviewer.db.tables import NoteRow
 from reviewer.desk.errors import DeskError
@@ -27,7 +27,7 @@ class NoteBorder:
     """A note comes in when this store has the very record and the event it is about, and when it
     is free of identifiers."""
 
-    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
+    def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._connection = connection
         self._records = records.Records()
         self._rules: dict[str, Redactor] = {}
@@ -102,13 +102,13 @@ KIND: Kind[Note, NoteRow] = Kind("note", NOTES, TABLE, row_of, NoteBorder, lambd
 class NoteBook:
     """Every act of a suite, read anew each time: notes are few."""
 
-    def of(self, connection: sqlite3.Connection, suite_id: str) -> Iterator[Note]:
+    def of(self, connection: Connection, suite_id: str) -> Iterator[Note]:
         for row in TABLE.of_suite(connection, suite_id):
             note = NOTES.stored(row.body)
             yield msgspec.structs.replace(note, uid=NOTES.uid_of(note))
 
 
-def export_notes(connection: sqlite3.Connection, suite_id: str) -> bytes:
+def export_notes(connection: Connection, suite_id: str) -> bytes:
     """Every act of a suite, of all suites for "", as `said_files.export` has it."""
     return record_files.export(KIND, connection, NoteBook(), suite_id)
 

@@ -4,12 +4,11 @@ A trace id names one trace for as long as a store lives, so a note is bound to i
 record goes with it, for readers of the report.
 """
 
-import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from reviewer.db import tables
-from reviewer.db.connection import close_writer
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.tables import CurrentNote, last_note_time, notes_of_suite, notes_of_trace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
@@ -23,13 +22,13 @@ from reviewer.suite.model import Suite
 _TICK = timedelta(microseconds=1)
 
 
-def notes_of(connection: sqlite3.Connection, trace_id: str) -> list[NoteView]:
+def notes_of(connection: Connection, trace_id: str) -> list[NoteView]:
     """What stands on the events of a trace, by event."""
     return [_view(row) for row in notes_of_trace(connection, trace_id)]
 
 
 def all_notes(
-    connection: sqlite3.Connection, suite_ids: Iterable[str], candidate_id: str = ""
+    connection: Connection, suite_ids: Iterable[str], candidate_id: str = ""
 ) -> list[NoteView]:
     """What stands on the traces of these suites, or of one candidate, by trace and event."""
     return [
@@ -110,7 +109,7 @@ def write_note(
 
 
 def note_evidence(
-    connection: sqlite3.Connection, suite_id: str, candidate_id: str
+    connection: Connection, suite_id: str, candidate_id: str
 ) -> tuple[evidence.Note, ...]:
     """The notes on a candidate's traces as a report lists them."""
     head = f"{suite_id}/{candidate_id}/"

@@ -1,19 +1,27 @@
-"""Finding a trace in the store and reading its record and its events, by windows."""
+"""Finding a trace in the store, and reading its record, its events by windows, its message."""
 
-import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import NamedTuple
 
+import msgspec
+
 from reviewer.db import payload, registry
+from reviewer.db.connection import Connection, StoreError
+from reviewer.db.payload import frame_bytes, large_head
+from reviewer.db.queries.reviewable import ReviewableTrace
 from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
 from reviewer.trace.record import ABSENT, Event, TraceRecord
 
 CACHED_RECORDS = 8
+
+
 CACHED_BYTES = 16 << 20
 """Of large traces, events of as many bytes stay decoded; two chunks do, however large they are."""
+
+
 WINDOW = 500
 
 
@@ -27,7 +35,7 @@ class Place(NamedTuple):
     row: TraceRow
 
 
-def locate(connection: sqlite3.Connection, trace_id: str) -> Place:
+def locate(connection: Connection, trace_id: str) -> Place:
     """Find a trace by `<suite>/<candidate>/<episode>/<attempt>`; ids may hold slashes themselves.
 
     Raises DeskError when there is no such trace.
@@ -69,7 +77,7 @@ class Records:
         self._chunks: OrderedDict[tuple[int, int], tuple[list[Event], int]] = OrderedDict()
         self._lock = Lock()
 
-    def whole(self, connection: sqlite3.Connection, row: TraceRow) -> TraceRecord | None:
+    def whole(self, connection: Connection, row: TraceRow) -> TraceRecord | None:
         """The record with its events; None when the payload was refused, or is kept in chunks."""
         with self._lock:
             record = self._held.get(row.id)
@@ -86,9 +94,7 @@ class Records:
                 self._held.popitem(last=False)
         return record
 
-    def events(
-        self, connection: sqlite3.Connection, row: TraceRow, first: int, count: int
-    ) -> list[Event]:
+    def events(self, connection: Connection, row: TraceRow, first: int, count: int) -> list[Event]:
         """Events at positions first..first+count-1, from 0."""
         record = self.whole(connection, row)
         if record is not None:
@@ -100,7 +106,7 @@ class Records:
             found += events[max(first - start, 0) : max(first + count - start, 0)]
         return found
 
-    def _chunk(self, connection: sqlite3.Connection, trace: int, n: int) -> list[Event]:
+    def _chunk(self, connection: Connection, trace: int, n: int) -> list[Event]:
         with self._lock:
             held = self._chunks.get((trace, n))
             if held is not None:
@@ -116,15 +122,13 @@ class Records:
                 self._chunks.popitem(last=False)
         return events
 
-    def each(
-        self, connection: sqlite3.Connection, row: TraceRow
-    ) -> Iterator[tuple[int, list[Event]]]:
+    def each(self, connection: Connection, row: TraceRow) -> Iterator[tuple[int, list[Event]]]:
         """Every event by windows, each with the position of its first: of a large trace, no more
         than one window is held."""
         for first in range(0, row.events, WINDOW):
             yield first, self.events(connection, row, first, WINDOW)
 
-    def snapshots(self, connection: sqlite3.Connection, row: TraceRow) -> list[Snapshot]:
+    def snapshots(self, connection: Connection, row: TraceRow) -> list[Snapshot]:
         """The events that carry a state, in order. Reads the whole trace once."""
         key = row.id, row.events
         with self._lock:
@@ -144,7 +148,7 @@ class Records:
         return found
 
 
-def position_of(connection: sqlite3.Connection, records: Records, row: TraceRow, seq: int) -> int:
+def position_of(connection: Connection, records: Records, row: TraceRow, seq: int) -> int:
     """The place of event `seq` in the list: usually seq - 1, else searched from there on back."""
     at = min(seq, row.events) - 1
     while at >= 0:
@@ -158,3 +162,68 @@ def position_of(connection: sqlite3.Connection, records: Records, row: TraceRow,
             break
         at -= 1
     raise DeskError(f"this trace has no event {seq}: it has {row.events} events")
+
+
+KEPT_MESSAGES = 50_000
+"""Messages kept in memory; a trace never changes, so they stay true."""
+
+
+class _Final(msgspec.Struct):
+    """A record as far as its end."""
+
+    final_message: str | None = None
+
+
+_final = msgspec.json.Decoder(_Final)
+
+
+class FinalMessages:
+    """Final messages by trace. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], str | None] = {}
+        self._lock = Lock()
+
+    def of(
+        self, connection: Connection, traces: Sequence[ReviewableTrace]
+    ) -> dict[int, str | None]:
+        """The message of each trace, None when it ended without one. A trace whose payload was not
+        stored is absent: what it said is not known. Raises StoreError for a damaged payload."""
+        with self._lock:
+            found = {t.id: self._kept[t.key] for t in traces if t.key in self._kept}
+        missing = [trace for trace in traces if trace.id not in found]
+        if missing:
+            read = _read_messages(connection, missing)
+            found.update(read)
+            with self._lock:
+                if len(self._kept) + len(read) > KEPT_MESSAGES:
+                    self._kept.clear()
+                self._kept.update((t.key, read[t.id]) for t in missing if t.id in read)
+        return found
+
+
+def _read_messages(
+    connection: Connection, traces: Sequence[ReviewableTrace]
+) -> dict[int, str | None]:
+    packs: dict[int, list[ReviewableTrace]] = {}
+    found: dict[int, str | None] = {}
+    for trace in traces:
+        if trace.pack is not None:
+            packs.setdefault(trace.pack, []).append(trace)
+            continue
+        head = large_head(connection, trace.id)
+        if head is not None:
+            found[trace.id] = head.final_message
+    for pack, held in packs.items():
+        frame = frame_bytes(connection, pack)
+        for trace in held:
+            start = trace.offset or 0
+            found[trace.id] = _message(frame[start : start + (trace.length or 0)], trace.id)
+    return found
+
+
+def _message(payload: bytes, trace: int) -> str | None:
+    try:
+        return _final.decode(payload).final_message
+    except msgspec.DecodeError as error:
+        raise StoreError(f"trace {trace} is not a stored trace: the file is damaged") from error

@@ -5,9 +5,9 @@ word that begins with it. What is typed is words and nothing else: no operator o
 reached from a query.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 
+from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import trace_of_id
 from reviewer.db.search import (
     TEXT_PER_TRACE,
@@ -33,7 +33,7 @@ WINDOW = 500
 
 
 def search(
-    connection: sqlite3.Connection,
+    connection: Connection,
     records: Records,
     text: str,
     suite_id: str = "",
@@ -64,7 +64,7 @@ def search(
 
 
 def _hits(
-    connection: sqlite3.Connection, records: Records, one: FoundTrace, words: Sequence[str]
+    connection: Connection, records: Records, one: FoundTrace, words: Sequence[str]
 ) -> list[SearchHit]:
     """The events that hold most of the words; none where only the index sees them."""
     best, held = 1, list[tuple[int, Event]]()
@@ -81,9 +81,7 @@ def _hits(
     ]
 
 
-def _indexed(
-    connection: sqlite3.Connection, records: Records, key: int
-) -> Iterator[tuple[int, Event]]:
+def _indexed(connection: Connection, records: Records, key: int) -> Iterator[tuple[int, Event]]:
     """(position from 1, event) of a trace, as far as the index goes."""
     row = trace_of_id(connection, key)
     position = size = 0

@@ -1,11 +1,11 @@
 """The state of the world as it was after each event: snapshots as the trace recorded them."""
 
 import json
-import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reviewer.db.connection import Connection
 from reviewer.desk.traces.views import StateView
 from reviewer.suite.model import Suite
 from reviewer.trace.jsontree import step
@@ -121,7 +121,7 @@ LOOK_BACK = 200
 
 
 def state_view(
-    connection: sqlite3.Connection, records: "Records", place: "Place", suite: Suite, position: int
+    connection: Connection, records: "Records", place: "Place", suite: Suite, position: int
 ) -> StateView:
     """The state after the event at `position`, from 0."""
     found = records.snapshots(connection, place.row)
@@ -149,7 +149,7 @@ def state_view(
 
 
 def event_changes(
-    connection: sqlite3.Connection, records: "Records", place: "Place", suite: Suite, position: int
+    connection: Connection, records: "Records", place: "Place", suite: Suite, position: int
 ) -> tuple[str, ...]:
     """What the event at `position` changed, if it carries a state."""
     here = records.events(connection, place.row, position, 1)[0]
@@ -170,9 +170,7 @@ def event_changes(
     return () if before is None else tuple(changes(before, after))
 
 
-def _raw(
-    connection: sqlite3.Connection, records: "Records", place: "Place", at: "Snapshot"
-) -> bytes:
+def _raw(connection: Connection, records: "Records", place: "Place", at: "Snapshot") -> bytes:
     return bytes(records.events(connection, place.row, at.position, 1)[0].state)
 
 

@@ -1,7 +1,6 @@
 """The header, the verdict and the contract of one trace, as a door shows them."""
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -9,6 +8,7 @@ from msgspec import UNSET
 
 from reviewer.db import payload
 from reviewer.db.codec import gate_results
+from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import (
     FindingRow,
     TraceRow,
@@ -35,12 +35,12 @@ _STANDS = {
 }
 
 
-def history(connection: sqlite3.Connection, trace: int) -> tuple[tuple[str, str], ...]:
+def history(connection: Connection, trace: int) -> tuple[tuple[str, str], ...]:
     """(name, text) pairs, in order."""
     return (*_revisions(connection, trace), *_rescored(connection, trace))
 
 
-def _revisions(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
+def _revisions(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
     for row in revision_rows(connection, trace):
         word = {1: "pass", 0: "fail", None: "not measured"}[row.passed]
         found = [one[1] for one in json.loads(row.findings) if one[2] != "note"]
@@ -54,7 +54,7 @@ def _revisions(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str
         )
 
 
-def _rescored(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
+def _rescored(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
     for row in rescored_rows(connection, trace):
         yield (
             f"judged again {row.at}",
@@ -74,7 +74,7 @@ LONG = 500
 
 
 def source_facts(
-    connection: sqlite3.Connection, trace: int, head: TraceRecord | None
+    connection: Connection, trace: int, head: TraceRecord | None
 ) -> tuple[tuple[str, str], ...]:
     """(name, text) pairs: the source's verdict first, then what its record says of its source. The
     payload was masked when it was stored."""
@@ -89,7 +89,7 @@ def source_facts(
     return tuple(found)
 
 
-def _verdict(connection: sqlite3.Connection, trace: int) -> Iterator[tuple[str, str]]:
+def _verdict(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
     found = source_verdict(connection, trace)
     if found is None:
         return
@@ -143,9 +143,7 @@ def verdict_of(row: TraceRow, found: Sequence[FindingRow]) -> Verdict:
     )
 
 
-def trace_view(
-    connection: sqlite3.Connection, records: Records, place: Place, suite: Suite
-) -> TraceView:
+def trace_view(connection: Connection, records: Records, place: Place, suite: Suite) -> TraceView:
     """The header, verdict and contract of one trace."""
     row = place.row
     found = findings_of(connection, [row.id])
@@ -208,7 +206,7 @@ def trace_view(
 
 
 def _most(
-    connection: sqlite3.Connection, trace: int, record: TraceRecord | None
+    connection: Connection, trace: int, record: TraceRecord | None
 ) -> tuple[float | None, float | None]:
     """The greatest latency (ms) and cost (USD) of one event; those of a large trace are known once
     its events have rows."""

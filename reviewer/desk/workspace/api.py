@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reviewer.db.connection import StoreError
-from reviewer.desk import suite_infos, suites
+from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.workspace import overview
@@ -24,9 +24,9 @@ class WorkspaceRoom(Room):
     def suites(self) -> list[SuiteInfo]:
         """Every suite of the workspace and every probe in the store."""
         if not self._opened.has_store():
-            return suite_infos.suite_infos(self._opened.place, None)
+            return suites.suite_infos(self._opened.place, None)
         with self._opened.reading() as connection:
-            return suite_infos.suite_infos(self._opened.place, connection)
+            return suites.suite_infos(self._opened.place, connection)
 
     def hold(self, suite_id: str) -> Held:
         """A suite that may be used now, with the probe suites of the store."""

@@ -7,7 +7,7 @@ from reviewer.db.queries.attempts import attempts_made
 from reviewer.db.queries.episodes import is_large
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.reports import Reports
-from reviewer.desk.suite_infos import decided
+from reviewer.desk.suites import decided
 from reviewer.desk.views import CandidateInfo
 from reviewer.report.assess import Assessment
 

@@ -1,14 +1,88 @@
-"""What the grid needs of a suite and a candidate beside the tables, read once and kept."""
+"""What the scorecards room keeps between questions: the time of the last change of a candidate, and
+facts of suites and candidates beside the tables.
+"""
 
-import sqlite3
 from collections import OrderedDict
 from threading import Lock
 from typing import NamedTuple
 
+import msgspec
+
 from reviewer.db import journal, registry
+from reviewer.db.connection import Connection
+from reviewer.db.queries.candidates import (
+    candidates_of_batch,
+    candidates_of_traces,
+    candidates_refused,
+)
 from reviewer.db.queries.episode_order import Asked, Medians, Provide
 from reviewer.db.queries.episodes import count_rolls, least_measured, maybe_red
 from reviewer.suite.gates import in_force
+
+
+class _Revised(msgspec.Struct):
+    trace: int
+
+
+class _Entry(msgspec.Struct):
+    """A journal entry as far as it tells which candidates it is about."""
+
+    type: str
+    revised: tuple[_Revised, ...] = ()
+    source: int = 0
+    first: int = 0
+    added: int = 0
+    refused: int = 0
+
+
+_entry = msgspec.json.Decoder(_Entry)
+
+
+class Clock:
+    """The journal entry that last touched a candidate; what is not known of yet counts as touched
+    by the newest. Kept for one desk; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._seen = journal.Head(0, b"")
+        self._all = 0
+        self._of: dict[int, int] = {}
+
+    def read(self, connection: Connection, candidate: int) -> int:
+        """A number that rises when something may have changed of what is shown of a candidate.
+        Traces of another, and rows filled behind an import, change nothing."""
+        with self._lock:
+            self._bring_up(connection)
+            return max(self._all, self._of.get(candidate, 0))
+
+    def _bring_up(self, connection: Connection) -> None:
+        head = journal.head(connection)
+        if head == self._seen:
+            return
+        if journal.hash_at(connection, self._seen.seq) != self._seen.hash.hex():
+            self._all = head.seq  # the first look, or another store in its place
+        else:
+            for seq, body in journal.entries_between(connection, self._seen.seq, head.seq):
+                touched = _touched(connection, _entry.decode(body))
+                if touched is None:
+                    self._all = seq
+                else:
+                    self._of.update(dict.fromkeys(touched, seq))
+        self._seen = head
+
+
+def _touched(connection: Connection, entry: _Entry) -> set[int] | None:
+    """Keys of the candidates that an entry is about; None where it may be any."""
+    if entry.type == "traces.revised":
+        return candidates_of_traces(connection, (one.trace for one in entry.revised))
+    if entry.type != "traces.added":
+        return None
+    found = candidates_of_batch(connection, entry.first, entry.added)
+    if not entry.refused:
+        return found
+    refused = candidates_refused(connection, entry.source)
+    return None if refused is None else found | refused
+
 
 KEPT = 64
 """Orders whose first rows are kept."""
@@ -38,7 +112,7 @@ class GridFacts:
         self._keeping = Lock()
         self._red: tuple[int, int, frozenset[int]] | None = None
 
-    def suite(self, connection: sqlite3.Connection, suite_id: str) -> SuiteFacts:
+    def suite(self, connection: Connection, suite_id: str) -> SuiteFacts:
         """A suite that stands in the store under this id."""
         row = registry.suite_row(connection, suite_id)
         if row is None:
@@ -57,9 +131,7 @@ class GridFacts:
             self._suites[row.id, row.digest] = found
         return found
 
-    def k(
-        self, connection: sqlite3.Connection, facts: SuiteFacts, suite: int, candidate: int
-    ) -> int:
+    def k(self, connection: Connection, facts: SuiteFacts, suite: int, candidate: int) -> int:
         """k of pass^k: the policy's; of a probe no more than its attempts allow."""
         if not facts.probe:
             return facts.k
@@ -71,7 +143,7 @@ class GridFacts:
             self._probe_k[candidate] = kept
         return kept[1]
 
-    def complete(self, connection: sqlite3.Connection, facts: SuiteFacts, candidate: int) -> bool:
+    def complete(self, connection: Connection, facts: SuiteFacts, candidate: int) -> bool:
         """Whether every episode of the suite has a roll-up of this candidate; once so, always."""
         if facts.episodes is None:
             return False
@@ -82,7 +154,7 @@ class GridFacts:
         self._complete.add(candidate)
         return True
 
-    def red(self, connection: sqlite3.Connection, candidate: int, clock: int) -> frozenset[int]:
+    def red(self, connection: Connection, candidate: int, clock: int) -> frozenset[int]:
         """Episodes that may hold a red cell; kept for the candidate that was last asked for."""
         kept = self._red
         if kept is None or kept[:2] != (candidate, clock):
@@ -108,7 +180,7 @@ class GridFacts:
     def medians(self, candidate: int) -> Provide:
         """What lends median latencies to a connection."""
 
-        def lend(connection: sqlite3.Connection) -> None:
+        def lend(connection: Connection) -> None:
             with self._lock:  # two readings at once would both read a million rows
                 self._medians.setdefault(candidate, Medians(candidate)).lend(connection)
 
