@@ -8,10 +8,14 @@ take a known format over.
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from typing import cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from reviewer.importing.faults import show
-from reviewer.importing.reader import DocumentReader, Reader, RecordReader
+from reviewer.importing.reader import DocumentReader, Foreign, Reader, RecordReader
+
+if TYPE_CHECKING:
+    from reviewer.importing.head import Head
 
 OURS = (
     "inspect_ai.reader:InspectReader",
@@ -20,12 +24,12 @@ OURS = (
     "harbor.atif:AtifReader",
     "swe.mini_swe_agent:MiniSweAgentReader",
     "swe.swe_bench:SweBenchReader",
-    "openhands.reader:OpenHandsReader",
+    "openhands:OpenHandsReader",
     "swe.swe_agent:SweAgentReader",
-    "tau.tau_bench:TauBenchReader",
-    "tau.tau2:Tau2Reader",
-    "webarena.reader:WebArenaReader",
-    "webarena.verified:WebArenaVerifiedReader",
+    "tau_bench:TauBenchReader",
+    "tau2:Tau2Reader",
+    "webarena:WebArenaReader",
+    "webarena_verified:WebArenaVerifiedReader",
     "agentlab:AgentLabReader",
     "osworld:OsWorldReader",
     "gaia:GaiaReader",
@@ -33,14 +37,14 @@ OURS = (
     "agentbench:AgentBenchReader",
     "otel.otlp:OtlpReader",
     "otel.otlp:TempoReader",
-    "otel.jaeger:JaegerReader",
-    "otel.langfuse:LangfuseReader",
-    "otel.openinference:OpenInferenceReader",
+    "otel.otlp:JaegerReader",
+    "otel.exports:LangfuseReader",
+    "otel.exports:OpenInferenceReader",
     "chat.langchain:AgentEvalsReader",
     "chat.dialects:AgentDojoReader",
     "chat.langchain:LangChainReader",
-    "chat.openai_agents:OpenAIAgentsReader",
-    "chat.openai_responses:OpenAIResponsesReader",
+    "chat.openai:OpenAIAgentsReader",
+    "chat.openai:OpenAIResponsesReader",
     "chat.dialects:ClineReader",
     "chat.dialects:AnthropicMessagesReader",
     "chat.dialects:AutoGenReader",
@@ -51,17 +55,38 @@ OURS = (
     "chat.dialects:GenAIMessagesReader",
     "chat.dialects:PiReader",
     "chat.dialects:HermesReader",
-    "chat.openai_chat:OpenAIChatReader",
+    "chat.dialects:OpenAIChatReader",
 )  # fmt: skip
 """Most specific first: a file is read by the first that claims it."""
-NATIVE = "native:NativeReader"
 GROUP = "reviewer.readers"
+
+
+class NativeReader:
+    """Native traces: JSON, JSONL and arrays, in the articles' record form or the long form."""
+
+    name = "native"
+    version = "1"
+    probe = False
+
+    def sniff(self, head: "Head") -> bool:
+        """Return True: a JSON file that no other reader claims is read as native, so that each of
+        its records says what it lacks."""
+        return True
+
+    def suite_id(self, path: Path) -> str:
+        return ""
+
+    def candidate_id(self, path: Path) -> str:
+        return ""
+
+    def read(self, raw: bytes, candidate_id: str) -> Foreign:
+        return Foreign(raw)
 
 
 @cache
 def native_reader() -> Reader:
     """Return the reader of our own records, which claims whatever is left."""
-    return _made(NATIVE)
+    return NativeReader()
 
 
 def in_turn() -> Iterator[Reader]:

@@ -13,8 +13,14 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, clock
 from reviewer.importing.foreign_json import NotJson, parse, parse_text
-from reviewer.importing.formats.base import Format, each_record, folder_names, slug
-from reviewer.importing.formats.values import at_path, mapping
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    each_record,
+    folder_names,
+    mapping,
+    slug,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Piece, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected

@@ -14,9 +14,8 @@ import msgspec
 
 from reviewer.importing.draft import Draft, amount, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, slug
+from reviewer.importing.formats.base import Format, at_path, objects, present, sequence, slug
 from reviewer.importing.formats.smolagents import NotLiteral, add_message, literal, role_of
-from reviewer.importing.formats.values import at_path, objects, present, sequence
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms
-from reviewer.importing.formats.base import Format, above, folder_names, slug
-from reviewer.importing.formats.values import at_path, present
+from reviewer.importing.formats.base import Format, above, at_path, folder_names, present, slug
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, measured, tokens, words
-from reviewer.importing.formats.values import at_path, objects, sequence
-from reviewer.importing.formats.values import text as text_of
+from reviewer.importing.formats.base import at_path, objects, sequence
+from reviewer.importing.formats.base import text as text_of
 from reviewer.importing.messages.blocks import parts_of
 from reviewer.importing.messages.parts import Part
 

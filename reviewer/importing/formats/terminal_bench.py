@@ -19,17 +19,21 @@ from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
     above,
+    at_path,
+    clipped,
     each_record,
     files_below,
+    mapping,
+    present,
     shown,
     slug,
     small_value,
     started_ms,
+    text,
     value_of,
     whole_value,
     within,
 )
-from reviewer.importing.formats.values import at_path, clipped, mapping, present, text
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Foreign, Rejected

@@ -6,8 +6,16 @@ from typing import Any
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Status
-from reviewer.importing.messages import items
-from reviewer.importing.messages.parts import ANNOTATIONS, Part, call_of, first, given, text_of
+from reviewer.importing.messages.parts import (
+    ANNOTATIONS,
+    ITEMS,
+    Part,
+    call_of,
+    first,
+    given,
+    item_of,
+    text_of,
+)
 
 _CALL = frozenset(("type", "id", "name", *ANNOTATIONS))
 _RESULT = frozenset(("type", "tool_use_id", "content", "is_error", "name", *ANNOTATIONS))
@@ -361,8 +369,8 @@ def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
         return [_result(value, account)]
     if kind.endswith(ANTHROPIC_RESULT):
         return anthropic_tool_result(value, account)
-    if kind in items.ITEMS:
-        return items.item_of(value, account)
+    if kind in ITEMS:
+        return item_of(value, account)
     if kind.startswith(VERCEL_TOOL) and "toolCallId" in value:
         return vercel_tool_part(value, account)
     if kind in _QUIET or kind.startswith("data-"):

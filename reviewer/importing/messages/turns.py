@@ -5,17 +5,18 @@ from typing import Any
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Status
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.messages import items
 from reviewer.importing.messages.astext import written
 from reviewer.importing.messages.blocks import parts_of, vercel_tool_part
 from reviewer.importing.messages.parts import (
     ASIDE,
     CALL_ROLES,
+    ITEMS,
     Part,
     Role,
     Turn,
     calls_of,
     first,
+    item_of,
     legacy_call,
     role_of,
     text_of,
@@ -142,8 +143,8 @@ def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
         if quick is not None and (turn := quick(message)) is not None:
             account.all_of(message)
             return turn
-    if isinstance(message, dict) and message.get("type") in items.ITEMS:
-        parts = items.item_of(message, account)
+    if isinstance(message, dict) and message.get("type") in ITEMS:
+        parts = item_of(message, account)
         if parts is None:
             return None
         results = bool(parts) and parts[0].kind == "result"

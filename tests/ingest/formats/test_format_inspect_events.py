@@ -19,7 +19,7 @@ from inspect_logs import (
     traces,
 )
 
-from reviewer.importing.formats.inspect_ai.stores import NoPatch, Stores
+from reviewer.importing.formats.inspect_ai.trajectory import NoPatch, Stores
 
 
 def short() -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from doors import Door
 from span_files import DATA, events, said, spent, told, used
 
-from reviewer.importing.formats.otel.jaeger import JaegerReader
+from reviewer.importing.formats.otel.otlp import JaegerReader
 from reviewer.importing.head import Head
 
 READER = JaegerReader()

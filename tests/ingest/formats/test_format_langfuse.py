@@ -8,7 +8,7 @@ import pytest
 from doors import Door
 from span_files import DATA, events, read, said, spent, told, used
 
-from reviewer.importing.formats.otel.langfuse import LangfuseReader
+from reviewer.importing.formats.otel.exports import LangfuseReader
 from reviewer.importing.head import Head
 from reviewer.importing.source import Source
 

@@ -99,7 +99,7 @@ def test_responses_are_the_last_history_and_the_sum_of_usage(
     assert (found["tool_call"], found["tool_result"]) == (calls, calls)
     assert (found["user"], found["agent"]) == (1, 1)
     [(trace,)] = door.rows("SELECT trace_id FROM traces")
-    from reviewer.importing.formats.chat.openai_responses import OpenAIResponsesReader
+    from reviewer.importing.formats.chat.openai import OpenAIResponsesReader
     from reviewer.importing.source import Source
 
     [one] = OpenAIResponsesReader().traces(Source(RESPONSES / f"{name}.json"))

@@ -8,7 +8,7 @@ import pytest
 from doors import Door
 from span_files import DATA, events, said, told, used
 
-from reviewer.importing.formats.otel.openinference import OpenInferenceReader
+from reviewer.importing.formats.otel.exports import OpenInferenceReader
 from reviewer.importing.head import Head
 
 READER = OpenInferenceReader()

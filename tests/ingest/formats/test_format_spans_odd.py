@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from odd_shapes import cut_anywhere, made_odd, places
 from span_files import DATA, agent, called, chat, request, returned, tool
 
-from reviewer.importing.formats.otel.jaeger import JaegerReader
-from reviewer.importing.formats.otel.langfuse import LangfuseReader
-from reviewer.importing.formats.otel.openinference import OpenInferenceReader
-from reviewer.importing.formats.otel.otlp import OtlpReader, TempoReader
+from reviewer.importing.formats.otel.exports import LangfuseReader, OpenInferenceReader
+from reviewer.importing.formats.otel.otlp import JaegerReader, OtlpReader, TempoReader
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign

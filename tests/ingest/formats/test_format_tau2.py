@@ -10,8 +10,8 @@ from doors import Door, every_byte
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.importing.formats.tau.tau2 import Tau2Reader
-from reviewer.importing.formats.tau.tau_bench import TauBenchReader
+from reviewer.importing.formats.tau2 import Tau2Reader
+from reviewer.importing.formats.tau_bench import TauBenchReader
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign

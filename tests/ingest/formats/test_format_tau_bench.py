@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reviewer.importing.formats.tau.tau_bench import TauBenchReader
+from reviewer.importing.formats.tau_bench import TauBenchReader
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Foreign
 

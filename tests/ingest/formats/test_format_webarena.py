@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.formats.webarena.page import parsed
-from reviewer.importing.formats.webarena.reader import WebArenaReader
+from reviewer.importing.formats.webarena import WebArenaReader, parsed
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source

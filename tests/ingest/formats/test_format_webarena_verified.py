@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_shapes import made_odd
 
-from reviewer.importing.formats.webarena.verified import WebArenaVerifiedReader, shown_url
+from reviewer.importing.formats.webarena_verified import WebArenaVerifiedReader, shown_url
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 

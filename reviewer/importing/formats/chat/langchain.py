@@ -14,10 +14,8 @@ from typing import Any
 from reviewer.importing import unsupported
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, summed
-from reviewer.importing.formats.base import Format
-from reviewer.importing.formats.chat.envelopes import are_messages
-from reviewer.importing.formats.stated import episode_of, stated
-from reviewer.importing.formats.values import at_path, mapping, objects, sequence
+from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
+from reviewer.importing.formats.chat.records import are_messages, episode_of, stated
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Teller, tokens_of
 from reviewer.importing.messages.streams import whole_messages

@@ -15,8 +15,10 @@ from typing import Any
 from reviewer.importing.draft import Draft
 from reviewer.importing.formats.base import (
     Format,
+    at_path,
     each_record,
     folder_names,
+    present,
     slug,
     small_value,
     within,
@@ -24,7 +26,6 @@ from reviewer.importing.formats.base import (
 from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, object_in, objects_in
 from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
 from reviewer.importing.formats.swe import suite_of as swe_suite
-from reviewer.importing.formats.values import at_path, present
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece
 from reviewer.importing.reader import Broken, Foreign, Rejected

@@ -20,7 +20,7 @@ from reviewer.importing.draft import (
     whole,
     words,
 )
-from reviewer.importing.formats.values import at_path, mapping, text
+from reviewer.importing.formats.base import at_path, mapping, text
 from reviewer.importing.reader import Rejected
 from reviewer.trace.record import USER_ACTORS
 

@@ -16,9 +16,13 @@ from reviewer.importing.draft import Draft, added, elapsed_ms, tokens
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
+    at_path,
+    clipped,
     each_record,
     files_below,
     folder_names,
+    mapping,
+    present,
     shown,
     slug,
     started_ms,
@@ -42,7 +46,6 @@ from reviewer.importing.formats.harbor.results import (
     used,
     verdict_of,
 )
-from reviewer.importing.formats.values import at_path, clipped, mapping, present
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected

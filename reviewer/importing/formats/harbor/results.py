@@ -4,10 +4,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount
-from reviewer.importing.formats.base import above, slug, whole_value
+from reviewer.importing.formats.base import (
+    above,
+    at_path,
+    mapping,
+    objects,
+    present,
+    slug,
+    text,
+    whole_value,
+)
 from reviewer.importing.formats.swe import is_instance
 from reviewer.importing.formats.swe import suite_of as swe_suite
-from reviewer.importing.formats.values import at_path, mapping, objects, present, text
 from reviewer.trace.record import SourceVerdict
 
 RESULTS = ("result.json", "trial-result.json")

@@ -1,19 +1,59 @@
-"""Messages of Inspect as events: texts, calls, results, and which of them are in the draft already.
+"""Messages and model calls of Inspect as events: texts, calls, results, and which of them are in
+the draft already.
 
 Each model call carries the whole conversation so far; what is in it again is no new event. Messages
 are known by what they say and not by their ids: agents rebuild them with new ones.
 """
 
+import re
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.importing.draft import Draft, Status, words
-from reviewer.importing.formats.inspect_ai.log import Texts, ranges
-from reviewer.importing.formats.values import mapping, sequence, text
+from reviewer.importing.draft import IDENTIFIER, Draft, Status, elapsed_ms, measured, words
+from reviewer.importing.formats.base import mapping, sequence, text
+from reviewer.importing.formats.inspect_ai.log import Parts, Texts, ranges
+from reviewer.importing.formats.inspect_ai.run import Spend, counts
+from reviewer.trace.record import USER_ACTORS
+
+# Speakers -----------------------------------------------------------------------------------------
+
+_SCORING = frozenset({"scorer", "scorers"})
+_TOOLS = frozenset({"tool", "handoff", "subtask"})
+_RESERVED = USER_ACTORS | {"agent", "system"}
+
+
+class Scope(NamedTuple):
+    """`actor` is who speaks here: `agent` for the agent evaluated, else a sub-agent's name (or
+    that of a tool which asks a model). `nested` says that an agent or a tool is around it."""
+
+    actor: str = "agent"
+    nested: bool = False
+    scoring: bool = False
+    tool: str = ""
+
+    def inner(self, kind: str, name: Any) -> "Scope":
+        """Return the scope of a span of that type and name inside this one."""
+        if kind in _SCORING:
+            return self._replace(scoring=True)
+        if kind == "agent":
+            return Scope(actor_of(name) if self.nested else self.actor, True, self.scoring)
+        if kind in _TOOLS:
+            return Scope(actor_of(name), True, self.scoring, text(name))
+        return self
+
+
+def actor_of(name: Any) -> str:
+    """Return a sub-agent's name as an actor: never one that would count as the user or the
+    agent."""
+    own = text(name)[: IDENTIFIER - 10] or "unnamed"
+    return f"sub-agent {own}" if own.strip().casefold() in _RESERVED else own
+
+
+# Messages -----------------------------------------------------------------------------------------
 
 Key = tuple[str, Any]
 _ROLES = ("system", "user", "tool", "assistant")
@@ -230,3 +270,100 @@ class Talk:
 
 def _audible(part: Any) -> bool:
     return str(mapping(part).get("type")) not in _UNSAID | {"tool_use"}
+
+
+# Model calls as turns of a conversation -----------------------------------------------------------
+
+CACHED = "answers came out of a cache: they cost nothing in this attempt and took no time"
+PENDING = "a call was still running when the file was written"
+_GRADER = re.compile(r"grad|judg|scor|monitor", re.IGNORECASE)
+_USER = re.compile(r"user|customer|simulat", re.IGNORECASE)
+
+
+class Turns:
+    """Writes model events; `spends` is what each of them used."""
+
+    def __init__(self, draft: Draft, talk: Talk, parts: Parts, texts: Texts) -> None:
+        self.spends: list[Spend] = []
+        self._draft = draft
+        self._talk = talk
+        self._texts = texts
+        self._history = History(parts.pool, texts)
+
+    def model(self, event: dict[str, Any], scope: Scope) -> None:
+        """Take a model call. A call by a grader is no part of the trajectory; a model role that
+        plays the user is not the agent; another role (a critic) is a sub-agent of that name."""
+        role, output = text(event.get("role")), mapping(event.get("output"))
+        usage, cached = mapping(output.get("usage")), event.get("cache") == "read"
+        grader = scope.scoring or bool(_GRADER.search(role))
+        user = not grader and bool(_USER.search(role))
+        if usage and not cached:
+            whose = "grader" if grader else "simulated_user" if user else ""
+            self.spends.append(Spend(text(event.get("model")), not whose, usage, whose))
+        if grader:
+            return
+        if not role:
+            for message in self._history.news(event):
+                self._talk.heard(message, inside=scope.actor != "agent")
+        actor = "simulated_user" if user else actor_of(role) if role else scope.actor
+        if event.get("pending"):
+            self._draft.note(PENDING)
+        if event.get("error"):
+            self._draft.error(text(event["error"]), actor=actor, at=event.get("timestamp"))
+        for choice in sequence(output.get("choices"))[:1]:
+            message = mapping(mapping(choice).get("message"))
+            if event.get("error") and not (message.get("content") or message.get("tool_calls")):
+                continue  # what stands for the answer that never came
+            more = {} if cached else _figures(event, output, usage)
+            self._said(actor, message, user, more, event)
+        if cached:
+            self._draft.note(CACHED)
+
+    def returned(self, event: dict[str, Any]) -> None:
+        """Note a tool event: its result will be in the conversation under this id."""
+        self._history.own(event.get("message_id"))
+
+    def conversation(self, messages: list[Any]) -> None:
+        """Take the conversation of a sample without model events: it has nothing else."""
+        for message in map(mapping, messages):
+            if message.get("role") == "assistant":
+                self._talk.said("agent", message)
+            elif message.get("role") == "tool":
+                content = self._texts.whole(message.get("content"))
+                call_id = message.get("tool_call_id")
+                self._talk.result(self._talk.taken(call_id), call_id, message, content)
+            else:
+                self._talk.heard(message)
+
+    def rest(self, messages: list[Any]) -> None:
+        """Take what only the final conversation holds: the user's last words, results of tools that
+        ran outside of Inspect."""
+        heard = [one for one in messages if mapping(one).get("role") in ("user", "tool")]
+        for message in self._history.rest(heard):
+            self._talk.heard(message)
+
+    def _said(
+        self,
+        actor: str,
+        message: dict[str, Any],
+        user: bool,
+        more: dict[str, Any],
+        event: dict[str, Any],
+    ) -> None:
+        self._talk.said(actor, message, at=event.get("timestamp"), **more)
+        self._history.own(message.get("id"))
+        self._history.spoken = True
+        if user:
+            self._history.count("user", self._texts.whole(message.get("content")))
+
+
+def _figures(
+    event: dict[str, Any], output: dict[str, Any], usage: dict[str, Any]
+) -> dict[str, Any]:
+    seconds = measured(output.get("time"))
+    elapsed = elapsed_ms(event.get("timestamp"), event.get("completed"))
+    return {
+        "latency_ms": elapsed if seconds is None else seconds * 1000,
+        "tokens": counts(usage),
+        "cost_usd": usage.get("total_cost"),
+    }

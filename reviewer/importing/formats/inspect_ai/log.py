@@ -15,7 +15,7 @@ import msgspec
 
 from reviewer.importing.archive import Archive, EntryProblem
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.values import mapping, sequence
+from reviewer.importing.formats.base import mapping, sequence
 from reviewer.importing.pipeline.split import MAX_RECORD
 from reviewer.importing.reader import Rejected
 from reviewer.importing.source import Source

@@ -12,7 +12,7 @@ import msgspec
 
 from reviewer.importing.archive import Archive
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, whole, words
-from reviewer.importing.formats.base import Format
+from reviewer.importing.formats.base import Format, at_path, mapping, sequence, text
 from reviewer.importing.formats.inspect_ai.log import (
     MISSING,
     REFERENCES,
@@ -36,7 +36,6 @@ from reviewer.importing.formats.inspect_ai.run import (
     verdict,
 )
 from reviewer.importing.formats.inspect_ai.trajectory import Trajectory
-from reviewer.importing.formats.values import at_path, mapping, sequence, text
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import kind_of, start_of
 from reviewer.importing.pipeline.split import Unreadable

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import added, amount, tokens, whole
+from reviewer.importing.formats.base import at_path, mapping, present, sequence, text
 from reviewer.importing.formats.inspect_ai.log import plain
-from reviewer.importing.formats.values import at_path, mapping, present, sequence, text
 from reviewer.trace.record import SourceVerdict
 
 # Tokens and costs ---------------------------------------------------------------------------------

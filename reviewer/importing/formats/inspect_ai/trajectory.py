@@ -1,4 +1,5 @@
-"""The events of a sample as the events of a trace, in the order of the list.
+"""The events of a sample as the events of a trace, in the order of the list; and the store of a
+sample as its events change it.
 
 The list is not sorted by time: an approval is before its tool event, which is stamped earlier; a
 call that hands over to a sub-agent is before what that agent does. So a result is written when the
@@ -6,52 +7,20 @@ span of its tool ends. Since 0.3.9x events carry the id of their span; earlier l
 begin and end marks.
 """
 
-import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from reviewer.importing.draft import IDENTIFIER, Draft, elapsed_ms, measured
-from reviewer.importing.formats.inspect_ai.conversation import History, Talk
+import msgspec
+
+from reviewer.importing.draft import Draft, elapsed_ms, measured
+from reviewer.importing.formats.base import mapping, sequence, text
+from reviewer.importing.formats.inspect_ai.conversation import PENDING, Scope, Talk, Turns
 from reviewer.importing.formats.inspect_ai.log import Parts, Texts
-from reviewer.importing.formats.inspect_ai.run import Spend, counts
-from reviewer.importing.formats.inspect_ai.stores import LOST, TOO_MUCH, NoPatch, Stores
-from reviewer.importing.formats.values import mapping, sequence, text
-from reviewer.trace.record import USER_ACTORS
 
-# Where an event stands: under which agent, in which tool, in the scoring --------------------------
+# Spans --------------------------------------------------------------------------------------------
 
-_SCORING = frozenset({"scorer", "scorers"})
-_TOOLS = frozenset({"tool", "handoff", "subtask"})
-_RESERVED = USER_ACTORS | {"agent", "system"}
 MOST_SPANS = 100_000
-
-
-class Scope(NamedTuple):
-    """`actor` is who speaks here: `agent` for the agent evaluated, else a sub-agent's name (or
-    that of a tool which asks a model). `nested` says that an agent or a tool is around it."""
-
-    actor: str = "agent"
-    nested: bool = False
-    scoring: bool = False
-    tool: str = ""
-
-    def inner(self, kind: str, name: Any) -> "Scope":
-        """Return the scope of a span of that type and name inside this one."""
-        if kind in _SCORING:
-            return self._replace(scoring=True)
-        if kind == "agent":
-            return Scope(actor_of(name) if self.nested else self.actor, True, self.scoring)
-        if kind in _TOOLS:
-            return Scope(actor_of(name), True, self.scoring, text(name))
-        return self
-
-
-def actor_of(name: Any) -> str:
-    """Return a sub-agent's name as an actor: never one that would count as the user or the
-    agent."""
-    own = text(name)[: IDENTIFIER - 10] or "unnamed"
-    return f"sub-agent {own}" if own.strip().casefold() in _RESERVED else own
 
 
 class Spans:
@@ -113,91 +82,6 @@ def _has_span(event: dict[str, Any]) -> bool:
     return isinstance(event.get("span_id"), str)
 
 
-# Model calls as turns of a conversation -----------------------------------------------------------
-
-CACHED = "answers came out of a cache: they cost nothing in this attempt and took no time"
-PENDING = "a call was still running when the file was written"
-_GRADER = re.compile(r"grad|judg|scor|monitor", re.IGNORECASE)
-_USER = re.compile(r"user|customer|simulat", re.IGNORECASE)
-
-
-class Turns:
-    """Writes model events; `spends` is what each of them used."""
-
-    def __init__(self, draft: Draft, talk: Talk, parts: Parts, texts: Texts) -> None:
-        self.spends: list[Spend] = []
-        self._draft = draft
-        self._talk = talk
-        self._texts = texts
-        self._history = History(parts.pool, texts)
-
-    def model(self, event: dict[str, Any], scope: Scope) -> None:
-        """Take a model call. A call by a grader is no part of the trajectory; a model role that
-        plays the user is not the agent; another role (a critic) is a sub-agent of that name."""
-        role, output = text(event.get("role")), mapping(event.get("output"))
-        usage, cached = mapping(output.get("usage")), event.get("cache") == "read"
-        grader = scope.scoring or bool(_GRADER.search(role))
-        user = not grader and bool(_USER.search(role))
-        if usage and not cached:
-            whose = "grader" if grader else "simulated_user" if user else ""
-            self.spends.append(Spend(text(event.get("model")), not whose, usage, whose))
-        if grader:
-            return
-        if not role:
-            for message in self._history.news(event):
-                self._talk.heard(message, inside=scope.actor != "agent")
-        actor = "simulated_user" if user else actor_of(role) if role else scope.actor
-        if event.get("pending"):
-            self._draft.note(PENDING)
-        if event.get("error"):
-            self._draft.error(text(event["error"]), actor=actor, at=event.get("timestamp"))
-        for choice in sequence(output.get("choices"))[:1]:
-            message = mapping(mapping(choice).get("message"))
-            if event.get("error") and not (message.get("content") or message.get("tool_calls")):
-                continue  # what stands for the answer that never came
-            more = {} if cached else _figures(event, output, usage)
-            self._said(actor, message, user, more, event)
-        if cached:
-            self._draft.note(CACHED)
-
-    def returned(self, event: dict[str, Any]) -> None:
-        """Note a tool event: its result will be in the conversation under this id."""
-        self._history.own(event.get("message_id"))
-
-    def conversation(self, messages: list[Any]) -> None:
-        """Take the conversation of a sample without model events: it has nothing else."""
-        for message in map(mapping, messages):
-            if message.get("role") == "assistant":
-                self._talk.said("agent", message)
-            elif message.get("role") == "tool":
-                content = self._texts.whole(message.get("content"))
-                call_id = message.get("tool_call_id")
-                self._talk.result(self._talk.taken(call_id), call_id, message, content)
-            else:
-                self._talk.heard(message)
-
-    def rest(self, messages: list[Any]) -> None:
-        """Take what only the final conversation holds: the user's last words, results of tools that
-        ran outside of Inspect."""
-        heard = [one for one in messages if mapping(one).get("role") in ("user", "tool")]
-        for message in self._history.rest(heard):
-            self._talk.heard(message)
-
-    def _said(
-        self,
-        actor: str,
-        message: dict[str, Any],
-        user: bool,
-        more: dict[str, Any],
-        event: dict[str, Any],
-    ) -> None:
-        self._talk.said(actor, message, at=event.get("timestamp"), **more)
-        self._history.own(message.get("id"))
-        self._history.spoken = True
-        if user:
-            self._history.count("user", self._texts.whole(message.get("content")))
-
-
 def speaks(events: list[Any]) -> bool:
     """Return whether the agent's model calls are among the events of a sample."""
     spans = Spans()
@@ -214,16 +98,166 @@ def speaks(events: list[Any]) -> bool:
     return False
 
 
-def _figures(
-    event: dict[str, Any], output: dict[str, Any], usage: dict[str, Any]
-) -> dict[str, Any]:
-    seconds = measured(output.get("time"))
-    elapsed = elapsed_ms(event.get("timestamp"), event.get("completed"))
-    return {
-        "latency_ms": elapsed if seconds is None else seconds * 1000,
-        "tokens": counts(usage),
-        "cost_usd": usage.get("total_cost"),
-    }
+# Stores -------------------------------------------------------------------------------------------
+
+MOST_STATES = 4 << 20
+"""Bytes of state snapshots kept of one attempt: a growing store is repeated at every step."""
+MOST_WORK = 20_000_000
+"""Members copied while following one store; each change copies what it goes through."""
+TOO_MUCH = "state snapshots beyond 4 MiB were left out (the final state is kept)"
+LOST = "a change of the store could not be followed: state snapshots end there"
+
+
+class NoPatch(Exception):
+    """A change that does not fit the value it is about, or one too many."""
+
+
+class Stores:
+    """Follows the store through the spans of one sample.
+
+    Every span reports its own changes at its end, so one change is reported once per enclosing
+    span: what a span reports is applied to the store as it was when that span began, and counts
+    only when the store then differs from the one known so far.
+    """
+
+    def __init__(self, start: Any) -> None:
+        self.state: dict[str, Any] = mapping(start)
+        self._begun: dict[str, dict[str, Any]] = {}
+        self._steps: list[dict[str, Any]] = []
+        self._left = MOST_STATES
+        self._patch = _Patch()
+
+    def begin(self, span: Any = None) -> None:
+        """Begin a span (with an id) or a step (without)."""
+        if isinstance(span, str):
+            self._begun[span] = self.state
+        else:
+            self._steps.append(self.state)
+
+    def end(self) -> None:
+        """End the innermost step."""
+        if self._steps:
+            self._steps.pop()
+
+    def change(self, span: Any, changes: list[Any]) -> bool:
+        """Apply what a span says it changed; return whether the store differs now. Raises
+        NoPatch."""
+        before = self._before(span)
+        after: Any = before
+        for one in changes:
+            after = self._patch.applied(after, one)
+        if not isinstance(after, dict):
+            raise NoPatch
+        self._patch.spend(len(before) + len(after) + len(self.state))
+        # Spans may overlap: what this one did not touch stays as the others left it.
+        merged = dict(self.state)
+        for name in dict.fromkeys((*before, *after)):
+            if name not in after:
+                merged.pop(name, None)
+            elif name not in before or _differ(before[name], after[name]):
+                merged[name] = after[name]
+        news = _differ(merged, self.state)
+        self.state = merged
+        return news
+
+    def affords(self) -> bool:
+        """Return whether a snapshot of the store may be kept."""
+        self._left -= len(msgspec.json.encode(self.state))
+        return self._left >= 0
+
+    def _before(self, span: Any) -> dict[str, Any]:
+        if isinstance(span, str):
+            return self._begun.get(span, self.state)
+        return self._steps[-1] if self._steps else self.state
+
+
+def _differ(one: Any, two: Any) -> bool:
+    return one is not two and bool(one != two)
+
+
+class _Patch:
+    """JSON Patch operations on values that are shared: what changes is copied, the rest is not."""
+
+    def __init__(self) -> None:
+        self._work = MOST_WORK
+
+    def spend(self, members: int) -> None:
+        self._work -= members
+        if self._work < 0:
+            raise NoPatch
+
+    def applied(self, value: Any, change: Any) -> Any:
+        """Return `value` after one operation. Raises NoPatch."""
+        named = mapping(change)
+        kind, keys = named.get("op"), _keys(named.get("path"))
+        if kind in ("add", "replace"):
+            return self._put(value, keys, named.get("value"), kind == "add")
+        if kind == "remove":
+            return self._removed(value, keys)
+        if kind in ("move", "copy"):
+            source = _keys(named.get("from", named.get("from_")))
+            moved = _at(value, source)
+            rest = self._removed(value, source) if kind == "move" else value
+            return self._put(rest, keys, moved, True)
+        if kind == "test":
+            return value
+        raise NoPatch
+
+    def _put(self, value: Any, keys: list[str], new: Any, insert: bool) -> Any:
+        if not keys:
+            return new
+        key, rest = keys[0], keys[1:]
+        copy = self._copy(value)
+        if isinstance(copy, dict):
+            copy[key] = self._put(_at(copy, [key]), rest, new, insert) if rest else new
+        elif insert and not rest:
+            copy.insert(len(copy) if key == "-" else _index(key, len(copy)), new)
+        else:
+            place = _index(key, len(copy) - 1)
+            copy[place] = self._put(copy[place], rest, new, insert)
+        return copy
+
+    def _removed(self, value: Any, keys: list[str]) -> Any:
+        if not keys:
+            raise NoPatch
+        copy = self._copy(value)
+        place: Any = keys[0] if isinstance(copy, dict) else _index(keys[0], len(copy) - 1)
+        if isinstance(copy, dict) and place not in copy:
+            raise NoPatch
+        if keys[1:]:
+            copy[place] = self._removed(copy[place], keys[1:])
+        else:
+            del copy[place]
+        return copy
+
+    def _copy(self, value: Any) -> Any:
+        if not isinstance(value, (dict, list)):
+            raise NoPatch
+        self.spend(1 + len(value))
+        return value.copy()
+
+
+def _keys(pointer: Any) -> list[str]:
+    if not isinstance(pointer, str) or len(pointer) > 10_000:
+        raise NoPatch
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _at(value: Any, keys: list[str]) -> Any:
+    for key in keys:
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list):
+            value = value[_index(key, len(value) - 1)]
+        else:
+            raise NoPatch
+    return value
+
+
+def _index(key: str, most: int) -> int:
+    if not key.isascii() or not key.isdecimal() or len(key) > 9 or int(key) > most:
+        raise NoPatch
+    return int(key)
 
 
 # The trajectory -----------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 from reviewer.importing.draft import words
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.base import at_path, mapping
+from reviewer.importing.formats.base import text as text_of
 from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, plain
-from reviewer.importing.formats.values import at_path, mapping
-from reviewer.importing.formats.values import text as text_of
 from reviewer.importing.messages.astext import holds_blocks
 
 # Messages -----------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, at_least, encoded
+from reviewer.importing.formats.base import objects, present
 from reviewer.importing.formats.otel.messages import Message, messages, outputs
 from reviewer.importing.formats.otel.span import Span, aggregated_usage, cost_of, plain, usage_of
 from reviewer.importing.formats.otel.tree import Call, Tree, finish_reason
-from reviewer.importing.formats.values import objects, present
 from reviewer.trace.record import SourceVerdict
 
 # End and scores -----------------------------------------------------------------------------------

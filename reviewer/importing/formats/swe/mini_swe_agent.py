@@ -1,16 +1,28 @@
 """mini-swe-agent trajectories (`.traj.json`): 2.x, 1.x, and bare message lists.
 
+Messages come in four dialects: tool calls, text commands with recorded actions, Responses API
+items, and text alone (1.x and bare lists, with the result of a command in the next message).
 Replies that could not be parsed are counted and billed but not always stored; cost is the run's
-own figure. 1.x and bare lists hold the command in the text and its result in the next message.
-"""
+own figure."""
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, words
-from reviewer.importing.formats.base import Format, folder_names
+from reviewer.importing.draft import (
+    Draft,
+    Status,
+    amount,
+    elapsed_ms,
+    measured,
+    summed,
+    tokens,
+    words,
+)
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, present
 from reviewer.importing.formats.swe import (
     EXCEPTION_CHARS,
     end_state,
@@ -18,13 +30,364 @@ from reviewer.importing.formats.swe import (
     suite_of,
     verdict_of,
 )
-from reviewer.importing.formats.swe.mini_turns import Turns
-from reviewer.importing.formats.values import at_path, mapping, present
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
+from reviewer.trace.strictjson import Repeated
+
+# What single messages hold ------------------------------------------------------------------------
+
+_RETURNED = re.compile(r"\s*<returncode>\s*(-?\d{1,9})\s*</returncode>")
+_ACTION = frozenset(("command", "tool_call_id"))
+_TIMED_OUT = "The last command <command>"
+
+
+def stamp(message: dict[str, Any]) -> float | None:
+    """Return when a message was made, in seconds of the epoch; None when it does not say."""
+    found = at_path(message, "extra", "timestamp")
+    return measured(message.get("timestamp") if found is None else found)
+
+
+def text_of(message: dict[str, Any]) -> Any:
+    """Return what a message says, in the shape of its dialect."""
+    items = message.get("output")
+    if isinstance(items, list):
+        spoken = [item.get("content") for item in items if _spoken(item)]
+        return "\n".join(str(words(one)) for one in spoken)
+    if message.get("type") == "function_call_output":
+        return words(items)
+    return words(message.get("content"))
+
+
+def _spoken(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "message"
+
+
+def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
+    """Return (arguments, call id) of a recorded action; None where it is none of this form."""
+    if not isinstance(action, dict) or isinstance(action, Repeated):
+        return None
+    if "command" not in action or not action.keys() <= _ACTION:
+        return None
+    return {"command": action["command"]}, action.get("tool_call_id")
+
+
+def returned(text: Any) -> bool:
+    """Return whether this is what a command returned."""
+    return isinstance(text, str) and _RETURNED.match(text) is not None
+
+
+def reply_of(response: Any) -> Any:
+    """Return the text of a stored chat completion."""
+    message = at_path(response, "choices", 0, "message")
+    return words(message.get("content")) if isinstance(message, dict) else None
+
+
+def created_of(extra: dict[str, Any]) -> float | None:
+    return measured(at_path(extra, "response", "created"))
+
+
+def arguments_of(given: Any) -> Any:
+    value = parse_text(given)
+    return value if isinstance(value, dict) else given
+
+
+def tokens_of(usage: dict[str, Any]) -> dict[str, int] | None:
+    """Return counts under the names of Chat Completions or Responses; zero tokens are no
+    measurement."""
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    thought = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
+    sent = measured(usage.get("prompt_tokens") or usage.get("input_tokens"))
+    if sent is None:
+        return None
+    return tokens(
+        input_tokens=sent,
+        output_tokens=amount(usage.get("completion_tokens", usage.get("output_tokens"))),
+        cached_tokens=amount(at_path(details, "cached_tokens")),
+        reasoning_tokens=amount(at_path(thought, "reasoning_tokens")),
+    )
+
+
+def observed(extra: dict[str, Any], text: Any) -> tuple[Any, Status | None]:
+    """Return (what came back, its status): the recorded output, else the text that was sent
+    back."""
+    code, trouble = extra.get("returncode"), extra.get("exception_info")
+    told = text if isinstance(text, str) else ""
+    found = _RETURNED.match(told)
+    if not isinstance(code, int) and found is not None:
+        code = int(found.group(1))
+    if not isinstance(code, int):
+        return text, "timeout" if told.startswith(_TIMED_OUT) else None
+    if "returncode" not in extra:
+        return text, "ok" if code == 0 else "error"
+    observation: dict[str, Any] = {"returncode": code, "output": extra.get("raw_output", text)}
+    if trouble:
+        observation["exception"] = trouble
+    status: Status = "ok" if code == 0 and not trouble else "error"
+    if isinstance(trouble, str) and "timed out" in trouble:
+        status = "timeout"
+    return observation, status
+
+
+# Turns --------------------------------------------------------------------------------------------
+
+_BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
+_REJECTED = ("Command not executed", "Commands not executed", "Interrupted by user")
+_ROLES = ("system", "user", "assistant", "tool", "exit")
+_SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+class Turns:
+    """Takes the messages of one attempt in order. `recorded` says that the file holds what was run,
+    so that nothing is read out of texts."""
+
+    def __init__(self, draft: Draft, *, recorded: bool) -> None:
+        self.draft = draft
+        self.task = ""
+        self.exit_status: str | None = None
+        self.first: float | None = None
+        self.last: float | None = None
+        self.cost = 0.0
+        self.served: set[str] = set()
+        self._recorded = recorded
+        self._before: float | None = None
+        self._open: list[tuple[Any, str, float | None]] = []  # (call id, command, when)
+        self._spent: list[dict[str, int] | None] = []
+        self._malformed = False
+        self._begun = False
+        self.repeated: list[Any] = []
+        """Actions of the last message that were written: alone, or as the calls they repeat."""
+
+    def take(self, message: Any) -> None:
+        """Take one message of the file."""
+        if not isinstance(message, dict):
+            self.draft.note("parts of the messages are no objects: left out")
+            self.draft.unread("messages")
+            return
+        self.repeated = []
+        role = message.get("role")
+        if self._odd(message):
+            self.draft.unread("messages", len(self.draft.events) + 1)
+        if message.get("object") == "response" or role == "assistant":
+            self._reply(message)
+        elif role == "exit":
+            self._exit(message)
+        elif message.get("type") == "function_call_output" or role == "tool":
+            self._result(message)
+        elif role == "user":
+            self._user(message)
+        else:
+            self.draft.message("system", text_of(message), at=stamp(message))
+        now = stamp(message)
+        if now is not None:
+            self.first = now if self.first is None else min(self.first, now)
+            self.last = now if self.last is None else max(self.last, now)
+            self._before = now
+
+    def _odd(self, message: dict[str, Any]) -> bool:
+        """Return whether a message may be a reply that does not look like one: of a role that is
+        unknown, or with a content or recorded actions of a form that holds none."""
+        of_items = "object" in message or message.get("type") == "function_call_output"
+        if isinstance(message, Repeated) or message.get("role") not in _ROLES:
+            return not of_items or isinstance(message, Repeated)
+        extra = mapping(message.get("extra"))
+        if any(isinstance(one, list) and one for name, one in extra.items() if name != "actions"):
+            return True
+        called = message.get("tool_calls") or extra.get("actions")
+        silent = not isinstance(message.get("content"), (str, list)) and not called
+        return silent or not isinstance(message.get("extra", {}), dict)
+
+    def _reply(self, message: dict[str, Any]) -> None:
+        self._begun = True
+        now, extra = stamp(message), mapping(message.get("extra"))
+        spent = self._billed(message, extra)
+        more: dict[str, Any] = {
+            "at": now if now is not None else created_of(extra),
+            "latency_ms": elapsed_ms(self._before, now),
+            "cost_usd": measured(extra.get("cost")),
+            "tokens": spent,
+        }
+        text = text_of(message)
+        calls = self._calls(message, extra, text)
+        if text or not calls:
+            self.draft.message("agent", text, **more)
+            more = {"at": more["at"]}
+        for tool, arguments, call_id in calls:
+            self.draft.call(tool, arguments, call_id, **more)
+            more = {"at": more["at"]}
+            command = arguments.get("command") if isinstance(arguments, dict) else arguments
+            self._open.append((call_id, str(command), now))
+        self._malformed = not calls
+
+    def _calls(
+        self, message: dict[str, Any], extra: dict[str, Any], text: Any
+    ) -> list[tuple[Any, Any, Any]]:
+        """Return (tool, arguments, id) of what a reply had run."""
+        structured = [
+            (call["function"].get("name"), call["function"].get("arguments"), call.get("id"))
+            for call in message.get("tool_calls") or ()
+            if isinstance(call, dict) and isinstance(call.get("function"), dict)
+        ]
+        structured += [
+            (item.get("name"), item.get("arguments"), item.get("call_id") or item.get("id"))
+            for item in message.get("output") or ()
+            if isinstance(item, dict) and item.get("type") == "function_call"
+        ]
+        actions = extra.get("actions")
+        if structured:
+            calls = [(tool, arguments_of(given), call_id) for tool, given, call_id in structured]
+            made = [(given, call_id) for _, given, call_id in calls]
+            if isinstance(actions, list) and all(ran(one) in made for one in actions):
+                self.repeated = [actions]
+            return calls
+        if isinstance(actions, list):
+            known = [one for one in actions if ran(one) is not None]
+            if len(known) == len(actions):
+                self.repeated = [actions]
+            return [("bash", *given) for one in known if (given := ran(one)) is not None]
+        blocks = _BLOCK.findall(text) if isinstance(text, str) else []
+        if self._recorded:
+            if blocks:
+                self.draft.unread("messages.extra.actions", len(self.draft.events) + 1)
+            return []
+        return [("bash", {"command": blocks[0].strip()}, None)] if len(blocks) == 1 else []
+
+    def _billed(self, message: dict[str, Any], extra: dict[str, Any]) -> dict[str, int] | None:
+        response = mapping(extra.get("response"))
+        served = response.get("model") or message.get("model")
+        if isinstance(served, str):
+            self.served.add(served)
+        usage = response.get("usage") or message.get("usage")
+        spent = tokens_of(mapping(usage))
+        self._spent.append(spent)
+        self.cost += measured(extra.get("cost")) or 0.0
+        return spent
+
+    def _user(self, message: dict[str, Any]) -> None:
+        extra, text = mapping(message.get("extra")), text_of(message)
+        kind = extra.get("interrupt_type")
+        if kind == "FormatError":
+            self._format_error(message, extra, text)
+        elif kind is not None:
+            self._interrupted(message, str(kind), text)
+        elif not self._begun or isinstance(extra.get("actions"), list):
+            self._asked(message, extra, text)
+        elif "returncode" in extra or "raw_output" in extra or self._open:
+            self._result(message)
+        elif self._malformed:
+            if returned(text):
+                self.draft.unread("messages.command")  # of the reply before it
+            self.draft.error(text, at=stamp(message))
+        elif text:
+            self.draft.message("user", text, at=stamp(message))
+
+    def _asked(self, message: dict[str, Any], extra: dict[str, Any], text: Any) -> None:
+        """Write the task, or a command that a person had run themselves."""
+        self.draft.message("user", text, at=stamp(message))
+        if not self._begun:
+            self.task = self.task or (text if isinstance(text, str) else "")
+        for one in extra.get("actions") or ():
+            if isinstance(one, dict) and "command" in one:
+                command = {"command": one["command"]}
+                self.draft.call("bash", command, actor="user", at=stamp(message))
+                self._open.append((None, str(one["command"]), stamp(message)))
+
+    def _format_error(self, message: dict[str, Any], extra: dict[str, Any], text: Any) -> None:
+        """Write a reply that was refused; newer files keep what it was and what it cost."""
+        said = extra.get("model_response") or reply_of(extra.get("response"))
+        more: dict[str, Any] = {}
+        if "response" in extra or "cost" in extra:
+            more = {
+                "tokens": self._billed(message, extra),
+                "cost_usd": measured(extra.get("cost")),
+            }
+        if said:
+            self.draft.message("agent", said, **more)
+            more = {}
+        self.draft.error(text, at=stamp(message), **more)
+
+    def _interrupted(self, message: dict[str, Any], kind: str, text: Any) -> None:
+        """Write that a person stepped in; a rejection is an approval of the calls that were not
+        run."""
+        if kind == "UserRejection":
+            for event in reversed(self.draft.events):
+                if event["kind"] != "tool_result":
+                    break
+                event["status"] = "denied"
+                self.draft.approval({"decision": "rejected", "approver": "user"}, event["call_id"])
+        self._open.clear()
+        self.draft.message("user", text, at=stamp(message))
+
+    def _result(self, message: dict[str, Any]) -> None:
+        extra, text, now = mapping(message.get("extra")), text_of(message), stamp(message)
+        call_id = message.get("tool_call_id") or message.get("call_id")
+        if call_id is None and isinstance(text, str) and text.startswith(_REJECTED):
+            self._refused(message, text)
+            return
+        asked, alone = self._answered(call_id)
+        observation, status = observed(extra, text)
+        latency = elapsed_ms(asked, now) if alone else None
+        self.draft.result(observation, call_id, "bash", status, at=now, latency_ms=latency)
+
+    def _refused(self, message: dict[str, Any], text: str) -> None:
+        """Write that a person did not let the command run (1.x)."""
+        if self._open and not text.startswith(_REJECTED[2]):
+            self._open.pop(0)
+            event = self.draft.result(text, None, "bash", "denied", at=stamp(message))
+            self.draft.approval({"decision": "rejected", "approver": "user"}, event["call_id"])
+        else:
+            self.draft.message("user", text, at=stamp(message))
+
+    def _answered(self, call_id: Any) -> tuple[float | None, bool]:
+        """Return (when the call was made, whether it was the only one of its reply)."""
+        same = [n for n, one in enumerate(self._open) if call_id is not None and one[0] == call_id]
+        place = same[0] if same else 0
+        if place >= len(self._open):
+            return None, False
+        when = self._open.pop(place)[2]
+        # Results of several calls are written together: the time is that of all of them.
+        alone = not any(one[2] == when for one in self._open) and self._before == when
+        return when, alone
+
+    def _exit(self, message: dict[str, Any]) -> None:
+        extra, now = mapping(message.get("extra")), stamp(message)
+        status = extra.get("exit_status")
+        self.exit_status = status if isinstance(status, str) else None
+        if status == "Submitted":
+            self._submitted(extra.get("submission"), now)
+            return
+        self.draft.error(
+            {"exit_status": status, "message": extra.get("exception_str") or text_of(message)},
+            at=now,
+        )
+
+    def _submitted(self, submission: Any, now: float | None) -> None:
+        """Write the submission as the result of the call that handed it in."""
+        handed = [one for one in self._open if _SUBMIT in one[1]] or self._open[:1]
+        for call_id, _, when in handed[-1:]:
+            latency = elapsed_ms(when, now) if len(self._open) == 1 else None
+            self.draft.result(submission, call_id, "bash", "ok", at=now, latency_ms=latency)
+        self._open.clear()
+
+    def end(self, submission: Any, status: Any) -> None:
+        """Settle the end behind the last message: 2.x may end without one of its own."""
+        if status == "Submitted" and self._open and self._recorded:
+            self._submitted(submission, None)
+
+    def usage(self, calls: float | None) -> dict[str, Any] | None:
+        """Return the tokens of the whole attempt; a lower bound, with a note, where some replies
+        are not accounted for. `calls` is how many the source counts."""
+        lost = (calls or 0) - len(self._spent)
+        if lost > 0:
+            self.draft.note(
+                f"replies that were counted and not stored: {lost:g}; tokens are a lower bound"
+            )
+        return summed(self._spent, math.ceil(lost))
+
+
+# The reader ---------------------------------------------------------------------------------------
 
 _ENDS = {
     "Submitted": "agent_stop",
@@ -46,7 +409,7 @@ _INFRASTRUCTURE = frozenset(
 )
 """Exceptions of the model's service or of the sandbox: the run died, the agent did not end it."""
 _FENCE = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n")
-_RETURNED = re.compile(r"\s*<returncode>")
+_RETURNS = re.compile(r"\s*<returncode>")
 
 
 HARMLESS = frozenset(
@@ -161,7 +524,7 @@ def _bare(value: list[Any]) -> bool:
     if any(one["role"] not in ("system", "user", "assistant") for one in value):
         return False
     fenced = [one for one in value if one["role"] == "assistant" and _fenced(one["content"])]
-    returned = [one for one in value if one["role"] == "user" and _returned(one["content"])]
+    returned = [one for one in value if one["role"] == "user" and _is_returned(one["content"])]
     return bool(fenced and returned)
 
 
@@ -175,9 +538,9 @@ def _fenced(content: Any) -> bool:
     return isinstance(content, str) and _FENCE.search(content) is not None
 
 
-def _returned(content: Any) -> bool:
+def _is_returned(content: Any) -> bool:
     text = words(content)
-    return isinstance(text, str) and _RETURNED.match(text) is not None
+    return isinstance(text, str) and _RETURNS.match(text) is not None
 
 
 def _start(draft: Draft, environment: Any) -> None:

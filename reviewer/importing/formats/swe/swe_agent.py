@@ -14,7 +14,8 @@ from typing import Any
 from reviewer.importing.account import HOLDERS
 from reviewer.importing.draft import Draft, added, amount, measured, tokens, words
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format, folder_names
+from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, objects, present
+from reviewer.importing.formats.base import text as text_of
 from reviewer.importing.formats.swe import (
     end_state,
     is_instance,
@@ -22,8 +23,6 @@ from reviewer.importing.formats.swe import (
     suite_of,
     verdict_of,
 )
-from reviewer.importing.formats.values import at_path, mapping, objects, present
-from reviewer.importing.formats.values import text as text_of
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest

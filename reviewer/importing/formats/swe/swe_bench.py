@@ -3,8 +3,7 @@
 
 Each file holds a part of a run. What all files of one import say of an instance is merged and goes
 to its trajectory; an instance without one becomes an attempt without events. A prediction that no
-report mentions is unscored, not failed.
-"""
+report mentions is unscored, not failed."""
 
 import re
 from collections.abc import Iterator
@@ -12,15 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reviewer.importing.draft import Draft, whole
-from reviewer.importing.formats.base import Format, folder_names
+from reviewer.importing.draft import Draft, whole, words
+from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, sequence, text
 from reviewer.importing.formats.swe import is_instance, suite_of
-from reviewer.importing.formats.swe import swe_bench_rows as rows
-from reviewer.importing.formats.swe.swe_bench_rows import evaluation_of, place_of
-from reviewer.importing.formats.values import mapping
+from reviewer.importing.formats.swe.mini_swe_agent import termination_of
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.results import (
     NO_TRAJECTORY,
+    PREDICTION,
     RUNS_OWN,
     STANDS,
     UNCLEAR_MODEL,
@@ -28,9 +26,214 @@ from reviewer.importing.pipeline.results import (
     UNSCORED,
     Joined,
 )
-from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.pipeline.units import STDIN
+from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
+from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
+
+# Predictions and reports of instances -------------------------------------------------------------
+
+_FOREIGN = {"history", "messages", "trajectory", "test_result", "events", "problem_statement"}
+_FLAGS = ("patch_is_None", "patch_exists", "patch_successfully_applied", "resolved")
+_TESTS = ("FAIL_TO_PASS", "PASS_TO_PASS", "FAIL_TO_FAIL", "PASS_TO_FAIL")
+_STRUCTURE = {"logs", "run_evaluation", "results", "reports", "evaluation_results", "eval_outputs"}
+MOST_NAMED, MOST_NAME = 50, 200
+APPLIED = "resolved although patch_successfully_applied is false: both were kept"
+
+
+def is_prediction(row: dict[str, Any]) -> bool:
+    """Return whether an object is a prediction; its patch may be too long to be seen."""
+    named = isinstance(row.get("instance_id"), str)
+    return (
+        named and bool({"model_patch", "model_name_or_path"} & set(row)) and not _FOREIGN & set(row)
+    )
+
+
+def is_report(row: dict[str, Any]) -> bool:
+    """Return whether an object is what a report says of one instance."""
+    flags = {"patch_exists", "patch_is_None", "patch_successfully_applied"} & set(row)
+    return bool(flags) or ("tests_status" in row and "resolved" in row)
+
+
+def predictions(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+    """Yield the predictions of JSON lines, an array, an object by instance, or a single one. Raises
+    Unreadable."""
+    ends = _exit_statuses(source)
+    place = str(place_of(source.path))
+    for name, raw, problem in _rows(source):
+        if problem:
+            yield Broken((problem,), name)
+            continue
+        try:
+            row = source.value(raw)
+            yield _prediction(row, source.path, place, ends)
+        except Rejected as error:
+            yield Broken(error.codes, name)
+
+
+def _rows(source: Source) -> Iterator[tuple[str, bytes, str]]:
+    """Yield (name, bytes, problem) of each prediction."""
+    head = Head(source.path)
+    if isinstance(head.value, dict) and is_prediction(head.value):
+        for piece in source.pieces():  # lines, or a single one
+            yield "", piece.raw, piece.problem
+        return
+    for part in source.walk((EACH,)):
+        name = part.path[0] if part.path and isinstance(part.path[0], str) else ""
+        yield name, part.raw, part.problem
+
+
+def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple[str, Joined]:
+    if not isinstance(row, dict) or not isinstance(row.get("instance_id"), str):
+        raise Rejected("missing:instance_id")
+    instance_id = row["instance_id"]
+    patch, model = row.get("model_patch"), row.get("model_name_or_path")
+    if patch is not None and not isinstance(patch, str):
+        raise Rejected("type:model_patch")
+    status = ends.get(instance_id)
+    detail: dict[str, Any] = {PREDICTION: "patch" if patch and patch.strip() else "empty"}
+    if status:
+        detail["exit_status"] = status
+    return instance_id, Joined(
+        SourceVerdict(detail=detail),
+        {"patch": patch or None},
+        str(path),
+        text(model),
+        place=place_in(place, instance_id),
+        termination=termination_of(status),
+    )
+
+
+def reports(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+    """Yield what a report file says, of one instance or of several. Raises Unreadable."""
+    value = source.load()
+    if not isinstance(value, dict):
+        yield Broken(("type:report",))
+        return
+    bare = is_report(value)
+    (folder,) = folder_names(source.path, 1)
+    if bare and not folder:
+        yield Broken(("missing:instance_id (only the folder's name has it)",))
+        return
+    for name, row in ({folder: value} if bare else value).items():
+        try:
+            yield name, _report(source, row, name, bare)
+        except Rejected as error:
+            yield Broken(error.codes, name)
+
+
+def _report(source: Source, row: Any, instance_id: str, bare: bool) -> Joined:
+    if not isinstance(row, dict):
+        raise Rejected("type:report")
+    path = source.path
+    tests = row.get("tests_status")
+    notes = list(_doubts(row, tests))
+    if bare:
+        notes.append("the report names no instance: its folder's name was taken")
+    elif is_instance(folder := folder_names(path, 1)[0]) and folder != instance_id:
+        notes.append("the report lies in the folder of another instance")
+    beside = path.with_name("patch.diff")
+    patch = source.text(beside) if beside in source.companions else None
+    run, model = evaluation_of(path, instance_id)
+    stated = row.get("model_name_or_path")
+    resolved = row.get("resolved")
+    return Joined(
+        SourceVerdict(
+            passed=resolved if isinstance(resolved, bool) else None,
+            detail={**{name: row[name] for name in _FLAGS if name in row}, **_counts(tests)},
+        ),
+        {"patch": patch, "tests": tests if isinstance(tests, dict) else None},
+        str(path),
+        stated if isinstance(stated, str) else model,
+        run,
+        place=str(place_of(path, instance_id)),
+        notes=tuple(notes),
+    )
+
+
+def _lists(tests: Any, name: str) -> tuple[list[Any], list[Any]]:
+    return sequence(at_path(tests, name, "success")), sequence(at_path(tests, name, "failure"))
+
+
+def _counts(tests: Any) -> dict[str, Any]:
+    """Return how many tests of each kind went well and badly, and which tests that must pass did
+    not: a trajectory holds nothing else of them."""
+    counted: dict[str, Any] = {}
+    for name in _TESTS:
+        good, bad = _lists(tests, name)
+        if good or bad:
+            counted[name] = {"success": len(good), "failure": len(bad)}
+            if bad and name in _TESTS[:2]:
+                counted[f"{name}_failed"] = [str(test)[:MOST_NAME] for test in bad[:MOST_NAMED]]
+    return counted
+
+
+def _doubts(row: dict[str, Any], tests: Any) -> Iterator[str]:
+    resolved = row.get("resolved")
+    if not isinstance(resolved, bool):
+        yield "the report says nothing of whether it was resolved"
+        return
+    if resolved and row.get("patch_successfully_applied") is False:
+        yield APPLIED
+    failed = [name for name in _TESTS[:2] if _lists(tests, name)[1]]
+    ran = any(_lists(tests, name)[0] for name in _TESTS[:2])
+    if resolved and failed:
+        yield "resolved, and yet tests that must pass failed: both were kept"
+    elif not resolved and ran and not failed:
+        yield "not resolved, and yet no test that must pass failed: both were kept"
+
+
+def evaluation_of(path: Path, instance_id: str) -> tuple[str, str]:
+    """Return (run, model) of `run_evaluation/<run>/<model>/<instance>/report.json`; SWE-smith has
+    no folder for the model."""
+    parts = path.absolute().parent.parts
+    if "run_evaluation" not in parts:
+        return "", ""
+    behind = parts[len(parts) - parts[::-1].index("run_evaluation") :]
+    if behind and behind[-1] == instance_id:
+        behind = behind[:-1]
+    return (behind[0] if behind else ""), (behind[1] if len(behind) > 1 else "")
+
+
+def place_of(path: Path, instance_id: str = "") -> Path:
+    """Return the folder of the run a result file belongs to."""
+    folder = Path() if path.name == STDIN else path.absolute().parent
+    if instance_id and folder.name == instance_id:
+        folder = folder.parent
+    for above in (folder, *folder.parents):
+        if above.name == "run_evaluation":
+            folder = above
+    while folder.name in _STRUCTURE:
+        folder = folder.parent
+    return folder
+
+
+def place_in(place: str, instance_id: str) -> str:
+    """Return `place`, one up where it is a single instance's folder
+    (`<instance>/<instance>.pred`)."""
+    folder = Path(place)
+    return str(folder.parent) if folder.name == instance_id else place
+
+
+_STATUS = re.compile(r"^\s+(['\"]?)([^\s-].*?)\1:\s*$")
+_ENTRY = re.compile(r"^\s*- (['\"]?)(\S+)\1\s*$")
+
+
+def _exit_statuses(source: Source) -> dict[str, str]:
+    """Return how the run of each instance ended, out of `exit_statuses_*.yaml`: one file per
+    invocation, the last word counts."""
+    ends: dict[str, str] = {}
+    for path in sorted(source.companions):
+        status = ""
+        for line in str(words(source.text(path)) or "").splitlines():
+            if entry := _ENTRY.match(line):
+                if status:
+                    ends[entry.group(2)] = status
+            elif named := _STATUS.match(line):
+                status = named.group(2)
+    return ends
+
 
 # Run summaries ------------------------------------------------------------------------------------
 
@@ -133,13 +336,13 @@ def summary_notes(source: Source, told: set[str]) -> None:
     if total is not None and total != submitted:
         rate += f"; the data set has {total}, and a rate over it is another figure"
     source.notes.add(rate)
-    for outcome, text in (
+    for outcome, said in (
         ("empty_patch", "submitted an empty patch: counted as not resolved"),
         ("error", "ended in an evaluation error: unscored"),
         ("submitted", "stand in no list of outcomes: unscored"),
     ):
         if times := outcomes.count(outcome):
-            source.notes.add(f"{times} {text}")
+            source.notes.add(f"{times} {said}")
     if never := len(_ids(value, "incomplete_ids")):
         source.notes.add(f"{never} instances were never attempted: no attempts")
     _totals(source, value, resolved, submitted)
@@ -178,13 +381,13 @@ class SweBenchReader(Format):
         return _kind(head) != ""
 
     def candidate_id(self, path: Path) -> str:
-        return rows.place_of(path).name or "unnamed"
+        return place_of(path).name or "unnamed"
 
     def placed(self, path: Path) -> tuple[str, ...]:
         """Return file, instance, run and model: reports of two models, and summaries of two runs,
         may be the same to the byte."""
         (instance,) = folder_names(path, 1)
-        return (path.name, instance, *rows.evaluation_of(path, instance), self.candidate_id(path))
+        return (path.name, instance, *evaluation_of(path, instance), self.candidate_id(path))
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         """Return the patch beside a report; how runs ended, beside predictions."""
@@ -227,9 +430,9 @@ class SweBenchReader(Format):
         if kind == "summary":
             yield from summaries(source)
         elif kind == "report":
-            yield from rows.reports(source)
+            yield from reports(source)
         else:
-            yield from rows.predictions(source)
+            yield from predictions(source)
 
     def attempt(self, source: Source, instance_id: str, joined: Joined) -> Foreign:
         draft = Draft("swe-bench")
@@ -277,17 +480,17 @@ def _kind(head: Head) -> str:
     first = head.first
     if not isinstance(first, dict):
         return ""
-    if rows.is_prediction(first):
+    if is_prediction(first):
         return "predictions"
     if not isinstance(head.value, dict) or {"events", "history", "messages"} & set(first):
         return ""
-    if rows.is_report(first):
+    if is_report(first):
         return "report"
     name, some = next(iter(first.items()), ("", None))
     if isinstance(some, dict):
-        if rows.is_prediction(some):
+        if is_prediction(some):
             return "predictions"
-        return "report" if rows.is_report(some) or _of_instance(name, some) else ""
+        return "report" if is_report(some) or _of_instance(name, some) else ""
     return "summary" if is_summary(head) else ""
 
 

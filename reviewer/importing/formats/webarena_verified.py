@@ -2,8 +2,7 @@
 
 The evaluator's result is the verdict; what the agent says of itself is kept beside it and decides
 nothing. What was expected is the answer key: none of it is taken. Of the HTTP archive, cookies,
-headers, bodies and the values of parameters that carry secrets are never taken.
-"""
+headers, bodies and the values of parameters that carry secrets are never taken."""
 
 import re
 from collections import Counter
@@ -14,8 +13,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, encoded
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, folder_names
-from reviewer.importing.formats.values import at_path, mapping, objects, sequence
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    folder_names,
+    mapping,
+    objects,
+    sequence,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected

@@ -1,9 +1,8 @@
-"""One tau2-bench run: what its file says of the run as a whole, what does not add up in it, and
-what it says came of a simulation.
+"""One tau2-bench run: what its file says of the run as a whole, what contradicts itself in it, and
+the verdict on a simulation.
 
-A file is read once ahead of the attempts, and of each simulation only which task and trial it
-claims and when is kept: so the attempts themselves can be read one at a time.
-"""
+A file is read once ahead of the attempts, and of each simulation only the task and trial it
+claims, and its times, are kept: so the attempts themselves can be read one at a time."""
 
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.draft import Draft, clock, elapsed_ms, measured, whole
-from reviewer.importing.formats.values import at_path, mapping, objects, sequence
+from reviewer.importing.formats.base import at_path, mapping, objects, sequence
 from reviewer.suite.canonical import start_state_digest
 from reviewer.suite.derived import tau2_task
 from reviewer.suite.errors import ContractError

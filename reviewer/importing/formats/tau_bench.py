@@ -1,8 +1,7 @@
 """tau-bench result files (sierra-research/tau-bench): one array, one object per task and trial.
 
 The file names neither the domain nor the agent; both are taken from the file's name and noted.
-It records no time, no agent cost and only a hash of the expected database: those stay null.
-"""
+It records no time, no agent cost and only a hash of the expected database: those stay null."""
 
 import re
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, Status, amount, measured
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.values import at_path, mapping, text
+from reviewer.importing.formats.base import at_path, mapping, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.importing.rest import tell_rest

@@ -2,8 +2,7 @@
 full-duplex one.
 
 The simulated user calls tools too; those calls carry its name, so that no gate counts them as the
-agent's.
-"""
+agent's."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +18,8 @@ from reviewer.importing.draft import (
     tokens,
 )
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.tau.tau2_run import (
+from reviewer.importing.formats.base import at_path, objects
+from reviewer.importing.formats.tau2_run import (
     INFRASTRUCTURE,
     Checks,
     Run,
@@ -27,7 +27,6 @@ from reviewer.importing.formats.tau.tau2_run import (
     verdict_of,
     word,
 )
-from reviewer.importing.formats.values import at_path, objects
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 

@@ -2,9 +2,8 @@
 
 One object of run settings, tasks and simulations; the same without simulations, which then are
 beside it in `simulations/`; a submitter's summary of `domain`, `agent`, `model` and simulations;
-and simulations alone, one or many. What the settings say of the run holds for each simulation;
-where they are missing, the file's name is all there is, and that is noted.
-"""
+and simulations alone, one or many. What the settings say of the run is true of each simulation;
+where they are missing, the file's name is all there is, and that is noted."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.importing.formats.base import Format, folder_names
-from reviewer.importing.formats.tau.tau2_attempt import foreign
-from reviewer.importing.formats.tau.tau2_run import (
+from reviewer.importing.formats.base import Format, folder_names, objects
+from reviewer.importing.formats.tau2_attempt import foreign
+from reviewer.importing.formats.tau2_run import (
     Glance,
     Run,
     Task,
@@ -26,7 +25,6 @@ from reviewer.importing.formats.tau.tau2_run import (
     slug,
     task_from,
 )
-from reviewer.importing.formats.values import objects
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened, start_of
 from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable

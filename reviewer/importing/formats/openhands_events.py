@@ -1,6 +1,5 @@
-"""OpenHands events of the first generation (`action`, `observation`) as events of a trace, and what
-the calls of a run cost: out of its metrics, or off its events.
-"""
+"""OpenHands events of the first generation (`action`, `observation`) as events of a trace, and the
+cost of the calls of a run: out of its metrics, or off its events."""
 
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -18,7 +17,7 @@ from reviewer.importing.draft import (
     words,
 )
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.values import at_path, mapping, objects, present, sequence
+from reviewer.importing.formats.base import at_path, mapping, objects, present, sequence
 from reviewer.trace.record import member
 from reviewer.trace.strictjson import Repeated
 

@@ -1,1 +1,0 @@
-"""OpenHands: evaluation outputs, resolver outputs and bare event streams."""

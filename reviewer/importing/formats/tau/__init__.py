@@ -1,1 +1,0 @@
-"""tau-bench and tau2-bench results."""

@@ -1,1 +1,0 @@
-"""WebArena render pages and WebArena-Verified task folders."""
