@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reviewer.cli.parser import parser
-from reviewer.desk.workspace.schemas import kinds, schema
+from reviewer.desk.workspace.api import kinds, schema
 
 DOCS = Path(__file__).resolve().parent
 HEAD = """\

@@ -15,7 +15,7 @@ from reviewer.cli.demo import CANDIDATES, SUITE
 from reviewer.cli.main import main as reviewer
 from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
-from reviewer.desk.runs.views import RunOrder
+from reviewer.desk.runs.api import RunOrder
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.settings.settings import Settings
 

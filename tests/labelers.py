@@ -8,7 +8,7 @@ from typing import Any
 from doors import SUITE, V8, Door
 
 from reviewer.desk.desk import Desk
-from reviewer.desk.labels.views import Drafted, LabelItem, Session
+from reviewer.desk.labels.api import Drafted, LabelItem, Session
 from reviewer.desk.place import at
 
 Chooser = Callable[[LabelItem], str]

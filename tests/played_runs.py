@@ -10,8 +10,8 @@ from typing import Any
 from doors import SUITE, V8, Door
 
 from reviewer.desk.place import at
+from reviewer.desk.runs.api import RunOrder, RunView
 from reviewer.desk.runs.jobs import RunHandle, Runs
-from reviewer.desk.runs.views import RunOrder, RunView
 from reviewer.running.attempt import lost_attempt, run_attempt
 from reviewer.running.executors import Attempt
 from reviewer.running.model import ApprovalRequest, Approver, Finished, Task

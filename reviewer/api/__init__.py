@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reviewer.desk.desk import Desk
     from reviewer.desk.errors import DeskError as DeskError
-    from reviewer.desk.runs.views import RunView
+    from reviewer.desk.runs.api import RunView
     from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
     from reviewer.importing.pipeline.one_file import FileResult
     from reviewer.report.model import Report as Document
@@ -139,7 +139,7 @@ class Workspace:
         approval.
         """
         from reviewer.desk.imports.importing import index_now
-        from reviewer.desk.runs.views import RunOrder
+        from reviewer.desk.runs.api import RunOrder
 
         order = RunOrder(
             suite_id=suite,

@@ -6,7 +6,7 @@ from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.parser import act, acts_of, release_options
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.sign import KEY, passphrase_for
-from reviewer.desk.decisions.views import DecisionInfo
+from reviewer.desk.decisions.api import DecisionInfo
 from reviewer.exit_codes import ExitCode
 
 

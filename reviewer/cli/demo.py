@@ -12,8 +12,8 @@ from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, make
-from reviewer.desk.runs.views import RunOrder
-from reviewer.desk.workspace.shipped import load_shipped
+from reviewer.desk.runs.api import RunOrder
+from reviewer.desk.workspace.api import load_shipped
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
 

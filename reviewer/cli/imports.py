@@ -15,8 +15,15 @@ from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import moving, note, out, out_json, table
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.api import way_out
-from reviewer.desk.imports.episode_map import ImportMap, import_map
-from reviewer.desk.imports.importing import import_paths, index_behind, index_now, is_pattern, watch
+from reviewer.desk.imports.importing import (
+    ImportMap,
+    import_map,
+    import_paths,
+    index_behind,
+    index_now,
+    is_pattern,
+    watch,
+)
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.one_file import FileResult, OnProgress

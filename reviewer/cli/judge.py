@@ -12,8 +12,8 @@ from reviewer.cli.progress import Progress, span
 from reviewer.cli.run import STEP, Interrupts
 from reviewer.cli.say import measured, note, out, out_json
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge.views import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
-from reviewer.desk.labels.views import LabelKind
+from reviewer.desk.judge.api import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
+from reviewer.desk.labels.api import LabelKind
 from reviewer.exit_codes import ExitCode
 from reviewer.report.words import spent
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reviewer.cli.opening import release_of
 from reviewer.cli.parser import act, acts_of, release_options
 from reviewer.cli.say import fact
-from reviewer.desk.labels.views import (
+from reviewer.desk.labels.api import (
     REASONS,
     EstimateView,
     LabelKind,

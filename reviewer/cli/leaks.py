@@ -11,7 +11,7 @@ from reviewer.cli.parser import act
 from reviewer.cli.say import counted, fail, note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.reviewers import reviewer_name
+from reviewer.desk.labels.api import reviewer_name
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import leaks
 from reviewer.exit_codes import ExitCode

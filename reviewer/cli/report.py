@@ -11,7 +11,8 @@ from reviewer.cli.say import fact, note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
-from reviewer.desk.reports import renderings, reports
+from reviewer.desk.reports import renderings
+from reviewer.desk.reports.api import Built
 from reviewer.exit_codes import ExitCode
 
 
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             out(summary_text(built.report).rstrip("\n"))
     if annotated:
         shown = desk.reports.shown(suite, candidate, arguments.baseline, ("github",))
-        for line in renderings.annotations(shown):
+        for line in renderings.annotation_lines(shown):
             (note if arguments.json else fact)(line)
     for path, digest in exported.files:
         if not arguments.quiet:
@@ -65,7 +66,7 @@ def _sign(
     arguments: argparse.Namespace,
     suite: str,
     candidate: str,
-    built: reports.Built,
+    built: Built,
 ) -> int:
     from reviewer.cli.sign import exit_code, passphrase_for, said
     from reviewer.desk.decisions.choices import preselected

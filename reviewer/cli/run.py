@@ -16,7 +16,7 @@ from reviewer.cli.say import note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import index_behind
-from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         guard = guard_for(new_token(), loopback, names)
         shown = host if loopback or host not in ("0.0.0.0", "::") else names[0]
         shown = f"[{shown}]" if ":" in shown else shown
-        from reviewer.web.door import Door
+        from reviewer.web.server import Door
 
         door = Door(guard, _command(arguments, workspace))
         if not loopback:

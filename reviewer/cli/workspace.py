@@ -58,7 +58,7 @@ def _init(arguments: argparse.Namespace) -> int:
     made = make(Path(arguments.folder), arguments.example)
     note(f"workspace {made.root}: suites/ and store/ are there")
     if arguments.example:
-        from reviewer.desk.workspace.shipped import load_shipped
+        from reviewer.desk.workspace.api import load_shipped
 
         found = load_shipped(made)
         if found.labels or found.judgments:
@@ -107,7 +107,7 @@ def _entry(head: "Head") -> str:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.workspace.schemas import schema
+    from reviewer.desk.workspace.api import schema
 
     out_json(schema(arguments.kind))
     return ExitCode.DONE

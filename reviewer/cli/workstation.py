@@ -14,7 +14,7 @@ from reviewer.exit_codes import ExitCode
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.desk.place import Workspace
-    from reviewer.desk.runs.views import RunOrder
+    from reviewer.desk.runs.api import RunOrder
     from reviewer.tui.settings.settings import Settings
 
 

@@ -29,7 +29,7 @@ from reviewer.desk.traces.records import FinalMessages
 
 if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
-    from reviewer.desk.reports.reports import Built, Reports
+    from reviewer.desk.reports.api import Built, Reports
     from reviewer.desk.traces.records import Records
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
@@ -136,7 +136,7 @@ class Opened:
     @late
     def reports(self) -> Reports:
         """What builds reports, with what it keeps between them."""
-        from reviewer.desk.reports.reports import Reports
+        from reviewer.desk.reports.api import Reports
 
         return Reports(self.place, self.finals, self.book, self._embedding_model)
 
@@ -214,7 +214,7 @@ class Opened:
     def reviewer_name(self) -> str:
         """Who labels here: the name the desk was opened with, else what the machine says. Raises
         DeskError for a name that was asked for and identifies a person."""
-        from reviewer.desk.labels.reviewers import reviewer_name
+        from reviewer.desk.labels.api import reviewer_name
 
         return reviewer_name(self.reviewer)
 

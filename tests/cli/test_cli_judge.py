@@ -27,7 +27,7 @@ from played_runs import until
 from test_cli_decisions import make_key
 
 from reviewer.desk.place import at
-from reviewer.desk.workspace.shipped import load_shipped
+from reviewer.desk.workspace.api import load_shipped
 
 
 @pytest.fixture(autouse=True)

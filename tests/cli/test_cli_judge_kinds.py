@@ -25,7 +25,7 @@ from judge_server import (
 )
 
 from reviewer.desk.place import at
-from reviewer.desk.workspace.shipped import load_shipped
+from reviewer.desk.workspace.api import load_shipped
 from reviewer.review.items import candidate_pairs, showing
 from reviewer.review.labels import label_file, read_labels, seal
 from reviewer.review.model import Item, Label, TraceMessage

@@ -14,7 +14,7 @@ from doors import SUITE, V7, V8, Door, copied
 from played_runs import EPISODES, Held, asking, bytes_of, order, runs, slots, until
 
 from reviewer.cli.run import follow, words
-from reviewer.desk.runs.views import RunOrder, RunView
+from reviewer.desk.runs.api import RunOrder, RunView
 
 
 def test_a_run_in_words(door: Door) -> None:

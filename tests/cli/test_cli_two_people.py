@@ -476,7 +476,7 @@ def test_what_has_expired_waits_no_more(people: People, monkeypatch: pytest.Monk
 
     desk = people.door.desk()
     assert desk.decisions.view(TWO, V8).pending is not None
-    monkeypatch.setattr("reviewer.desk.decisions.rederive.datetime", Later)
+    monkeypatch.setattr("reviewer.desk.decisions.payload.datetime", Later)
     view = desk.decisions.view(TWO, V8)
     desk.close()
     assert view.pending is None

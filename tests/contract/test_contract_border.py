@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import reviewer
-from reviewer.desk.workspace.schemas import kinds, schema
+from reviewer.desk.workspace.api import kinds, schema
 from reviewer.suite.border import FILES, Shape, shape_of
 from reviewer.suite.model import Policy, Simulator, Suite
 

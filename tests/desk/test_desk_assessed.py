@@ -11,7 +11,7 @@ from doors import SUITE, V7, V8, Door, environment, passing
 from labelers import drafted, labeled, labeler
 
 from reviewer.desk.place import at
-from reviewer.desk.workspace.shipped import load_shipped
+from reviewer.desk.workspace.api import load_shipped
 
 
 def shipped_labels(door: Door) -> None:
@@ -71,7 +71,7 @@ def test_missing_pairs_hold_it_too(door: Door) -> None:
         assert whole.assessment == quick.assessment
 
 
-SOFT = ("review.calibration", "review.agreement", "review.judging", "measure.judge", "desk.judge.")
+SOFT = ("review.calibration", "review.agreement", "review.judging", "stats.judge", "desk.judge.")
 LOADED = """
 import sys
 from pathlib import Path
@@ -89,7 +89,7 @@ def soft_after(root: Path, act: str) -> list[str]:
         program, capture_output=True, text=True, check=True, timeout=60, env=environment()
     )
     loaded = [name.removeprefix("reviewer.") for name in told.stdout.split()]
-    return [name for name in loaded if name.startswith(SOFT) and name != "desk.judge.views"]
+    return [name for name in loaded if name.startswith(SOFT) and name != "desk.judge.api"]
 
 
 def test_a_scorecard_loads_nothing_of_judges_and_agreement(full: Door) -> None:
@@ -99,6 +99,13 @@ def test_a_scorecard_loads_nothing_of_judges_and_agreement(full: Door) -> None:
         f"desk.scorecards.card({SUITE!r}, {V8!r})"
     )
     assert soft_after(full.root, act) == []
+
+
+def test_a_report_with_judgments_loads_all_of_it(full: Door) -> None:
+    """Each prefix names modules that there are: one that matches nothing would find nothing."""
+    shipped_labels(full)
+    found = soft_after(full.root, f"desk.reports.build({SUITE!r}, {V8!r}).raw")
+    assert [prefix for prefix in SOFT if not any(n.startswith(prefix) for n in found)] == []
 
 
 def test_a_report_without_a_judgment_loads_no_judge(full: Door) -> None:

@@ -10,8 +10,7 @@ from doors import SUITE, V7, V8, Door, many, passing
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
-from reviewer.desk.reports.beside import suite_path
-from reviewer.desk.reports.renderings import FILES, FORMATS, renderings
+from reviewer.desk.reports.renderings import FILES, FORMATS, renderings, suite_path
 from reviewer.report.beside import Beside, Excerpt
 
 
@@ -152,7 +151,7 @@ def test_more_attempts_than_are_numbered_are_counted_off(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     door.take("many.jsonl", list(many(5)))
-    monkeypatch.setattr("reviewer.desk.reports.beside.MOST_NUMBERED", 4)
+    monkeypatch.setattr("reviewer.desk.reports.renderings.MOST_NUMBERED", 4)
     desk = door.desk()
     try:
         shown = desk.reports.shown(SUITE, "cand-a", None, ("junit",))

@@ -11,7 +11,7 @@ import pytest
 from doors import Door, lines, many
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportOrder
+from reviewer.desk.imports.api import ImportOrder
 
 MANY, PATIENCE = 20_000, 120
 """Records of a file of several batches; seconds."""

@@ -32,10 +32,10 @@ from played_runs import PATIENCE, until
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.doctor import examine
+from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeView
 from reviewer.desk.judge.jobs import JudgeHandle, Judges
-from reviewer.desk.judge.views import JudgeOrder, JudgeRunView, JudgeView
 from reviewer.desk.place import at
-from reviewer.desk.workspace.shipped import load_shipped
+from reviewer.desk.workspace.api import load_shipped
 from reviewer.review.judging.ask import PACE
 from reviewer.review.judging.judgments import (
     Judgment,

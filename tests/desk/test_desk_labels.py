@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from labelers import drafted, kept, label_all, labeled, labeler, longer, pairs_of, skipping
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.views import OPEN_FLAG, LabelItem, QueueView, ReasonLine
+from reviewer.desk.labels.api import OPEN_FLAG, LabelItem, QueueView, ReasonLine
 
 TELLING = (
     V7, V8, "v7", "v8", "block", "promote", "critical", "safety", "random", "quota", "lost_episode",

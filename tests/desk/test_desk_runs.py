@@ -27,8 +27,8 @@ from played_runs import (
 from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.runs.start import RunWriter
-from reviewer.desk.runs.views import RunView
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Approver, Finished, Task, Unrunnable
 from reviewer.suite.gates import ALWAYS

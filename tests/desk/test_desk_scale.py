@@ -38,7 +38,7 @@ from reviewer.db.queries.traces import findings_of, traces_of
 from reviewer.db.search import catch_up
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.facts import counted, failures
+from reviewer.desk.reports.evidence import counted, failures
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.latency import latency_quantile
 from reviewer.suite.gates import ALWAYS

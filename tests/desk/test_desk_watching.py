@@ -14,8 +14,7 @@ import pytest
 from doors import Door
 from swe_files import IDS, evaluated, trajectory
 
-from reviewer.desk.imports.importing import import_units
-from reviewer.desk.imports.watching import PATIENCE, SETTLE_S, Watch
+from reviewer.desk.imports.importing import PATIENCE, SETTLE_S, Watch, import_units
 from reviewer.desk.place import at
 from reviewer.importing.pipeline.one_file import FileResult
 from reviewer.importing.pipeline.scoring import Asked

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import again, episode, failed, gates, plain, suite, v7, v8
 
+from reviewer.desk.reports.api import Built, Shown
 from reviewer.desk.reports.renderings import markdown
-from reviewer.desk.reports.reports import Built, Shown
 from reviewer.report.assess import assess
 from reviewer.report.beside import Beside
 from reviewer.report.build import report

@@ -6,7 +6,7 @@ from fake_cards import FakeCards
 from fake_shop import HOSTILE, SUITE, V7, V8
 from fake_traces import FakeTraces
 
-from reviewer.desk.decisions.views import Choice, DecisionView
+from reviewer.desk.decisions.api import Choice, DecisionView
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Trends
 from reviewer.desk.views import Exported, KeyInfo, Refusal, Signed, SourceInfo

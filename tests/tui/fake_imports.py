@@ -7,7 +7,7 @@ from fake_runs import RunningDesk
 from fake_shop import SUITE, V7
 from msgspec.structs import replace
 
-from reviewer.desk.imports.views import FileView, FilledView, ImportOrder, ImportView
+from reviewer.desk.imports.api import FileView, FilledView, ImportOrder, ImportView
 
 BEGAN = 1_800_000_000.0
 

@@ -9,7 +9,7 @@ from fake_runs import RunningDesk
 from fake_shop import HOSTILE, SUITE, V7, V8
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge.views import (
+from reviewer.desk.judge.api import (
     JudgeDetail,
     JudgeOrder,
     JudgePairRow,
@@ -17,7 +17,7 @@ from reviewer.desk.judge.views import (
     JudgeRunView,
     JudgeView,
 )
-from reviewer.desk.labels.views import (
+from reviewer.desk.labels.api import (
     CriterionView,
     DisagreementView,
     Drafted,

@@ -9,7 +9,7 @@ from fake_desk import FakeDesk
 from fake_shop import EPISODES, SUITE, V7, V8, attempts_of, mark_of
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import ApprovalView, Runnable, RunOrder, RunView
+from reviewer.desk.runs.api import ApprovalView, Runnable, RunOrder, RunView
 from reviewer.desk.views import (
     ALWAYS,
     AttemptMark,

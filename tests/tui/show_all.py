@@ -21,7 +21,7 @@ from textual.screen import ModalScreen, Screen
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
-from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
 from reviewer.desk.scorecards.views import SavedView
 from reviewer.desk.views import KeyInfo
 from reviewer.tui.app.app import ReviewerApp

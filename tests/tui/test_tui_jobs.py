@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
-from reviewer.desk.imports.views import ImportOrder
-from reviewer.desk.runs.views import RunOrder
+from reviewer.desk.imports.api import ImportOrder
+from reviewer.desk.runs.api import RunOrder
 from reviewer.desk.views import SourceInfo
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.run_order import OrderScreen

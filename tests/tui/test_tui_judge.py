@@ -13,7 +13,7 @@ from textual.widgets import Input
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge.views import JudgeOrder, JudgePlan
+from reviewer.desk.judge.api import JudgeOrder, JudgePlan
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.judge.order import JudgeOrderScreen
 from reviewer.tui.widgets.grid import Grid

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.views import CriterionView
+from reviewer.desk.labels.api import CriterionView
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.label.session import LabelSession
 from reviewer.tui.shell.runs import LiveRuns

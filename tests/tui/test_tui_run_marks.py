@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.desk.runs.views import RunOrder, RunView
+from reviewer.desk.runs.api import RunOrder, RunView
 from reviewer.desk.views import ALWAYS, AttemptMark, Cell, EpisodeRow
 from reviewer.tui.views.run import Overlay
 

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import RunOrder
+from reviewer.desk.runs.api import RunOrder
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.question import QuestionScreen
 from reviewer.tui.screens.dialogs.run_order import OrderScreen

@@ -12,8 +12,8 @@ from template import Bent
 from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 
+from reviewer.desk.decisions.api import DecisionView, Pending
 from reviewer.desk.decisions.choices import choices
-from reviewer.desk.decisions.views import DecisionView, Pending
 from reviewer.desk.desk import Desk
 from reviewer.desk.views import KeyInfo, Signed
 from reviewer.tui.app.app import ReviewerApp

@@ -14,7 +14,7 @@ from reviewer.desk.compare.views import (
     Outcome,
 )
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.reports import Assessed, Reports
+from reviewer.desk.reports.api import Assessed, Reports
 from reviewer.desk.scorecards.scorecard import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
 from reviewer.exit_codes import ExitCode

@@ -1,4 +1,4 @@
-"""Decisions: what may be signed, signing it alone or with others, and what is signed beside."""
+"""Decisions: what may be signed, signing alone or with others, and the other signed statements."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -8,12 +8,84 @@ from typing import TYPE_CHECKING
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
+from reviewer.desk.views import Reason, Recommendation, View
 
 if TYPE_CHECKING:
-    from reviewer.desk.decisions.loss import Stated
     from reviewer.desk.decisions.run_results import Attested
-    from reviewer.desk.decisions.views import DecisionInfo, DecisionView
+    from reviewer.desk.decisions.statements import Stated
     from reviewer.desk.views import KeyInfo, Signed
+
+
+class Choice(View, frozen=True):
+    """One decision that may be signed, or why it may not. `adds` is the number of a decision that
+    waits for another signature, None for a new one."""
+
+    decision: str
+    open: bool
+    why: str
+    adds: int | None = None
+
+
+class Pending(View, frozen=True):
+    """A decision on this candidate that waits for another signature. `signers` signed it already,
+    `needed` must; `differs` are the fields in which it is not what this store gives now."""
+
+    number: int
+    decision: str
+    signers: tuple[str, ...]
+    needed: int
+    environment: str
+    created: str
+    expires: str
+    comment: str
+    path: str
+    differs: tuple[str, ...] = ()
+
+
+class DecisionInfo(View, frozen=True):
+    """One line of what was signed: a decision, or a break-glass record (`number` None). `standing`
+    is signed, pending, elsewhere (a file that this store did not sign) or break-glass."""
+
+    number: int | None
+    word: str
+    suite_id: str
+    candidate_id: str
+    environment: str
+    standing: str
+    signers: tuple[str, ...]
+    created: str
+    expires: str
+    text: str
+    path: str
+
+
+class DecisionView(View, frozen=True):
+    """The report as it would be signed, with what may be decided.
+
+    `sections` are (mark, name, text) lines in report order; `markdown` and `report_json` are the
+    very renderings the export writes.
+    """
+
+    suite_id: str
+    candidate_id: str
+    recommendation: Recommendation
+    reasons: tuple[Reason, ...]
+    sections: tuple[tuple[str, str, str], ...]
+    report_digest: str
+    report_json: bytes
+    markdown: str
+    choices: tuple[Choice, ...]
+    preselected: str | None
+    candidate_digest: str | None
+    suite_digest: str
+    journal_seq: int
+    journal_head: str
+    decided: str | None
+    exit_code: int
+    environment: str = "production"
+    valid_days: int = 7
+    pending: Pending | None = None
+    needed: int = 1
 
 
 class DecisionsRoom(Room):
@@ -24,8 +96,7 @@ class DecisionsRoom(Room):
         from reviewer.db import journal
         from reviewer.desk import suites
         from reviewer.desk.decisions import choices as decision_choices
-        from reviewer.desk.decisions.rederive import pending_view
-        from reviewer.desk.decisions.views import DecisionView
+        from reviewer.desk.decisions.payload import pending_view
         from reviewer.desk.reports import renderings
         from reviewer.desk.scorecards import scorecard
         from reviewer.report.render.text import summary_lines
@@ -135,22 +206,22 @@ class DecisionsRoom(Room):
         passphrase: str | None = None,
     ) -> DecisionInfo:
         """Sign that a candidate goes out without its decision."""
-        from reviewer.desk.decisions import break_glass as glass
         from reviewer.desk.decisions import choices as decision_choices
+        from reviewer.desk.decisions import statements
 
         built = self._opened.build_of(suite_id, candidate_id)(None)
         with refused():
-            return glass.break_glass(
+            return statements.break_glass(
                 self._opened.place, built, key, reason, hours,
                 environment or decision_choices.ENVIRONMENT, passphrase,
             )  # fmt: skip
 
     def state_loss(self, key: str, reason: str, passphrase: str | None = None) -> Stated:
         """Sign that the store lost journal, and goes on from where it stands."""
-        from reviewer.desk.decisions import loss
+        from reviewer.desk.decisions import statements
 
         with refused():
-            return loss.state_loss(self._opened.place, key, reason, passphrase)
+            return statements.state_loss(self._opened.place, key, reason, passphrase)
 
     def attest(
         self, suite_id: str, candidate_id: str, key: str, passphrase: str | None = None
@@ -168,7 +239,7 @@ class DecisionsRoom(Room):
 
     def signed(self) -> list[DecisionInfo]:
         """Everything that was signed on a release."""
-        from reviewer.desk.decisions.kept import listed
+        from reviewer.desk.decisions.signed_list import listed
 
         if not self._opened.has_store():
             return []
@@ -177,7 +248,7 @@ class DecisionsRoom(Room):
 
     def take(self, path: str) -> DecisionInfo:
         """Keep a decision, or a break-glass record, that was signed in another workspace."""
-        from reviewer.desk.decisions.kept import take
+        from reviewer.desk.decisions.signed_list import take
 
         with refused():
             return take(self._opened.place, Path(path))
@@ -186,7 +257,7 @@ class DecisionsRoom(Room):
         self, reference: str, out: str, key: str | None = None, passphrase: str | None = None
     ) -> list[tuple[str, str]]:
         """Write a decision in the forms other programs read; (path, sha256) of each file."""
-        from reviewer.desk.decisions.kept import export_decision
+        from reviewer.desk.decisions.signed_list import export_decision
 
         with refused():
             return export_decision(

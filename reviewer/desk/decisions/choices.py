@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from reviewer.desk.decisions.views import Choice, Pending
+from reviewer.desk.decisions.api import Choice, Pending
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.reports import Built
+from reviewer.desk.reports.api import Built
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Recommendation
 from reviewer.suite.model import Policy

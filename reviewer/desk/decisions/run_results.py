@@ -14,7 +14,7 @@ from reviewer.desk.decisions.choices import manifested
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
-from reviewer.desk.reports.reports import Built
+from reviewer.desk.reports.api import Built
 from reviewer.signing.dsse import parse_envelope
 from reviewer.signing.errors import AttestError
 from reviewer.signing.run_result import ROLE, RunResultFacts, build_run_result

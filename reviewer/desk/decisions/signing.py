@@ -16,18 +16,24 @@ from reviewer.db.queries.releases import ReleaseRow, release_by_digests
 from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.db.search import index_faults
 from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
-from reviewer.desk.decisions.facts import Told, decision_facts, stamp
-from reviewer.desk.decisions.rederive import Build, rederived, refuse_twin
+from reviewer.desk.decisions.payload import (
+    Build,
+    Told,
+    decision_facts,
+    rederived,
+    refuse_twin,
+    stamp,
+)
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.decision_files import Filed
 from reviewer.desk.integrity.doctor import payloads
-from reviewer.desk.integrity.signed import signed_checks
-from reviewer.desk.integrity.standing import WAYS_OUT
+from reviewer.desk.integrity.signed_files import signed_checks
+from reviewer.desk.integrity.store_checks import WAYS_OUT
 from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.reports import Built
+from reviewer.desk.reports.api import Built
 from reviewer.desk.views import Signed
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope

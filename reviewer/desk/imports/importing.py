@@ -1,15 +1,17 @@
-"""Importing files into a workspace, and filling what is filled behind an import."""
+"""Importing files into a workspace, once or whenever a harness has written more."""
 
 import glob
+import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reviewer.db.connection import Connection, close_writer
+from reviewer.db.connection import Connection, close_writer, reader
 from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, pending_events
 from reviewer.desk import suites
@@ -22,10 +24,57 @@ from reviewer.importing.pipeline.all_files import import_all
 from reviewer.importing.pipeline.keys import FindManifest, Manifest
 from reviewer.importing.pipeline.one_file import Context, FileResult, OnProgress, refused_file
 from reviewer.importing.pipeline.scoring import Asked
-from reviewer.importing.pipeline.units import Unit, find_units
+from reviewer.importing.pipeline.units import Unit, claim, files_of, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
-from reviewer.suite.tool_names import map_problems
+from reviewer.suite.strict_json import loads
+from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
+
+SCHEMA = "reviewer/episode-map@1"
+
+
+class ImportMap(NamedTuple):
+    """(theirs, ours) of the episodes, and of the tools."""
+
+    episodes: tuple[tuple[str, str], ...] = ()
+    tools: ToolMap = NO_MAP
+
+
+def import_map(path: Path) -> ImportMap:
+    """Return what a file `{"schema": "reviewer/episode-map@1", "episodes": {theirs: ours}, "tools":
+    {theirs: ours}}` says, or one of the episodes alone. Raises DeskError, with the place named."""
+    try:
+        data = path.read_bytes()
+        value = loads(data, str(path))
+    except OSError as error:
+        raise DeskError(
+            f"{path}: cannot be read: {error.strerror}", exit_code=ExitCode.INVALID
+        ) from None
+    except ContractError as error:
+        raise DeskError(str(error), exit_code=ExitCode.INVALID) from None
+    tools: Any = {}
+    if isinstance(value, dict) and "schema" in value:
+        unknown = sorted(set(value) - {"schema", "episodes", "tools"})
+        if value["schema"] != SCHEMA or unknown:
+            what = f"unknown member {unknown[0]}" if unknown else f"schema is not {SCHEMA}"
+            raise DeskError(f"{path}: {what}", exit_code=ExitCode.INVALID)
+        tools = value.get("tools", {})
+        value = value.get("episodes", {} if tools else None)
+    if not isinstance(value, dict) or not (value or tools):
+        raise DeskError(f"{path}: no object of source id → episode id", exit_code=ExitCode.INVALID)
+    if not isinstance(tools, dict):
+        raise DeskError(
+            f"{path}: tools: no object of source name → tool", exit_code=ExitCode.INVALID
+        )
+    for what, some in (("episode id", value), ("tool", tools)):
+        for theirs, ours in some.items():
+            if not isinstance(ours, str) or not ours:
+                raise DeskError(
+                    f"{path}: {theirs}: the {what} is not a text", exit_code=ExitCode.INVALID
+                )
+    names = tuple(sorted(tools.items()))
+    said = ToolMap(f"sha256:{hashlib.sha256(data).hexdigest()}", names) if names else NO_MAP
+    return ImportMap(tuple(value.items()), said)
 
 
 def expand(paths: Iterable[Path]) -> list[Path]:
@@ -176,8 +225,6 @@ def watch(
 ) -> list[FileResult]:
     """Import what is new or has grown below `paths` until `stop`, which waits for so many seconds
     and says whether to end. A store that another process writes is waited for as ever."""
-    from reviewer.desk.imports.watching import Watch
-
     found: list[FileResult] = []
     watching = Watch(paths, asked.format)
     while True:
@@ -190,8 +237,6 @@ def watch(
 
 def index_behind(workspace: Workspace) -> bool:
     """Start filling event rows and full text in a process of its own when much is left to do."""
-    from reviewer.db.connection import reader
-
     connection = reader(workspace.store)
     try:
         if not pending_events(connection):
@@ -217,3 +262,150 @@ def index_now(workspace: Workspace) -> int:
         return catch_up(connection, workspace.store)
     finally:
         close_writer(connection, workspace.store)
+
+
+SETTLE_S = 2.0
+"""A file is read when it has not changed for this long."""
+PATIENCE = 10
+"""A file that ends in the middle of a record is waited for this many times longer."""
+SHARE = 4
+"""Looking again at what may have changed its meaning takes at most one part in so many."""
+TAIL = 64
+
+
+class _State(NamedTuple):
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Watch:
+    """Looks at folders again and again; `ready` gives what is to be imported now. `now` is a
+    monotonic clock in seconds."""
+
+    def __init__(
+        self,
+        paths: Iterable[Path],
+        wanted: str,
+        settle_s: float = SETTLE_S,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._paths = tuple(paths)
+        self._wanted = wanted
+        self._settle_s = settle_s
+        self._now = now
+        self._states: dict[Path, tuple[_State, float]] = {}
+        self._claims: dict[Path, Unit | None] = {}
+        self._inside: dict[Path, bool] = {}
+        self._again: set[Path] = set()
+        self._rested = 0.0
+        self._done: dict[Path, tuple[tuple[Path, _State], ...]] = {}
+
+    def ready(self) -> list[Unit]:
+        """Units that are new or changed since they were last given, and stand still."""
+        files = self._look()
+        units = [unit for unit in self._claims.values() if unit is not None]
+        taken = {os.path.abspath(other) for unit in units for other in unit.companions}
+        units.sort(key=lambda unit: files[unit.path])
+        own = (unit for unit in units if os.path.abspath(unit.path) not in taken)
+        return [unit for unit in own if self._due(unit)]
+
+    def _look(self) -> dict[Path, int]:
+        """Note what changed, and what each file is; the files by their place in the order."""
+        files: dict[Path, int] = {}
+        fresh: list[Path] = []
+        came: set[Path] = set()
+        for path in expand(self._paths):
+            for file, inside in files_of(path) if path.exists() else ():
+                if isinstance(file, Unit) or file in files:
+                    continue
+                files[file] = len(files)
+                self._inside[file] = inside
+                if self._changed(file):
+                    fresh.append(file)
+                    if file not in self._claims:
+                        came.add(file.parent)
+        gone = self._claims.keys() - files.keys()
+        for file in gone:
+            came.add(file.parent)
+            del self._claims[file]
+            self._states.pop(file, None)
+        if fresh or came:
+            self._again |= self._touched(set(fresh), came)
+        for file in fresh:
+            self._claim(file)
+        self._claim_again()
+        return files
+
+    def _claim(self, file: Path) -> None:
+        self._again.discard(file)
+        self._claims[file] = claim(file, self._wanted, inside=self._inside[file])
+
+    def _touched(self, changed: set[Path], came: set[Path]) -> set[Path]:
+        """Files that may be something else now: those a changed file is a part of, and those above
+        and below a folder in which one came or went."""
+        above = {parent for folder in came for parent in (folder, *folder.parents)}
+        return {
+            file
+            for file, unit in self._claims.items()
+            if (unit is not None and not changed.isdisjoint(unit.companions))
+            or (came and (file.parent in above or not came.isdisjoint(file.parents)))
+        }
+
+    def _claim_again(self) -> None:
+        """Ask once more what files are whose neighbors changed, as far as there is time for it:
+        a harness may write thousands into one folder."""
+        began = self._now()
+        if not self._again or began < self._rested:
+            return
+        for file in self._again & self._claims.keys():
+            self._claim(file)
+        self._again.clear()
+        self._rested = self._now() + SHARE * (self._now() - began)
+
+    def _changed(self, path: Path) -> bool:
+        """Whether a file is another than when it was last looked at."""
+        state = _state(path)
+        before = self._states.get(path)
+        if state is None or (before is not None and before[0] == state):
+            return False
+        self._states[path] = state, self._now()
+        return True
+
+    def _due(self, unit: Unit) -> bool:
+        """Whether this unit is to be given now; notes that it was."""
+        for other in unit.companions:  # some lie elsewhere
+            self._changed(other)
+        parts = [(path, self._states[path]) for path in (unit.path, *unit.companions)
+                 if path in self._states]  # fmt: skip
+        states = tuple((path, state) for path, (state, _) in parts)
+        if not parts or self._done.get(unit.path) == states:
+            return False
+        still = self._now() - max(since for _, (_, since) in parts)
+        halfway = bool(unit.problem) or not _ended(unit.path)
+        if still < self._settle_s * (PATIENCE if halfway else 1):
+            return False
+        self._done[unit.path] = states
+        return True
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _State(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _ended(path: Path) -> bool:
+    """Whether a JSON file ends where a record may end; other files always do."""
+    try:
+        with path.open("rb") as handle:
+            start = handle.read(TAIL).removeprefix(b"\xef\xbb\xbf").lstrip()
+            if start[:1] not in (b"{", b"["):
+                return True
+            size = handle.seek(0, 2)
+            handle.seek(max(size - TAIL, 0))
+            return handle.read().rstrip()[-1:] in (b"}", b"]")
+    except OSError:
+        return False

@@ -18,7 +18,7 @@ from typing import IO, Any
 from msgspec import structs
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import FileView, FilledView, ImportOrder, ImportState, ImportView
+from reviewer.desk.imports.api import FileView, FilledView, ImportOrder, ImportState, ImportView
 from reviewer.desk.place import Workspace
 from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode

@@ -10,7 +10,7 @@ from reviewer.db import decisions, registry
 from reviewer.db.connection import Connection, transaction
 from reviewer.db.decisions import DecisionRow, Standing
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity.standing import files_of
+from reviewer.desk.integrity.store_checks import files_of
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.views import Signed
 from reviewer.report.evidence import Evidence

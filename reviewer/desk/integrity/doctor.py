@@ -22,7 +22,7 @@ from reviewer.db.payload import (
 )
 from reviewer.db.schema import foreign_parts, version_of
 from reviewer.db.search import index_faults, pending_events
-from reviewer.desk.integrity.signed import Check, signed_checks
+from reviewer.desk.integrity.signed_files import Check, signed_checks
 from reviewer.desk.place import Workspace
 from reviewer.trace.safetext import visible_line
 

@@ -122,7 +122,7 @@ def _handed_on(workspace: Workspace, connection: Connection, one: Seen) -> bool:
     journal, and handed on to be signed here: it stands right behind our head, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
         return False
-    from reviewer.desk.integrity.signed import handed_on
+    from reviewer.desk.integrity.signed_files import handed_on
 
     return one.signed in handed_on(workspace, connection)
 

@@ -17,13 +17,13 @@ from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
+from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeState
 from reviewer.desk.judge.book import row_of
-from reviewer.desk.judge.views import JudgeOrder, JudgeRunView, JudgeState
 from reviewer.desk.labels.items import message_of, side_of
 from reviewer.desk.labels.labeling import against
 from reviewer.desk.place import Workspace
-from reviewer.desk.runs.checks import lock_work
 from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
+from reviewer.desk.runs.start import lock_work
 from reviewer.desk.stopwatch import Stopwatch
 from reviewer.desk.traces import records as traces
 from reviewer.desk.traces.records import FinalMessages

@@ -14,11 +14,7 @@ from reviewer.db.schema import open_writer
 from reviewer.db.tables import LABELS
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
-from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.items import other_candidate
-from reviewer.desk.labels.queue import closing_items, own_views, queue_view
-from reviewer.desk.labels.sheet import Place, Sheet, Sheets
-from reviewer.desk.labels.views import (
+from reviewer.desk.labels.api import (
     OPEN_FLAG,
     CriterionView,
     Drafted,
@@ -28,6 +24,10 @@ from reviewer.desk.labels.views import (
     SavedLabel,
     Session,
 )
+from reviewer.desk.labels.book import Book, row_of
+from reviewer.desk.labels.items import other_candidate
+from reviewer.desk.labels.queue import closing_items, own_views, queue_view
+from reviewer.desk.labels.sheet import Place, Sheet, Sheets
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from reviewer.desk.labels.sheet import Sheet
-from reviewer.desk.labels.views import (
+from reviewer.desk.labels.api import (
     DisagreementView,
     EstimateView,
     QuestionView,
@@ -14,6 +13,7 @@ from reviewer.desk.labels.views import (
     ReasonLine,
     Session,
 )
+from reviewer.desk.labels.sheet import Sheet
 from reviewer.review.adjudication import Disagreement, to_adjudicate
 from reviewer.review.agreement import (
     ENOUGH,

@@ -12,8 +12,8 @@ from reviewer.db.connection import Connection
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import items
+from reviewer.desk.labels.api import Session
 from reviewer.desk.labels.book import EvidenceClock
-from reviewer.desk.labels.views import Session
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.adjudication import to_adjudicate

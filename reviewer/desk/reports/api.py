@@ -1,27 +1,242 @@
-"""The report of a candidate: building it, writing it out, and the costs entered for it."""
+"""The report of a candidate: building it from one reading of the store, and writing it out."""
 
 from __future__ import annotations  # what only types name is not loaded
 
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.db import decisions
-from reviewer.db.connection import StoreError
+from msgspec import structs
+
+from reviewer.db import decisions, journal, registry
+from reviewer.db.connection import Connection, StoreError, one_moment
+from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
+from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures
+from reviewer.desk.labels.book import Book
 from reviewer.desk.opened import Room
+from reviewer.desk.place import Workspace
 from reviewer.desk.reports import renderings
+from reviewer.desk.reports.evidence import evidence
+from reviewer.desk.reports.opinions import judge_evidence, review_evidence, review_holds
+from reviewer.desk.traces.records import FinalMessages
+from reviewer.exit_codes import ExitCode
+from reviewer.report.assess import Assessment, assess
+from reviewer.report.evidence import Evidence, Look
 
 if TYPE_CHECKING:
-    from reviewer.desk.reports import reports
+    from reviewer.desk.judge.book import JudgeBook
     from reviewer.desk.reports.costs import Entered, NewCost
     from reviewer.desk.views import Exported
+    from reviewer.report.beside import Beside
     from reviewer.report.evidence import CostEntry
+    from reviewer.report.model import Report
+
+
+class Built:
+    """One report with what it was made of; its bytes are made when first asked for."""
+
+    def __init__(self, gathered: Evidence, assessment: Assessment) -> None:
+        self.gathered = gathered
+        self.assessment = assessment
+
+    @cached_property
+    def report(self) -> Report:
+        from reviewer.report.build import report
+
+        return report(self.gathered, self.assessment)
+
+    @cached_property
+    def raw(self) -> bytes:
+        """report.json."""
+        from reviewer.report.model import report_bytes
+
+        return report_bytes(self.report)
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of report.json, hex."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def exit_code(self) -> int:
+        promoted = self.assessment.recommendation == "promote"
+        return ExitCode.DONE if promoted else ExitCode.NOT_PROMOTED
+
+
+class Assessed(NamedTuple):
+    """A recommendation and what it rests on."""
+
+    gathered: Evidence
+    assessment: Assessment
+
+
+class Shown(NamedTuple):
+    """A report with what its renderings show beside it."""
+
+    built: Built
+    beside: Beside
+
+
+_Asked = tuple[str, str, str | None]
+"""Suite, candidate, baseline."""
+
+
+class Reports:
+    """Reports of one workspace, kept until the store's journal, the suite or the manifest says
+    something else. Safe to share between threads."""
+
+    def __init__(
+        self, workspace: Workspace, finals: FinalMessages, book: Book, embedding_model: str = ""
+    ) -> None:
+        self._workspace, self._finals, self._book = workspace, finals, book
+        self._embedding_model = embedding_model
+        self._store_check = StoreCheck(workspace)
+        self._kept: dict[tuple[_Asked, bool], tuple[object, Built]] = {}
+
+    @cached_property
+    def judgments(self) -> JudgeBook:
+        from reviewer.desk.judge.book import JudgeBook
+
+        return JudgeBook(self._book)
+
+    def build(
+        self,
+        connection: Connection,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+    ) -> Built:
+        """The report of a candidate on a suite, from one consistent reading of the store.
+
+        Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
+        contradicts its journal or what was signed on it.
+        """
+        return self._made(connection, (suite_id, candidate_id, baseline_id), whole=True)
+
+    def shown(
+        self,
+        connection: Connection,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None,
+        formats: Sequence[str],
+    ) -> Shown:
+        """The report as `build` makes it, and what these formats show beside it, out of the same
+        reading."""
+        from reviewer.desk.reports.renderings import beside
+
+        asked = (suite_id, candidate_id, baseline_id)
+        held = suites.hold(self._workspace, connection, suite_id)
+        with one_moment(connection):
+            built = self._within(connection, held, asked, whole=True)
+            found = beside(connection, self._workspace, built.report, built.digest, formats)
+        return Shown(built, found)
+
+    def assessed(
+        self,
+        connection: Connection,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+    ) -> Assessed:
+        """The recommendation that `build` comes to, without what a report only shows beside it: of
+        labels no more than holds a promotion back, no judge, no texts. Raises as `build`."""
+        built = self._made(connection, (suite_id, candidate_id, baseline_id), whole=False)
+        return Assessed(built.gathered, built.assessment)
+
+    def _made(self, connection: Connection, asked: _Asked, whole: bool) -> Built:
+        hold = suites.hold if whole else suites.glance
+        held = hold(self._workspace, connection, asked[0])
+        with one_moment(connection):  # an import may be writing at this moment
+            return self._within(connection, held, asked, whole)
+
+    def _within(
+        self, connection: Connection, held: suites.Held, asked: _Asked, whole: bool
+    ) -> Built:
+        self._store_check.require_sound(connection)
+        suite_id, candidate_id, baseline_id = asked
+        found = self._manifest(connection, held, suite_id, candidate_id)
+        digest = found.candidate.digest if found else None
+        lacks = missing_failures(self._workspace, connection, held.suite, candidate_id, digest)
+        stamp = (journal.head(connection), held.suite.digest, digest, lacks)
+        for key in {(asked, True), (asked, whole)}:
+            kept = self._kept.get(key)
+            if kept is not None and kept[0] == stamp:
+                return kept[1]
+        gathered = evidence(
+            connection,
+            held.suite,
+            candidate_id,
+            found.candidate if found else None,
+            found.plain if found else None,
+            baseline_id,
+            held.criteria,
+            whole,
+        )
+        add = self._with_all if whole else self._with_holds
+        gathered = structs.replace(add(connection, held, gathered), lacking=lacks)
+        built = Built(gathered, assess(gathered))
+        self._kept[asked, whole] = (stamp, built)
+        return built
+
+    def _with_holds(
+        self, connection: Connection, held: suites.Held, gathered: Evidence
+    ) -> Evidence:
+        review = review_holds(connection, held, gathered.candidate_id, self._finals, self._book)
+        split = self._split(connection, held, gathered)
+        return structs.replace(gathered, review=review, split=split)
+
+    @staticmethod
+    def _split(connection: Connection, held: suites.Held, gathered: Evidence) -> tuple[Look, ...]:
+        if not LEAKS.has(connection, held.suite.digest):
+            return gathered.split
+        from reviewer.desk.reports.leaks import split_evidence
+
+        return split_evidence(connection, held.suite.digest, gathered.candidate_id)
+
+    def _with_all(self, connection: Connection, held: suites.Held, gathered: Evidence) -> Evidence:
+        """What is not there is not gone into: most stores hold no judgment and no note, most suites
+        no text."""
+        candidate_id, finals = gathered.candidate_id, self._finals
+        review = review_evidence(connection, held, candidate_id, finals, self._book)
+        judge = text = None
+        if held.judge is not None and JUDGMENTS.has(connection, held.suite.digest):
+            judge = judge_evidence(connection, held, candidate_id, finals, self.judgments)
+        if any(episode.expected.names_text for episode in held.suite.episodes):
+            from reviewer.desk.reports.text_scores import text_evidence
+
+            text = text_evidence(connection, held, candidate_id, finals, self._embedding_model)
+        notes = gathered.notes
+        if NOTES.has(connection, held.suite.suite_id):
+            from reviewer.desk.traces.notes import note_evidence
+
+            notes = note_evidence(connection, held.suite.suite_id, candidate_id)
+        split = self._split(connection, held, gathered)
+        return structs.replace(
+            gathered, review=review, judge=judge, text=text, notes=notes, split=split
+        )
+
+    @staticmethod
+    def _manifest(
+        connection: Connection, held: suites.Held, suite_id: str, candidate_id: str
+    ) -> suites.Manifested | None:
+        row = registry.suite_row(connection, suite_id)
+        stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
+        found = suites.manifest(held, candidate_id, trusted=True)
+        if found is not None and (stored is None or stored.digest != found.candidate.digest):
+            # Not the bytes the traces were imported under: read it as a stranger's.
+            found = suites.manifest(held, candidate_id)
+        return found
 
 
 class ReportsRoom(Room):
     """The API of `desk.reports`."""
 
-    def build(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> reports.Built:
+    def build(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> Built:
         """The report itself; what every other answer about a release is drawn from."""
         with self._opened.reading() as connection:
             return self._opened.reports.build(connection, suite_id, candidate_id, baseline)
@@ -32,7 +247,7 @@ class ReportsRoom(Room):
         candidate_id: str,
         baseline: str | None = None,
         formats: tuple[str, ...] = renderings.USUAL,
-    ) -> reports.Shown:
+    ) -> Shown:
         """The report with what its renderings show beside it."""
         with self._opened.reading() as connection:
             return self._opened.reports.shown(connection, suite_id, candidate_id, baseline, formats)

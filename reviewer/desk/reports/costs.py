@@ -13,7 +13,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken, There, join
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.facts import entries_of, ledger, views
+from reviewer.desk.reports.evidence import entries_of, ledger, views
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.report.evidence import CostEntry

@@ -1,13 +1,39 @@
 """Writing a report out: the same bytes for the screen and for CI."""
 
-import hashlib
-from collections.abc import Callable
-from pathlib import Path
+from __future__ import annotations  # what only types name is not loaded
 
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reviewer.db import registry
+from reviewer.db.connection import Connection
+from reviewer.db.queries.episodes import rolls
+from reviewer.db.queries.traces import TraceRow, attempt_rows, findings_of, trace_at, traces_of
 from reviewer.desk.errors import DeskError
-from reviewer.desk.place import write_private
-from reviewer.desk.reports.reports import Shown
+from reviewer.desk.marks import mark_of
+from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
+from reviewer.report.beside import (
+    MOST_NUMBERED,
+    MOST_TEXT,
+    AttemptFact,
+    Beside,
+    Excerpt,
+    ScoreCell,
+    ScoreRow,
+    ShownEvent,
+    chosen_rows,
+    chosen_traces,
+    window,
+)
+from reviewer.report.model import Report
+from reviewer.trace.record import ABSENT, Event
+
+if TYPE_CHECKING:
+    from reviewer.desk.reports.api import Shown
 
 FORMATS = ("json", "md", "html", "junit", "sarif", "github")
 USUAL = ("json", "md", "html", "junit")
@@ -77,7 +103,7 @@ def _github(shown: Shown) -> bytes:
     return step_summary(shown.built.report, shown.beside).encode()
 
 
-def annotations(shown: Shown) -> list[str]:
+def annotation_lines(shown: Shown) -> list[str]:
     """Lines that GitHub Actions reads from a step's output: the first reasons, each at its file."""
     from reviewer.report.render.github import annotations
 
@@ -103,3 +129,177 @@ def put(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
     for name, data in files.items():
         write_private(out / name, data)
     return [(str(out / name), hashlib.sha256(data).hexdigest()) for name, data in files.items()]
+
+
+NOT_KEPT = "its events are not kept: the record held what may not be stored"
+
+
+def beside(
+    connection: Connection,
+    workspace: Workspace,
+    report: Report,
+    digest: str,
+    formats: Sequence[str],
+) -> Beside:
+    """What these formats show beside a report; `digest` is that of report.json.
+
+    Call it within the transaction that the report was built in. Raises DeskError as the desk does.
+    """
+    suite_id = report.suite.suite_id
+    candidate_id = report.candidate.candidate_id
+    suite = registry.suite_row(connection, suite_id)
+    stored = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
+    if suite is None or stored is None:
+        raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
+    read = {"md", "html"}.intersection(formats)
+    return Beside(
+        report_sha256=digest,
+        rows=_rows(connection, suite.id, stored.id, report) if read else (),
+        attempts=_attempts(connection, stored.id, report) if "junit" in formats else {},
+        excerpts=_excerpts(connection, suite.id, stored.id, report) if read else (),
+        suite_path="" if suite.probe else suite_path(workspace, suite_id),
+    )
+
+
+def suite_path(workspace: Workspace, suite_id: str) -> str:
+    """The suite's folder as seen from the root of the repository that holds the workspace, or from
+    the workspace where none does."""
+    folder = workspace.suites / suite_id
+    root = workspace.root
+    for parent in (root, *root.parents):
+        if (parent / ".git").exists():
+            root = parent
+            break
+    return Path(folder).relative_to(root).as_posix()
+
+
+def _rows(
+    connection: Connection, suite: int, candidate: int, report: Report
+) -> tuple[ScoreRow, ...]:
+    from reviewer.desk.scorecards.scorecard import row_of
+
+    gates = tuple(report.gates)
+    keys_by_id = registry.episode_ids(connection, suite)
+    keys = [keys_by_id[name] for name in chosen_rows(report) if name in keys_by_id]
+    if not keys:
+        return ()
+    made: dict[int, list[TraceRow]] = {}
+    for trace in traces_of(connection, candidate, keys):
+        made.setdefault(trace.episode, []).append(trace)
+    placed = {e.episode_id: e.quarantined for e in report.episodes}
+    probe, plan = report.suite.probe, report.repeatability.attempts_per_episode
+    planned, k = 0 if probe else plan, report.pass_hat_interval.k
+    found = []
+    for roll in rolls(connection, suite, candidate, keys):
+        traces = made.get(roll.key, [])
+        times = {trace.attempt: trace.latency_ms for trace in traces}
+        row = row_of(roll, traces, k, planned, placed.get(roll.episode_id, 0), in_force=gates)
+        found.append(
+            ScoreRow(
+                episode_id=row.episode_id,
+                title=row.title,
+                cells=tuple(ScoreCell(c.mark, c.failed, c.attempts) for c in row.cells),
+                attempts=tuple(
+                    AttemptFact(a.attempt, a.mark, times.get(a.attempt)) for a in row.attempts
+                ),
+                pass_hat=row.pass_hat,
+                mean_cost_usd=row.mean_cost_usd,
+                latency_p50_ms=row.latency_p50_ms,
+            )
+        )
+    return tuple(found)
+
+
+def _attempts(
+    connection: Connection, candidate: int, report: Report
+) -> dict[str, tuple[AttemptFact, ...]]:
+    if sum(e.attempts + e.infrastructure for e in report.episodes) > MOST_NUMBERED:
+        return {}
+    found: dict[str, list[AttemptFact]] = {}
+    for row in attempt_rows(connection, candidate):
+        fact = AttemptFact(row.attempt, mark_of(row), row.latency_ms)
+        found.setdefault(row.episode_id, []).append(fact)
+    return {name: tuple(made) for name, made in found.items()}
+
+
+def _excerpts(
+    connection: Connection, suite: int, candidate: int, report: Report
+) -> tuple[Excerpt, ...]:
+    chosen = chosen_traces(report)
+    if not chosen:
+        return ()
+    from reviewer.desk.traces.records import Records
+
+    records, keys = Records(), registry.episode_ids(connection, suite)
+    found = []
+    for trace in chosen:
+        key = keys[trace.episode_id]
+        row = trace_at(connection, candidate, key, trace.attempt)
+        if row is not None:
+            found.append(_excerpt(connection, records, row, trace.trace_id))
+    return tuple(found)
+
+
+def _excerpt(connection: Connection, records: Any, row: TraceRow, trace_id: str) -> Excerpt:
+    from reviewer.db import payload
+    from reviewer.desk.traces.events import event_window
+    from reviewer.desk.traces.records import position_of
+
+    shown = [f for f in findings_of(connection, [row.id]) if f.severity != "note"]
+    findings = tuple((f.gate, f.code, f.seq, f.detail) for f in shown)
+    mark = mark_of(row)
+    whole = records.whole(connection, row)
+    if whole is None and payload.large_head(connection, row.id) is None:
+        return Excerpt(trace_id=trace_id, mark=mark, findings=findings, of=row.events, why=NOT_KEPT)
+    worst = sorted(shown, key=lambda f: f.severity != "critical")
+    wanted = []
+    for seq in dict.fromkeys(f.seq for f in worst if f.seq is not None):
+        try:
+            wanted.append(position_of(connection, records, row, seq))
+        except DeskError:  # a finding about an event that is not there stands without one
+            continue
+    events = []
+    for at in window(wanted, row.events):
+        line = event_window(connection, records, row, at, 1)[0]
+        event = records.events(connection, row, at, 1)[0]
+        events.append(
+            ShownEvent(
+                seq=line.seq,
+                kind=line.kind,
+                title=event.tool or "",
+                status=line.status,
+                latency_ms=line.latency_ms,
+                mark=line.mark,
+                codes=line.codes,
+                parts=tuple(_parts(event)),
+            )
+        )
+    return Excerpt(
+        trace_id=trace_id, mark=mark, findings=findings, events=tuple(events), of=row.events
+    )
+
+
+def _parts(event: Event) -> list[tuple[str, str]]:
+    named = {
+        "arguments": event.arguments,
+        "observation": event.observation,
+        "message": event.message,
+        "approval": event.approval,
+        "state": event.state,
+    }
+    return [(name, _cut(_told(raw))) for name, raw in named.items() if raw != ABSENT]
+
+
+def _told(raw: Any) -> str:
+    """A string as it is, anything else as JSON on one line."""
+    data = bytes(raw)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return data.decode("utf-8", "replace")
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str) -> str:
+    left = len(text) - MOST_TEXT
+    return text if left <= 0 else f"{text[:MOST_TEXT]}… (+{left:,} characters)"

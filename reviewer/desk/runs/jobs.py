@@ -14,8 +14,8 @@ from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.runs.start import Begun, RunWriter, begin
-from reviewer.desk.runs.views import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import Facts

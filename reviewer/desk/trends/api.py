@@ -16,8 +16,8 @@ from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.book import Book
 from reviewer.desk.opened import Room
-from reviewer.desk.reports.gather import diagnostics
-from reviewer.desk.reports.reports import Assessed, Reports
+from reviewer.desk.reports.api import Assessed, Reports
+from reviewer.desk.reports.evidence import diagnostics
 from reviewer.desk.trends.views import (
     Better,
     Held,

@@ -1,21 +1,34 @@
-"""What a workspace holds: suites, candidates, where to begin, and joining another store."""
+"""The contents of a workspace: suites, candidates, where to begin, labels shipped with an example,
+joining another store, and the schemas of its files."""
 
 from __future__ import annotations  # what only types name is not loaded
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewer.db.connection import StoreError
+from reviewer.db import registry
+from reviewer.db.connection import Connection, StoreError
+from reviewer.db.queries import releases as stored_releases
+from reviewer.db.queries.attempts import attempts_made
+from reviewer.db.queries.episodes import is_large
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
-from reviewer.desk.workspace import overview
+from reviewer.desk.views import CandidateInfo
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from reviewer.desk.imports.record_files import Taken
     from reviewer.desk.integrity.witness import Seen
-    from reviewer.desk.reports.lineage import Met
+    from reviewer.desk.place import Workspace
+    from reviewer.desk.reports.api import Reports
+    from reviewer.desk.reports.other_suites import Met
     from reviewer.desk.suites import Held
-    from reviewer.desk.views import CandidateInfo, SuiteInfo
+    from reviewer.desk.views import SuiteInfo
+    from reviewer.report.assess import Assessment
 
 
 class WorkspaceRoom(Room):
@@ -38,14 +51,15 @@ class WorkspaceRoom(Room):
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
-            return overview.candidate_infos(connection, self._opened.reports, suite_id)
+            return candidate_infos(connection, self._opened.reports, suite_id)
 
     def releases(self) -> list[tuple[str, str]]:
         """(suite, candidate) of everything that has traces, by id."""
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
-            return overview.releases(connection)
+            found = stored_releases.releases(connection)
+            return [(one.suite_id, one.candidate_id) for one in found]
 
     def opening(self) -> tuple[str, str] | None:
         """What to show first: the newest candidate that is neither decided nor ready to promote,
@@ -53,12 +67,10 @@ class WorkspaceRoom(Room):
         if not self._opened.has_store():
             return None
         with self._opened.reading() as connection:
-            return overview.opening(connection, self._opened.reports)
+            return opening(connection, self._opened.reports)
 
     def schema(self, kind: str) -> dict[str, Any]:
         """JSON Schema of one of our file kinds. Raises DeskError for an unknown kind."""
-        from reviewer.desk.workspace.schemas import schema
-
         return schema(kind)
 
     def merge(self, path: str) -> dict[str, int]:
@@ -84,26 +96,155 @@ class WorkspaceRoom(Room):
     def witness(self) -> list[Seen]:
         """Begin the witness of this workspace, or bring it up to date; what was added."""
         from reviewer.desk.integrity import witness
-        from reviewer.desk.integrity.standing import Standing
+        from reviewer.desk.integrity.store_checks import StoreCheck
 
         if not self._opened.has_store():
             raise DeskError(
                 f"{self._opened.place.store} is not there yet: there is nothing to witness"
             )
         with refused(), self._opened.reading() as connection:
-            Standing(self._opened.place).hold(connection)
+            StoreCheck(self._opened.place).require_sound(connection)
             return witness.look(self._opened.place, connection)
 
     def suites_met(self, suite_id: str) -> list[Met]:
         """The other suites that candidates of this one met, each with its reason or none."""
-        from reviewer.desk.reports.lineage import listed
+        from reviewer.desk.reports.other_suites import listed
 
         with self._opened.reading() as connection:
             return listed(connection, suite_id)
 
     def explain_suite(self, suite_id: str, other_id: str, reason: str) -> None:
         """Say in the journal why two suites were both used."""
-        from reviewer.desk.reports.lineage import explain
+        from reviewer.desk.reports.other_suites import explain
 
         with refused():
             explain(self._opened.place, suite_id, other_id, reason, self._opened.reviewer_name())
+
+
+def candidate_infos(connection: Connection, reports: Reports, suite_id: str) -> list[CandidateInfo]:
+    """Candidates with traces on a suite, by id."""
+    row = registry.suite_row(connection, suite_id)
+    if row is None:
+        return []
+    found = []
+    for stored in registry.candidates(connection, row.id):
+        assessed = _assessed(connection, reports, suite_id, stored.candidate_id)
+        found.append(
+            CandidateInfo(
+                candidate_id=stored.candidate_id,
+                digest=stored.digest,
+                traces=attempts_made(connection, stored.id),
+                recommendation=assessed.recommendation if assessed else "hold",
+                decided=suites.decided(connection, stored.id),
+            )
+        )
+    return found
+
+
+def _assessed(
+    connection: Connection, reports: Reports, suite_id: str, candidate_id: str
+) -> Assessment | None:
+    try:
+        return reports.assessed(connection, suite_id, candidate_id).assessment
+    except DeskError:
+        return None  # a broken suite has no recommendation; its own line says why
+
+
+def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
+    """What to show first: the newest candidate that is neither decided nor ready to promote, else
+    the newest; None when the store holds no trace. Where it would take long to say whether one is
+    ready, it is taken as not: rows need not wait for that."""
+    private = stored_releases.newest_releases(connection)
+    for one in private:
+        if suites.decided(connection, one.candidate):
+            continue
+        if is_large(connection, one.suite, one.candidate):
+            return one.suite_id, one.candidate_id
+        assessed = _assessed(connection, reports, one.suite_id, one.candidate_id)
+        if assessed is not None and assessed.recommendation != "promote":
+            return one.suite_id, one.candidate_id
+    newest = private[0] if private else stored_releases.newest_probe(connection)
+    return (newest.suite_id, newest.candidate_id) if newest else None
+
+
+class Loaded(NamedTuple):
+    """How much came in; what stood there already is not counted."""
+
+    labels: int = 0
+    judgments: int = 0
+    refused: int = 0
+
+
+def load_shipped(workspace: Workspace) -> Loaded:
+    """Take in the labels and judgments that stand beside the suites of a workspace. Repeating it
+    adds nothing. Raises StoreError when nothing can be written."""
+    from reviewer.desk.judge.files import import_judgments
+    from reviewer.desk.labels.files import import_labels
+    from reviewer.suite.folder import JUDGMENTS, LABELS
+
+    loaded = Loaded()
+    for folder in suites.folders(workspace):
+        for path in _files(folder / LABELS):
+            added, refused = _taken(import_labels, workspace, path)
+            loaded = loaded._replace(labels=loaded.labels + added, refused=loaded.refused + refused)
+        for path in _files(folder / JUDGMENTS):
+            added, refused = _taken(import_judgments, workspace, path)
+            loaded = loaded._replace(
+                judgments=loaded.judgments + added, refused=loaded.refused + refused
+            )
+    return loaded
+
+
+def _taken(
+    take: Callable[[Workspace, bytes, str], Taken], workspace: Workspace, path: Path
+) -> tuple[int, int]:
+    """(added, refused) of one file; a file without a line is refused whole."""
+    from reviewer.suite.folder import read_bytes
+
+    try:
+        taken = take(workspace, read_bytes(path), str(path.relative_to(workspace.root)))
+    except DeskError:
+        return 0, 1
+    return taken.added, taken.refused
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.jsonl") if not path.name.startswith("."))
+
+
+def kinds() -> list[str]:
+    """Every kind that `schema` knows, sorted."""
+    return sorted({*_shapes(), "trace"})
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The schema of one kind. Raises DeskError for an unknown one."""
+    from reviewer.suite.border import json_schema
+    from reviewer.trace.fields import trace_json_schema
+
+    if kind == "trace":
+        return trace_json_schema()
+    files = _shapes()
+    if kind not in files:
+        raise DeskError(
+            f"no kind {kind!r}; kinds are {', '.join(kinds())}", exit_code=ExitCode.USAGE
+        )
+    return json_schema(kind, files)
+
+
+def _shapes() -> Mapping[str, type[Struct]]:
+    from reviewer.review.costs import Cost
+    from reviewer.review.judging.judgments import Judgment
+    from reviewer.review.leaks import LeakCheck
+    from reviewer.review.model import Label
+    from reviewer.review.notes import Note
+    from reviewer.suite.border import FILES
+
+    return {
+        **FILES,
+        "label": Label,
+        "judgment": Judgment,
+        "leak-check": LeakCheck,
+        "note": Note,
+        "cost": Cost,
+    }

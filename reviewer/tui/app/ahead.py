@@ -23,7 +23,7 @@ NEXT = (
     "reviewer.tui.screens.compare.screen",
     "reviewer.desk.compare.candidates",
     "reviewer.tui.screens.label.screen",
-    "reviewer.desk.labels.reviewers",
+    "reviewer.desk.labels.api",
     "reviewer.desk.labels.labeling",
     "reviewer.desk.labels.queue",
     "reviewer.desk.labels.sheet",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
     from reviewer.desk.desk import Desk
-    from reviewer.desk.runs.views import RunOrder
+    from reviewer.desk.runs.api import RunOrder
     from reviewer.tui.screens.base import DeskScreen
     from reviewer.tui.shell.host import Here
 

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.runs.api import RunView
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.settings.keys import key_of, keyboard, worded
 from reviewer.tui.shell.background import Answer, Job

@@ -5,8 +5,8 @@ from abc import abstractmethod
 from textual.binding import BindingType
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportView
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.imports.api import ImportView
+from reviewer.desk.runs.api import RunView
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind, key_of
 from reviewer.tui.views.run import AT_WORK

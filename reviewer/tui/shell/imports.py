@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.desk.imports.api import ImportOrder, ImportView
 from reviewer.tui.views.imports import ended_words
 
 if TYPE_CHECKING:

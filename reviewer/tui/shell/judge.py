@@ -12,8 +12,8 @@ from textual.message import Message
 from reviewer.desk.errors import DeskError
 
 if TYPE_CHECKING:
+    from reviewer.desk.judge.api import JudgeOrder, JudgeRunView
     from reviewer.desk.judge.jobs import JudgeHandle
-    from reviewer.desk.judge.views import JudgeOrder, JudgeRunView
     from reviewer.tui.shell.host import Host
 
 AT_WORK = frozenset({"running", "stopping"})

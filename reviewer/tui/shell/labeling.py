@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reviewer.desk.labels.views import Answer, LabelItem, LabelKind, Session, Side
+    from reviewer.desk.labels.api import Answer, LabelItem, LabelKind, Session, Side
 
 Showing = tuple[str, int]
 

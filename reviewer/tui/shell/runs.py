@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
 from reviewer.tui.views.run import AT_WORK, Overlay, ended_words
 
 if TYPE_CHECKING:

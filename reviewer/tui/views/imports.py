@@ -2,7 +2,7 @@
 
 import textwrap
 
-from reviewer.desk.imports.views import FileView, FilledView, ImportState, ImportView
+from reviewer.desk.imports.api import FileView, FilledView, ImportState, ImportView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.widgets.lines import Line, Span, cut, middle

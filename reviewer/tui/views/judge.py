@@ -1,7 +1,7 @@
 """A judge's calibration in lines: its role, its bounds, its flips, what it said, its price."""
 
-from reviewer.desk.judge.views import JudgeDetail, JudgePlan, JudgeRunView, JudgeView
-from reviewer.desk.labels.views import EstimateView
+from reviewer.desk.judge.api import JudgeDetail, JudgePlan, JudgeRunView, JudgeView
+from reviewer.desk.labels.api import EstimateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.settings.theme import STATES

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reviewer.desk.runs.views import ApprovalView, RunState, RunView
+from reviewer.desk.runs.api import ApprovalView, RunState, RunView
 from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of

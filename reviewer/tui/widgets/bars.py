@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.labels.views import EstimateView
+from reviewer.desk.labels.api import EstimateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.widgets.lines import Line, Span, cut, pad, spread
 from reviewer.tui.widgets.words import UNKNOWN

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.decisions.views import DecisionView
+from reviewer.desk.decisions.api import DecisionView
 from reviewer.desk.views import Evidence, KeyInfo, Signed
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.decision import view as view

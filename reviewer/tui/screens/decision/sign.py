@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from reviewer.desk.decisions.views import DecisionView, Pending
+from reviewer.desk.decisions.api import DecisionView, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, Signed
 from reviewer.trace.safetext import visible_line

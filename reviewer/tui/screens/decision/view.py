@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.decisions.views import Choice, DecisionView, Pending
+from reviewer.desk.decisions.api import Choice, DecisionView, Pending
 from reviewer.desk.views import KeyInfo, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import STATES

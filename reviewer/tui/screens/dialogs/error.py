@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.base import Dialog, hint_line

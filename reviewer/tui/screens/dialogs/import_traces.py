@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.desk.imports.api import ImportOrder, ImportView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind

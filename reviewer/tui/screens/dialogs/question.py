@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from reviewer.desk.judge.views import JudgeRunView
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.judge.api import JudgeRunView
+from reviewer.desk.runs.api import RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, choosing, hint_line
 from reviewer.tui.settings.keys import bind, worded

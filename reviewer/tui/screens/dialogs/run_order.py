@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import Runnable, RunOrder, RunView
+from reviewer.desk.runs.api import Runnable, RunOrder, RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
-from reviewer.desk.judge.views import JudgeDetail, JudgePairRow, JudgeView
+from reviewer.desk.judge.api import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, hint_line
 from reviewer.tui.screens.judge.pairs import OUTCOMES

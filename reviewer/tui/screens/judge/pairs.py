@@ -4,7 +4,7 @@ what he may not see yet."""
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from reviewer.desk.judge.views import JudgePairRow, JudgeView
+from reviewer.desk.judge.api import JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import worded
 from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad

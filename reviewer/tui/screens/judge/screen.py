@@ -8,7 +8,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge.views import JudgeDetail, JudgePairRow, JudgeView
+from reviewer.desk.judge.api import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.judge import pairs as pairs

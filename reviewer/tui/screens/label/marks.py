@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from reviewer.desk.labels.views import CriterionView, LabelItem
+from reviewer.desk.labels.api import CriterionView, LabelItem
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.shell.labeling import Draft
 from reviewer.tui.widgets.lines import Line, Span, cut, rule, spread, width_of

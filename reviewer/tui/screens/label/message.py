@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.labels.views import LabelItem
+from reviewer.desk.labels.api import LabelItem
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.label import marks as marks
 from reviewer.tui.screens.label import view as view

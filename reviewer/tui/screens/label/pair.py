@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.labels.views import Answer, LabelItem, Side
+from reviewer.desk.labels.api import Answer, LabelItem, Side
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working

@@ -9,7 +9,7 @@ from textual.events import Resize, ScreenResume, ScreenSuspend
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.views import EstimateView, LabelItem, LabelKind, LabelRole
+from reviewer.desk.labels.api import EstimateView, LabelItem, LabelKind, LabelRole
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.label import view as view

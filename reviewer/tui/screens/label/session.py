@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.views import (
+from reviewer.desk.labels.api import (
     Drafted,
     EstimateView,
     LabelItem,

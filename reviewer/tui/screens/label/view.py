@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.desk.labels.views import CriterionView, LabelItem, SavedLabel, Session
+from reviewer.desk.labels.api import CriterionView, LabelItem, SavedLabel, Session
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.shell.labeling import Draft

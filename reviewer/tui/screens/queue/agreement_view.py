@@ -1,6 +1,6 @@
 """Agreement in lines: the winner first, then criterion by criterion, then each with himself."""
 
-from reviewer.desk.labels.views import EstimateView, QuestionView, QueueView
+from reviewer.desk.labels.api import EstimateView, QuestionView, QueueView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.queue.view import KINDS, names, nothing_yet
 from reviewer.tui.widgets.bars import estimate_lines, figure, limits

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from reviewer.desk.labels.views import OPEN_FLAG, QueueView, ReasonLine
+from reviewer.desk.labels.api import OPEN_FLAG, QueueView, ReasonLine
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.queue import view as view
 from reviewer.tui.screens.queue.reader import QUEUE_KEYS, QueueReader

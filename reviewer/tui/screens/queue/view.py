@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reviewer.desk.labels.views import (
+from reviewer.desk.labels.api import (
     REASONS,
     DisagreementView,
     EstimateView,

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.views import ApprovalView, RunView
+from reviewer.desk.runs.api import ApprovalView, RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, hint_line
 from reviewer.tui.settings.keys import bind

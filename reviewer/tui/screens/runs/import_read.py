@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from reviewer.desk.imports.views import ImportView
+from reviewer.desk.imports.api import ImportView
 from reviewer.desk.views import SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing

@@ -8,8 +8,8 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportOrder, ImportView
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.imports.api import ImportOrder, ImportView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint

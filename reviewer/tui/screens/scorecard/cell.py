@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.scorecards.views import Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow
 from reviewer.trace.safetext import visible_line

@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import CellLine, Scorecard
 from reviewer.trace.safetext import visible_line

@@ -1,28 +1,36 @@
-"""Every field of a decision, read from the report it is about, the journal and the trust file.
+"""The payload of a decision, made from this store: for the first signer, and again for the next.
 
-Whoever signs first says what is `Told`; whoever signs second takes that from the decision, and both
-read all else here, from their own store.
+Every field is read from the report, the journal and the trust file. Only what the first signer
+states (`Told`: the word, the time, the environment, the comment, the versions of the tool) is taken
+from a decision by the next signer, who reads it before signing.
 """
 
 import hashlib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
-from reviewer.db import journal
+from reviewer.db import decisions, journal
 from reviewer.db.connection import Connection
+from reviewer.db.decisions import DecisionRow
 from reviewer.db.queries.attempts import record_digests
+from reviewer.desk.decisions.api import Pending
 from reviewer.desk.decisions.choices import valid_for
 from reviewer.desk.decisions.run_results import current_results
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity.trust import approvers_for
+from reviewer.desk.integrity import decision_files
+from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.trust import approvers_for, signers_of
 from reviewer.desk.labels.book import Book, candidates_of
-from reviewer.desk.reports.reports import Built
+from reviewer.desk.place import Workspace
+from reviewer.desk.reports.api import Built
 from reviewer.desk.suites import policy_digest
 from reviewer.exit_codes import ExitCode
 from reviewer.report.figures import GateFigures
 from reviewer.report.opinions import JudgeEvidence
 from reviewer.report.references import against_promotion
 from reviewer.review.labels import label_line
+from reviewer.signing.errors import AttestError
 from reviewer.signing.facts import (
     BreakGlassFact,
     DecisionFacts,
@@ -35,7 +43,11 @@ from reviewer.signing.facts import (
     ReviewerFact,
     merkle_root,
 )
+from reviewer.signing.predicate import parse_time
+from reviewer.signing.sign import mismatches
 from reviewer.signing.signers import Signers
+from reviewer.signing.statement import build_statement
+from reviewer.signing.trusted import approved
 
 
 def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
@@ -218,3 +230,142 @@ def _label_facts(connection: Connection, built: Built, book: Book) -> LabelFacts
         tree_size=len(about),
         disagreements=review.disagreements if review is not None else 0,
     )
+
+
+Build = Callable[[str | None], Built]
+"""The report of the candidate against a baseline."""
+
+
+class Waiting(NamedTuple):
+    """A decision that waits for another signature; `row` is None when it was made elsewhere."""
+
+    one: Filed
+    row: DecisionRow | None
+
+
+def rederived(
+    workspace: Workspace,
+    connection: Connection,
+    built: Built,
+    signers: Signers,
+    book: Book,
+    one: Filed,
+) -> bytes:
+    """The payload as this store gives it. Raises DeskError or AttestError where it gives none."""
+    predicate = one.statement.predicate
+    others = [
+        other
+        for other in decision_files.elsewhere(workspace, connection, signers)
+        if other.digest != one.digest
+    ]
+    row = decisions.by_payload(connection, one.digest)
+    number = row.number if row is not None else decision_files.next_number(connection, others)
+    told = Told(
+        decision=predicate.decision,
+        number=number,
+        previous=decision_files.before(connection, others, one.agent, one.environment, number),
+        created=parse_time(predicate.time_created),
+        environment=predicate.environment,
+        comment=predicate.comment or "",
+        tool_version=predicate.verifier.version.reviewer,
+        python_version=predicate.verifier.version.python,
+        journal_seq=predicate.audit.seq,
+    )
+    return build_statement(decision_facts(connection, built, told, signers, book))
+
+
+def waiting(
+    workspace: Workspace, connection: Connection, candidate: int, built: Built
+) -> list[Waiting]:
+    """Decisions on this candidate that wait for another signature, the newest first: those of this
+    store, and files that came from others. One that has expired waits for nothing."""
+    rows = decisions.pending(connection, candidate)
+    if not rows and not decision_files.strays(workspace, connection):
+        return []  # as nearly always: nothing heavy is loaded for it
+    signers = signers_of(workspace)
+    if signers is None:
+        return []
+    found = []
+    for row in rows:
+        try:
+            filed = decision_files.filed(workspace.decisions / row.file, row.envelope, signers)
+        except AttestError:
+            continue  # by keys that were taken out of the trust file
+        found.append(Waiting(filed, row))
+    digest = built.gathered.candidate.digest if built.gathered.candidate else None
+    found += [
+        Waiting(one, None)
+        for one in decision_files.elsewhere(workspace, connection, signers)
+        if one.statement.subject[0].digest.sha256 == digest
+        and one.statement.predicate.suite.digest.sha256 == built.gathered.suite.digest
+        and decision_files.standing_of(one) == "pending"
+    ]
+    now = datetime.now(UTC)
+    alive = [each for each in found if parse_time(each.one.statement.predicate.expires) > now]
+    return sorted(alive, key=lambda each: each.one.number, reverse=True)
+
+
+def pending_view(
+    workspace: Workspace,
+    connection: Connection,
+    build: Build,
+    book: Book,
+    candidate: int,
+    built: Built,
+) -> Pending | None:
+    """The newest decision that waits, with the fields in which it is not what this store gives."""
+    found = waiting(workspace, connection, candidate, built)
+    signers = signers_of(workspace)
+    if not found or signers is None:
+        return None
+    one = found[0].one
+    predicate = one.statement.predicate
+    who = approved(predicate, one.found)
+    try:
+        against = build(predicate.report.baseline)
+        ours = rederived(workspace, connection, against, signers, book, one)
+        differs = mismatches(one.found.envelope.payload, ours)
+    except (AttestError, DeskError) as error:
+        differs = [str(error)]
+    return Pending(
+        number=one.number,
+        decision=predicate.decision,
+        signers=who.approvers,
+        needed=who.needed,
+        environment=predicate.environment,
+        created=predicate.time_created,
+        expires=predicate.expires,
+        comment=predicate.comment or "",
+        path=str(one.path),
+        differs=tuple(differs),
+    )
+
+
+def refuse_twin(
+    workspace: Workspace,
+    connection: Connection,
+    built: Built,
+    signers: Signers,
+    book: Book,
+    decision: str,
+    environment: str,
+) -> None:
+    """Raises DeskError when the very decision somebody is about to sign waits for a signature: two
+    halves would never make a whole."""
+    candidate = decision_files.keys_of(connection, built.gathered)[1]
+    for one, _ in waiting(workspace, connection, candidate, built):
+        predicate = one.statement.predicate
+        if (predicate.decision, predicate.environment) != (decision, environment):
+            continue
+        try:
+            ours = rederived(workspace, connection, built, signers, book, one)
+        except (AttestError, DeskError):
+            continue
+        if ours == one.found.envelope.payload:
+            who = ", ".join(approved(predicate, one.found).approvers)
+            raise DeskError(
+                f"decision {one.number} says so already and waits for a signature (signed by "
+                f"{who or 'nobody that counts'})",
+                f"reviewer sign --add {one.number} --key KEY",
+                exit_code=ExitCode.POLICY_NOT_MET,
+            )

@@ -1,4 +1,4 @@
-"""Other suites that a candidate met: read for a report, and explained by people."""
+"""Other suites that a candidate was tried on: read for a report, and explained by people."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple

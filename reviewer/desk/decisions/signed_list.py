@@ -10,13 +10,13 @@ from reviewer.db.queries.releases import release_of
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import break_glass_rows, run_result_rows
 from reviewer.desk.decisions import signing
-from reviewer.desk.decisions.break_glass import info_of, take_break_glass
-from reviewer.desk.decisions.views import DecisionInfo
+from reviewer.desk.decisions.api import DecisionInfo
+from reviewer.desk.decisions.statements import info_of, take_break_glass
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files
 from reviewer.desk.integrity.decision_files import Filed
-from reviewer.desk.integrity.signed import beyond
-from reviewer.desk.integrity.standing import WAYS_OUT
+from reviewer.desk.integrity.signed_files import beyond
+from reviewer.desk.integrity.store_checks import WAYS_OUT
 from reviewer.desk.integrity.trust import signers_of, signing_key, trusted
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.renderings import put

@@ -1,15 +1,21 @@
-"""Whether a report may be made of this store: it must not contradict itself, nor what was signed.
+"""What every report checks before it is made: the store must not contradict itself, nor what was
+signed, and it must hold the failures that a signed decision names.
 
 A store put back as it was before a failure is sound in itself. What gives it away lies beside it:
 decisions that were signed on its journal, at entries that it no longer has. So each report looks at
 the names of the signed files, at the newest of them, and at the ends of the store; a signature
-wants the whole proof (`decision_check`), as doctor gives it.
+wants the whole proof, as doctor gives it.
+
+A store made again of the traces that passed contradicts nothing, and neither does one that an
+approver stated to have lost journal. A decision on the same candidate and suite that was not signed
+on what the store holds still says by digest which records failed; nothing is promoted without them.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from reviewer.db import decisions, journal
+from reviewer.db import decisions, journal, registry, revisions
 from reviewer.db.connection import Connection
 from reviewer.db.integrity import end_faults, is_small, whole_faults
 from reviewer.db.schema import foreign_code
@@ -17,6 +23,8 @@ from reviewer.db.search import index_faults
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.report.evidence import Lacking
+from reviewer.suite.model import Suite
 from reviewer.trace.safetext import visible_line
 
 NEWEST = 20
@@ -29,15 +37,15 @@ WAYS_OUT = (
 )
 
 
-class Standing:
-    """The looks at one workspace: what was found sound is not read again until the journal has
+class StoreCheck:
+    """The check of one workspace: what was found sound is not read again until the journal has
     another head. Safe to share between threads."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._sound: journal.Head | None = None
 
-    def hold(self, connection: Connection) -> None:
+    def require_sound(self, connection: Connection) -> None:
         """Raises DeskError when doctor would find a fault, as far as can be told at once. May raise
         any of DAMAGE."""
         head = journal.head(connection)
@@ -77,7 +85,7 @@ def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
         if file in there:
             wrong += _differs(workspace, connection, number, file)
     if there - listed:
-        from reviewer.desk.integrity.signed import stray_faults
+        from reviewer.desk.integrity.signed_files import stray_faults
 
         wrong += stray_faults(workspace, connection)
     if os.path.lexists(workspace.witness):
@@ -119,6 +127,77 @@ def _differs(workspace: Workspace, connection: Connection, number: int, file: st
     path = workspace.decisions / file
     if row is None or path.read_bytes() == row.envelope:
         return []
-    from reviewer.desk.integrity.signed import file_faults
+    from reviewer.desk.integrity.signed_files import file_faults
 
     return file_faults(f"decision {number}", path, row.envelope)
+
+
+SHOWN = 3
+
+
+def missing_failures(
+    workspace: Workspace,
+    connection: Connection,
+    suite: Suite,
+    candidate_id: str,
+    digest: str | None,
+) -> tuple[Lacking, ...]:
+    """The decisions of trusted keys that name failing traces of this candidate (by the `digest` of
+    its manifest) which the store lacks, by number. Costs next to nothing where every decision was
+    signed on this store. Raises DeskError for a trust file that cannot be read."""
+    names = envelope_names(workspace.decisions)
+    if digest is None or not names:
+        return ()
+    taken = decisions.taken(connection)
+    if not taken and names <= files_of(connection):
+        return ()
+    return tuple(_missing_failures(workspace, connection, suite, candidate_id, digest, taken))
+
+
+def _missing_failures(
+    workspace: Workspace,
+    connection: Connection,
+    suite: Suite,
+    candidate_id: str,
+    digest: str,
+    taken: set[int],
+) -> Iterator[Lacking]:
+    from reviewer.desk.integrity import decision_files
+    from reviewer.desk.integrity.trust import signers_of
+    from reviewer.signing.errors import AttestError
+
+    signers = signers_of(workspace)
+    if signers is None:
+        return
+    filed = decision_files.elsewhere(workspace, connection, signers)
+    for number in sorted(taken):
+        row = decisions.row(connection, number)
+        if row is not None:
+            try:
+                path = workspace.decisions / row.file
+                filed.append(decision_files.filed(path, row.envelope, signers))
+            except AttestError:
+                continue  # by keys that were taken out of the trust file
+    held = _record_digests(connection, suite.suite_id, candidate_id)
+    for one in sorted(filed, key=lambda one: one.number):
+        predicate = one.statement.predicate
+        about = one.statement.subject[0].digest.sha256, predicate.suite.digest.sha256
+        if about != (digest, suite.digest):
+            continue
+        missing = [each.trace_id for each in predicate.failures if each.trace_sha256 not in held]
+        if missing:
+            yield Lacking(
+                decision=one.number,
+                file=one.path.name,
+                traces=len(missing),
+                first=tuple(missing[:SHOWN]),
+            )
+
+
+def _record_digests(connection: Connection, suite_id: str, candidate_id: str) -> set[str]:
+    """The digest of every record of the candidate, earlier ones of an attempt included."""
+    row = registry.suite_row(connection, suite_id)
+    stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
+    if stored is None:
+        return set()
+    return revisions.digests_of(connection, stored.id)

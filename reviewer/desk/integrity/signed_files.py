@@ -11,7 +11,7 @@ from reviewer.db import decisions, journal
 from reviewer.db.connection import Connection, DatabaseError, StoreError, reader, write_lock
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity.standing import files_of, linked_folders
+from reviewer.desk.integrity.store_checks import files_of, linked_folders
 from reviewer.desk.place import Workspace
 
 if TYPE_CHECKING:

@@ -1,0 +1,438 @@
+"""What a report says of labels, flags and the judge, gathered from the store as plain values.
+
+A report over a million traces reads what its labels are about, not every message: flags stand in
+narrow columns, and payloads are opened for the episodes that have labels alone. A recommendation
+needs less than a report (`review_holds`), and loads nothing of agreement and judges.
+"""
+
+from __future__ import annotations  # what only types name is not loaded
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import structs, to_builtins
+
+from reviewer.db.connection import Connection
+from reviewer.db.queries.reviewable import (
+    count_reviewable_traces,
+    first_reviewable_traces,
+    flaggable_traces,
+    reviewable_slots,
+    reviewable_traces_in,
+)
+from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
+from reviewer.desk.suites import Held
+from reviewer.desk.traces.records import FinalMessages
+from reviewer.report.opinions import (
+    ADVISORY,
+    SHOWN_FLAGS,
+    AgreementFigures,
+    Cells,
+    JudgeEvidence,
+    JudgeMessages,
+    JudgeShare,
+    OpenFlag,
+    ReviewEvidence,
+    SelfFigures,
+    WordingFigures,
+)
+from reviewer.review.items import message_items
+from reviewer.review.labels import counting
+from reviewer.review.model import Item, Label
+from reviewer.review.queue import (
+    STRATUM_OF,
+    Signals,
+    counted,
+    open_flags,
+    reasons_of,
+    sampled,
+    shown_texts,
+)
+from reviewer.stats.figures import Share, Wins
+from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.rubric import Rubric
+
+if TYPE_CHECKING:
+    from reviewer.desk.judge.book import JudgeBook, Judged
+    from reviewer.review.agreement import Agreement
+    from reviewer.review.calibration import Calibration, Confusion
+    from reviewer.review.judged import MessageFigures, WinRate
+    from reviewer.review.queue import OpenFlag as QueueFlag
+
+
+class Looked(NamedTuple):
+    """One candidate's messages on the episodes that have a label, the labels that one of them
+    stands in, its traces with a high flag, and those that no label has closed."""
+
+    own: tuple[Item, ...]
+    about: list[Label]
+    high: dict[str, Signals]
+    flags: tuple[QueueFlag, ...]
+
+
+def review_holds(
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: Book
+) -> ReviewEvidence | None:
+    """What `assess` reads of labels and flags, and nothing else; None for a probe.
+
+    Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
+    """
+    if held.suite.probe:
+        return None
+    side = side_of(connection, held.suite.suite_id, candidate_id)
+    high = high_flags(connection, side)
+    if not high and not held.suite.policy.labels.min_pairs:
+        return ReviewEvidence()
+    looked = looked_at(connection, held, side, high, finals, book)
+    pairs = counted(looked.about, held.rubric).pairs if held.rubric is not None else 0
+    return ReviewEvidence(high=len(high), open_high=len(looked.flags), pairs=pairs)
+
+
+def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
+    """Traces with a high flag, by id."""
+    signals = signals_of(connection, side, flaggable_traces(connection, side.key))
+    return {
+        trace: known
+        for trace, known in signals.items()
+        if any(STRATUM_OF[reason] == "high" for reason in reasons_of(known))
+    }
+
+
+def looked_at(
+    connection: Connection,
+    held: Held,
+    side: Side,
+    high: dict[str, Signals],
+    finals: FinalMessages,
+    book: Book,
+) -> Looked:
+    """Payloads are opened of the episodes that have labels alone."""
+    labels = [
+        x for x in book.of(connection, held.suite.digest) if x.rubric_digest == held.rubric_digest
+    ]
+    own = _own(connection, side, held, finals, labels)
+    about = _about(labels, own)
+    return Looked(own, about, high, open_flags(own, high, about))
+
+
+def _own(
+    connection: Connection,
+    side: Side,
+    held: Held,
+    finals: FinalMessages,
+    labels: Iterable[Label],
+) -> tuple[Item, ...]:
+    """The candidate's messages on the episodes that have a label."""
+    keys = {name: key for key, name in side.names.items()}
+    labeled = {keys[x.episode_id] for x in labels if x.episode_id in keys}
+    traces = reviewable_traces_in(connection, side.key, sorted(labeled)) if labeled else []
+    texts = finals.of(connection, traces)
+    messages = [message_of(side, t, texts[t.id]) for t in traces if t.id in texts]
+    return message_items(held.suite.digest, messages).items
+
+
+def _about(labels: Iterable[Label], own: Sequence[Item]) -> list[Label]:
+    """The labels that one of these messages stands in, whichever store they were made in."""
+    mine = {(item.episode_id, item.messages[0].digest) for item in own}
+    return [x for x in labels if not mine.isdisjoint(shown_texts([x]))]
+
+
+MOST_CHECKED = 5_000
+"""Messages whose wording a report checks; of more, the first so many."""
+MOST_DRAWN = 50_000
+"""Traces over which a report works out on which the lot falls."""
+SHOWN_BREAKS = 3
+
+
+def review_evidence(
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: Book
+) -> ReviewEvidence | None:
+    """Labels and flags of one candidate; None for a probe, which certifies nothing.
+
+    Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
+    """
+    if held.suite.probe:
+        return None
+    side = side_of(connection, held.suite.suite_id, candidate_id)
+    high = high_flags(connection, side)
+    looked = looked_at(connection, held, side, high, finals, book)
+    found = ReviewEvidence(
+        high=len(high),
+        open_high=len(looked.flags),
+        open_flags=tuple(
+            OpenFlag(trace_id=flag.trace_id, reasons=flag.reasons)
+            for flag in looked.flags[:SHOWN_FLAGS]
+        ),
+        messages_wanted=held.rubric.final_messages if held.rubric is not None else 0,
+    )
+    if held.rubric is None:
+        return found
+    found = _with_wording(found, connection, side, held.rubric, finals)
+    if not looked.about:
+        return found
+    found = _with_labels(found, looked, candidate_id, held.rubric, held.suite.digest)
+    return _with_drawn(found, connection, side, held, looked) if found.random else found
+
+
+def _with_wording(
+    found: ReviewEvidence,
+    connection: Connection,
+    side: Side,
+    rubric: Rubric,
+    finals: FinalMessages,
+) -> ReviewEvidence:
+    if not rubric.wording:
+        return found
+    from reviewer.review.wording import check_wording
+
+    traces = first_reviewable_traces(connection, side.key, MOST_CHECKED)
+    texts = finals.of(connection, traces)
+    results: dict[str, dict[bool | None, list[str]]] = {
+        rule.wording_id: {True: [], False: [], None: []} for rule in rubric.wording
+    }
+    for trace in traces:
+        # What a trace without a payload said is not known; one without a message said nothing.
+        text = (texts[trace.id] or "") if trace.id in texts else None
+        for result in check_wording(rubric, side.names[trace.episode], text):
+            results[result.wording_id][result.holds].append(side.trace_id(trace))
+    return structs.replace(
+        found,
+        wording=tuple(
+            WordingFigures(
+                wording_id=name,
+                holds=len(by[True]),
+                breaks=len(by[False]),
+                unknown=len(by[None]),
+                first=tuple(by[False][:SHOWN_BREAKS]),
+            )
+            for name, by in results.items()
+        ),
+        checked=len(traces),
+        final_messages=count_reviewable_traces(connection, side.key),
+    )
+
+
+def _with_labels(
+    found: ReviewEvidence,
+    looked: Looked,
+    candidate_id: str,
+    rubric: Rubric,
+    seed: str,
+) -> ReviewEvidence:
+    from reviewer.review.adjudication import to_adjudicate
+    from reviewer.review.agreement import agreement, self_consistency
+    from reviewer.review.wins import random_rates, wins
+
+    labels = looked.about
+    said = counting(labels)
+    mine = {(item.episode_id, item.messages[0].digest) for item in looked.own}
+    made = counted(labels, rubric)
+    return structs.replace(
+        found,
+        labels=len(said),
+        reviewers=tuple(sorted({x.reviewer for x in said})),
+        pairs=made.pairs,
+        begun=made.begun,
+        messages=made.messages,
+        seen=len(mine & shown_texts(said)),
+        labeled=len({x.item for x in said}),
+        random=len({x.item for x in said if x.pi is not None}),
+        rates=tuple(
+            structs.replace(one, n_eff=None if one.n_eff is None else float(one.n_eff))
+            for one in random_rates(labels, rubric, mine)
+        ),
+        wins=tuple(map(_in_floats, wins(labels, mine, _others(said, candidate_id)))),
+        agreement=tuple(
+            _figures(one) for one in agreement(labels, rubric, _first(said, mine), seed=seed)
+        ),
+        consistency=tuple(
+            SelfFigures(reviewer=own.reviewer, same=own.same, left=own.left)
+            for own in self_consistency(labels)
+        ),
+        disagreements=len(to_adjudicate(labels)),
+    )
+
+
+def _with_drawn(
+    found: ReviewEvidence, connection: Connection, side: Side, held: Held, looked: Looked
+) -> ReviewEvidence:
+    """How far the random part is done: the traces that the lot falls on, and those of them whose
+    message no label shows."""
+    if count_reviewable_traces(connection, side.key) > MOST_DRAWN:
+        return found
+    salt, rate = held.suite.digest, held.suite.policy.labels.sample_rate
+    names = (
+        f"{side.prefix}/{side.names[episode]}/{attempt}"
+        for episode, attempt in reviewable_slots(connection, side.key)
+    )
+    drawn = {name for name in names if sampled(salt, name, rate)}
+    said = shown_texts(counting(looked.about))
+    seen = {
+        trace
+        for item in looked.own
+        if (item.episode_id, item.messages[0].digest) in said
+        for trace in item.traces
+    }
+    return structs.replace(found, drawn=len(drawn), waiting=len(drawn - seen))
+
+
+def _others(labels: Iterable[Label], candidate_id: str) -> dict[str, set[str]]:
+    """Who else stands behind each item."""
+    found: dict[str, set[str]] = {}
+    for label in labels:
+        found.setdefault(label.item, set()).update(candidates_of(label) - {candidate_id})
+    return found
+
+
+def _first(labels: Iterable[Label], mine: set[tuple[str, str]]) -> dict[str, str]:
+    """The other side of each pair with exactly one message of this candidate."""
+    found = {}
+    for label in labels:
+        theirs = [
+            side
+            for side in (label.left, label.right)
+            if side is not None and (label.episode_id, side) not in mine
+        ]
+        if label.kind == "pair" and len(theirs) == 1:
+            found[label.item] = theirs[0]
+    return found
+
+
+def _figures(found: Agreement) -> AgreementFigures:
+    return AgreementFigures(
+        question=found.subject.question,
+        criterion_id=found.subject.criterion_id,
+        items=found.items,
+        raw=found.raw,
+        alpha=found.alpha,
+        ac1=found.ac1,
+        kappa=found.kappa,
+        prevalence=found.prevalence,
+        lead=found.lead,
+        why=found.why,
+    )
+
+
+def _in_floats(one: Wins) -> Wins:
+    """Return the wins with hits as floats: report.json writes them as 2.0, and its bytes are what
+    is signed. (The same holds of `n_eff` in the rates.)"""
+    pairs, by_episode = (
+        structs.replace(test, wins=structs.replace(test.wins, hits=float(test.wins.hits)))
+        for test in (one.pairs, one.by_episode)
+    )
+    return structs.replace(one, pairs=pairs, by_episode=by_episode)
+
+
+NO_PAIRS = "the suite's judge is asked about single messages, not about pairs"
+
+
+def judge_evidence(
+    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: JudgeBook
+) -> JudgeEvidence | None:
+    """The suite's judge where one candidate is concerned; None when it was never asked.
+
+    Raises StoreError for a damaged payload.
+    """
+    from reviewer.desk.judge.book import win_rate_of
+
+    judged = book.judged(connection, held, candidate_id)
+    if judged is None:
+        return None
+    wins = None
+    if judged.calibration is not None:
+        side = side_of(connection, held.suite.suite_id, candidate_id)
+        wins = win_rate_of(connection, finals, side, judged, judged.calibration)
+    return _evidence(judged, wins)
+
+
+def _evidence(judged: Judged, wins: WinRate | None) -> JudgeEvidence:
+    found, judge = judged.calibration, judged.judge
+    messages = tuple(_messages(one) for one in judged.messages)
+    if found is None:
+        return JudgeEvidence(
+            role=ADVISORY,
+            why=NO_PAIRS,
+            needs="",
+            more_pairs=None,
+            more_pairs_strict=None,
+            judge_id=judge.judge_id,
+            version=judge.version,
+            model=judged.model,
+            prompt_digest=None,
+            rubric_digest=None,
+            family="",
+            messages=messages,
+            cost_usd=judged.cost_usd,
+            known_usd=judged.known_usd,
+            unpriced=judged.unpriced,
+        )
+    return JudgeEvidence(
+        role=found.role,
+        why=found.earned.why,
+        needs=found.earned.needs,
+        more_pairs=found.earned.more,
+        more_pairs_strict=found.earned.more_strict,
+        judge_id=judge.judge_id,
+        version=judge.version,
+        model=judged.model,
+        prompt_digest=found.key.prompt_digest,
+        rubric_digest=found.key.rubric_digest,
+        family=found.key.family,
+        forward=_share(found.forward, found.forward_lower),
+        swapped=_share(found.swapped, found.swapped_lower),
+        both=_share(found.both, found.both_lower),
+        flips=_share(found.flips, found.flip_upper),
+        accepted_point=found.within,
+        accepted_strict=found.within_strict,
+        first=found.primacy,
+        last=found.recency,
+        position_p=found.position_p,
+        same_answer=found.stability,
+        repeated=found.repeated,
+        errors=found.errors,
+        calls=found.calls,
+        confusion=_cells(found.confusion),
+        by_episode={name: _cells(counts) for name, counts in found.by_episode.items()},
+        by_criterion={name: _cells(counts) for name, counts in found.by_criterion.items()},
+        not_counted=to_builtins(found.left),
+        expired=found.expired,
+        label_set_sha256=_label_set(judged, found),
+        win_rate=None if wins is None else _win_rate(wins),
+        messages=messages,
+        cost_usd=judged.cost_usd,
+        known_usd=judged.known_usd,
+        unpriced=judged.unpriced,
+    )
+
+
+def _cells(counts: Confusion) -> Cells:
+    return tuple((people, judge, pairs) for (people, judge), pairs in counts.items())
+
+
+def _share(share: Share, bound: float | None) -> JudgeShare:
+    return JudgeShare(int(share.hits), share.n, share.value, bound)
+
+
+def _label_set(judged: Judged, found: Calibration) -> str | None:
+    """One digest over the labels that the calibration rests on."""
+    items = {row.item for row in found.rows}
+    uids = sorted(label.uid for label in counting(judged.labels) if label.item in items)
+    return sha256_hex(canonical_bytes(uids)) if uids else None
+
+
+def _win_rate(wins: WinRate) -> dict[str, Any]:
+    plain: dict[str, Any] = to_builtins(wins)
+    return plain
+
+
+def _messages(one: MessageFigures) -> JudgeMessages:
+    return JudgeMessages(
+        preset=one.preset,
+        messages=one.messages,
+        errors=one.errors,
+        means=one.means,
+        complete=None if one.complete is None else (int(one.complete.hits), one.complete.n),
+        grounded=None if one.grounded is None else (int(one.grounded.hits), one.grounded.n),
+        claims=tuple((c.trace, c.episode_id, c.claim, c.seq) for c in one.claims),
+    )
