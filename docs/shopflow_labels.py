@@ -16,12 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.review.items import candidate_pairs, message_digest, showing
-from reviewer.review.judging.judgments import Judgment, judgment_file
-from reviewer.review.judging.judgments import seal as seal_judgment
-from reviewer.review.judging.plan import Bench, Question, prompt_digest, questions
-from reviewer.review.labels import label_file, seal
-from reviewer.review.model import Answer, Item, Label, Role, Side, TraceMessage
+from reviewer.review.items import Item, TraceMessage, candidate_pairs, message_digest, showing
+from reviewer.review.judge_questions import Bench, Question, prompt_digest, questions
+from reviewer.review.judgments import Judgment, judgment_file
+from reviewer.review.judgments import seal as seal_judgment
+from reviewer.review.labels import Answer, Label, Role, Side, label_file, seal
 from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.folder import read_suite, suite_state
 

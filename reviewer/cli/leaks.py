@@ -15,7 +15,7 @@ from reviewer.desk.labels.api import reviewer_name
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import leaks
 from reviewer.exit_codes import ExitCode
-from reviewer.review.leaks import LeakCheck, Look
+from reviewer.review.records import LeakCheck, Look
 from reviewer.trace.safetext import visible_line
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from reviewer.review.agreement import share
+from reviewer.review.items import TIE
 from reviewer.review.judged import (
     JudgeKey,
     Left,
@@ -21,8 +22,8 @@ from reviewer.review.judged import (
     pair_rows,
     settled_under,
 )
-from reviewer.review.judging.judgments import Judgment, counting
-from reviewer.review.model import TIE, Label
+from reviewer.review.judgments import Judgment, counting
+from reviewer.review.labels import Label
 from reviewer.stats.figures import Share
 from reviewer.stats.judge import Calibration as Measured
 from reviewer.stats.judge import calibrate_judge

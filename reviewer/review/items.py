@@ -1,22 +1,83 @@
-"""Items out of final messages: pairs of one episode, and single messages. The order of pairs."""
+"""Items of questions for people, built from final messages, and the order in which pairs are shown.
+
+An item is a pair of messages of one episode, or one message. It is named by its content: the same
+texts from other attempts are the same item, also in stores that never met, and its traces are
+joined. Identical messages make no pair; they are counted. Digests are sha256 in lower-case hex.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from reviewer.review.model import Item, Kind, Message, Showing, TraceMessage
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import shown
 from reviewer.suite.model import Value
 
-# Items out of final messages: pairs of one episode, and single messages.
-#
-# The same texts from other attempts are the same item: its name is made of content, and its
-# traces are joined. Identical messages make no pair; they are counted.
+Kind = Literal["pair", "message"]
+
+TIE = "tie"
+BOTH_BAD = "both_bad"
 
 
-class Built(Value, frozen=True):
+class TraceMessage(Value, frozen=True):
+    """The final message of one trace, already masked. `text` is None when the trace has none."""
+
+    trace_id: str
+    episode_id: str
+    attempt: int
+    text: str | None
+
+
+class Message(Value, frozen=True):
+    """A text that at least one trace ends with. `missing` when there is none, or an empty one.
+
+    `traces` are the ids of the traces that end so, sorted; they are never shown before a label is
+    committed.
+    """
+
+    digest: str
+    text: str
+    missing: bool
+    traces: tuple[str, ...]
+
+
+class Item(Value, frozen=True):
+    """One question for people: a pair of messages of one episode, or one message.
+
+    `item` is its name. A pair holds two different messages sorted by digest, which says nothing of
+    who wrote them.
+    """
+
+    item: str
+    kind: Kind
+    suite_digest: str
+    episode_id: str
+    messages: tuple[Message, ...]
+
+    @property
+    def traces(self) -> tuple[str, ...]:
+        """Every trace that ends with one of the messages, sorted, each once."""
+        return tuple(sorted({trace for message in self.messages for trace in message.traces}))
+
+    def message(self, digest: str) -> Message:
+        """The message of that digest. KeyError when the item does not hold it."""
+        for message in self.messages:
+            if message.digest == digest:
+                return message
+        raise KeyError(digest)
+
+
+class Showing(Value, frozen=True):
+    """A pair in one order: `number` 1, or 2 with the sides exchanged. Sides are digests."""
+
+    item: str
+    number: int
+    left: str
+    right: str
+
+
+class ItemSet(Value, frozen=True):
     """Items sorted by episode and name, and what became of the rest.
 
     `identical` pairs of traces end with the same text, `merged` ones made an item that already
@@ -47,7 +108,7 @@ def item_name(kind: Kind, suite_digest: str, episode_id: str, messages: Sequence
 
 def candidate_pairs(
     suite_digest: str, baseline: Iterable[TraceMessage], candidate: Iterable[TraceMessage]
-) -> Built:
+) -> ItemSet:
     """Each attempt of the baseline beside the candidate's attempt of that number.
 
     ValueError when one side fills a slot twice.
@@ -57,7 +118,7 @@ def candidate_pairs(
     return _built(suite_digest, both, unpaired=len(a.keys() ^ b.keys()))
 
 
-def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> Built:
+def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
     """Every two attempts of one candidate on one episode. ValueError when a slot is filled twice.
 
     An episode with a single attempt is unpaired.
@@ -69,7 +130,7 @@ def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> Built:
     return _built(suite_digest, both, unpaired=sum(len(a) == 1 for a in episodes.values()))
 
 
-def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> Built:
+def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
     """Each different final message of each episode, a missing one too."""
     found: dict[tuple[str, str], list[TraceMessage]] = {}
     for trace in traces:
@@ -79,12 +140,12 @@ def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> Built:
         for (episode_id, _), same in found.items()
     ]
     merged = sum(len(same) - 1 for same in found.values())
-    return Built(items=_sorted(items), merged=merged)
+    return ItemSet(items=_sorted(items), merged=merged)
 
 
 def _built(
     suite_digest: str, pairs: Iterable[tuple[TraceMessage, TraceMessage]], unpaired: int
-) -> Built:
+) -> ItemSet:
     found: dict[tuple[str, str, str], tuple[list[TraceMessage], list[TraceMessage]]] = {}
     identical = considered = 0
     for both in pairs:
@@ -103,7 +164,7 @@ def _built(
         for (episode_id, _, _), (first, second) in found.items()
     ]
     merged = considered - identical - len(items)
-    return Built(items=_sorted(items), identical=identical, merged=merged, unpaired=unpaired)
+    return ItemSet(items=_sorted(items), identical=identical, merged=merged, unpaired=unpaired)
 
 
 def _item(kind: Kind, suite_digest: str, episode_id: str, *messages: Message) -> Item:
@@ -137,18 +198,17 @@ def _sorted(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(sorted(items, key=lambda item: (item.episode_id, item.item)))
 
 
-# In which order pairs come up: each once with either message on the left, and far apart.
+# The order of pairs: each once with either message on the left, and far apart.
 #
 # The whole order follows from the items, in the order of the queue, and a seed: nothing needs to
-# be stored for a session to go on where it was left. Second showings come first in, first out,
-# but mixed among first ones by a seeded coin, so that a reviewer cannot tell a repeat by its
-# place.
+# be stored to resume a session. Second showings come first in, first out, but mixed among first
+# ones by a seeded coin, so that a reviewer cannot recognize a repeat by its place.
 
 
 FAR = 20
 
 
-class Seen(NamedTuple):
+class PastShowing(NamedTuple):
     """One showing that was on screen. It was `labeled` (or skipped with a reason), or handed back
     without a word, and then it comes again."""
 
@@ -193,7 +253,9 @@ def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
     return (*order, *(showing(item, 2, seed) for item in waiting))
 
 
-def remaining(items: Sequence[Item], seed: str, seen: Sequence[Seen] = ()) -> tuple[Showing, ...]:
+def remaining(
+    items: Sequence[Item], seed: str, seen: Sequence[PastShowing] = ()
+) -> tuple[Showing, ...]:
     """What is still to be shown after `seen`, everything that was on screen, oldest first.
 
     The order is that of the schedule without what is labeled. It is left only where a pair would

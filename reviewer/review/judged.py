@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from reviewer.review.adjudication import Settled, settled
-from reviewer.review.agreement import share
-from reviewer.review.judging.judgments import COMPLETE, KIND_OF, SCORES, Judgment, counting
-from reviewer.review.model import BOTH_BAD, TIE, Label
+from reviewer.review.agreement import Settled, settled, share
+from reviewer.review.items import BOTH_BAD, TIE
+from reviewer.review.judgments import COMPLETE, KIND_OF, SCORES, Judgment, counting
+from reviewer.review.labels import Label
 from reviewer.stats.figures import Share
 from reviewer.stats.judge import (
     MIN_INFORMATIVENESS,

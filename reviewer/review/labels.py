@@ -1,25 +1,132 @@
+# ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """Labels: what one may not mean, how they travel and join, and which one counts.
 
 Labels are only ever added. A revision or an undo is a new label that names the old one.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar, Literal
 
-from reviewer.review.items import item_name
-from reviewer.review.lines import Lines, age, instant
-from reviewer.review.model import Label, LabelKey
+from reviewer.review.items import Kind, item_name
+from reviewer.review.lines import Lines, age
 from reviewer.suite.errors import json_path, shown
+from reviewer.suite.fields import (
+    UNIQUE,
+    Count,
+    File,
+    Id,
+    Limits,
+    Name,
+    Names,
+    Sha256,
+    Text,
+)
+from reviewer.suite.model import Value
 from reviewer.suite.rubric import Criterion, Rubric
 
-# What a label may not mean, once its shape is right. Pure; each problem is (JSON path, reason).
+Side = Literal["left", "right"]
+Answer = Literal["left", "right", "tie", "both_bad"]
+Role = Literal["rater", "adjudicator"]
+Stratum = Literal["high", "normal", "low"]
+Reason = Literal[
+    "safety",
+    "gate_disagreement",
+    "iteration_limit",
+    "blocked_output",
+    "thumbs_down",
+    "judge_flips",
+    "lost_episode",
+    "low_efficiency",
+    "uncertain",
+    "random",
+    "quota",
+]
 
 
-Found = Iterator[tuple[str, str]]
+class LabelKey(Value, frozen=True):
+    """Of all labels under one key, one counts."""
+
+    item: str
+    showing: int
+    reviewer: str
+    role: Role
+
+
+class Label(Value, frozen=True, kw_only=True):
+    """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
+
+    SCHEMA: ClassVar[str] = "reviewer/label@1"
+
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
+        "Null: it is computed.",
+    ] = ""
+    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
+    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
+    suite_id: Annotated[Id, "The suite's id."]
+    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    episode_id: Annotated[Id, "The episode's id."]
+    showing: Annotated[int, Limits(ge=1, le=2), "Of a pair: 1, or 2 with the sides exchanged."] = 1
+    left: Annotated[Sha256 | None, "Of a pair: digest of the message on the left."] = None
+    right: Annotated[Sha256 | None, "Of a pair: digest of the message on the right."] = None
+    message: Annotated[Sha256 | None, "Of a message: its digest."] = None
+    answer: Annotated[Answer | None, "Of a pair: which side is better."] = None
+    marks: Annotated[
+        dict[Id, Annotated[int, Limits(ge=1, le=9)]], "Of a message: criterion → level."
+    ] = {}
+    decided: Annotated[dict[Id, Side], "Of a pair: criterion → the side it spoke for."] = {}
+    skipped: Annotated[Name | None, "Why there is no answer."] = None
+    withdrawn: Annotated[bool, "Whether it takes back the label that `revises` names."] = False
+    flag: Annotated[bool, "A mark to come back to."] = False
+    note: Annotated[str, Limits(max_length=4000), "Free text."] = ""
+    reviewer: Annotated[Name, "Who said it."]
+    role: Annotated[Role, "`rater`, or `adjudicator`: a third person, whose label settles."] = (
+        "rater"
+    )
+    rubric_id: Annotated[Id, "The rubric's id."]
+    rubric_version: Annotated[Text, "The rubric's version."]
+    rubric_digest: Annotated[Sha256, "sha256 of rubric.json, as the suite's lock has it."]
+    at: Annotated[Text, "When, in UTC."]
+    duration_ms: Annotated[Count | None, "Milliseconds it took. Null: not measured."] = None
+    revises: Annotated[Sha256 | None, "The uid of the label that this one replaces."] = None
+    stratum: Annotated[Stratum | None, "How urgent the item was in the queue."] = None
+    reasons: Annotated[tuple[Reason, ...], UNIQUE, "Why the item was in the queue."] = ()
+    pi: Annotated[
+        Annotated[float, Limits(gt=0, le=1)] | None,
+        "The item's chance of coming into the random part. Null: it is outside it.",
+    ] = None
+    traces: Annotated[
+        Names, "The traces that the item was built from: context, outside the uid."
+    ] = ()
+
+    @property
+    def key(self) -> LabelKey:
+        return LabelKey(
+            item=self.item, showing=self.showing, reviewer=self.reviewer, role=self.role
+        )
+
+    @property
+    def winner(self) -> str | None:
+        """Digest of the message that won, `tie` or `both_bad`, whatever the order shown; None
+        without an answer."""
+        if self.answer in ("left", "right"):
+            return self.side(self.answer)
+        return self.answer
+
+    def side(self, side: Side) -> str | None:
+        """Digest of the message that stood on that side."""
+        return self.left if side == "left" else self.right
+
+
+Problems = Iterator[tuple[str, str]]
+"""(JSON path, reason) of each."""
 
 
 def label_problems(label: Label) -> list[tuple[str, str]]:
     """Why this label is refused, whatever the rubric; [] when it is one."""
-    return [*_time(label), *_context(label), *_said(label)]
+    return [*_context(label), *_answer(label)]
 
 
 def rubric_problems(label: Label, rubric: Rubric) -> list[tuple[str, str]]:
@@ -40,7 +147,7 @@ def levels_of(criterion: Criterion) -> range:
     return range(1, 6 if criterion.scale == "five" else len(criterion.levels) + 1)
 
 
-def _against(label: Label, criteria: dict[str, Criterion]) -> Found:
+def _against(label: Label, criteria: dict[str, Criterion]) -> Problems:
     for name, given in (("marks", label.marks), ("decided", label.decided)):
         for criterion_id in sorted(given.keys() - criteria.keys()):
             yield json_path((name, criterion_id)), "is no criterion of the rubric"
@@ -58,14 +165,7 @@ def _against(label: Label, criteria: dict[str, Criterion]) -> Found:
             yield json_path(("decided" if pair else "marks", criterion_id)), "is missing"
 
 
-def _time(label: Label) -> Found:
-    try:
-        instant(label.at)
-    except ValueError as error:
-        yield "$.at", str(error)
-
-
-def _context(label: Label) -> Found:
+def _context(label: Label) -> Problems:
     """The item must be the one that these messages make."""
     if label.kind == "pair":
         sides = [side for side in (label.left, label.right) if side is not None]
@@ -95,7 +195,7 @@ def _context(label: Label) -> Found:
         yield "$.item", f"is not the item of these messages, which is {name}"
 
 
-def _said(label: Label) -> Found:
+def _answer(label: Label) -> Problems:
     pair = label.kind == "pair"
     if pair and label.marks:
         yield "$.marks", "belong to a label of kind message"
@@ -114,11 +214,6 @@ def _said(label: Label) -> Found:
     if not silent and not said:
         where, what = ("$.answer", "an answer") if pair else ("$.marks", "a mark")
         yield where, f"is missing: give {what}, or the reason to skip"
-
-
-# Labels as they travel and join, and which one counts.
-#
-# Labels are only ever added. A revision or an undo is a new label that names the old one.
 
 
 LABELS = Lines("label", Label, label_problems)

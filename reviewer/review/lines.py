@@ -1,4 +1,4 @@
-"""How what people and judges said travels: a line of JSON each, known by the digest of its content.
+"""Labels, judgments, notes and costs as lines of JSON, each known by the digest of its content.
 
 Lines are only ever added, so joining two stores is their union by uid.
 """
@@ -23,7 +23,7 @@ Age = tuple[tuple[str, str], str]
 
 
 def instant(at: str) -> tuple[str, str]:
-    """A time of a label as something that sorts. ValueError for what is no RFC 3339 time in UTC."""
+    """Return a time in a form that sorts. ValueError for anything but an RFC 3339 time in UTC."""
     match = _UTC.fullmatch(at)
     if match is None:
         raise ValueError("must be a time in UTC such as 2026-01-31T09:02:31Z")
@@ -34,9 +34,18 @@ def instant(at: str) -> tuple[str, str]:
     return match[1], (match[2] or "").ljust(9, "0")
 
 
-class Said(Protocol):
-    """What a label, a judgment and a note have in common. A member `traces`, where there is one, is
-    context and stays outside the uid."""
+def is_instant(at: str) -> bool:
+    """Return whether `at` is an RFC 3339 time in UTC."""
+    try:
+        instant(at)
+    except ValueError:
+        return False
+    return True
+
+
+class LineRecord(Protocol):
+    """The members that a label, a judgment and a note have in common. A member `traces`, where
+    there is one, is context and stays outside the uid."""
 
     @property
     def uid(self) -> str: ...
@@ -44,17 +53,17 @@ class Said(Protocol):
     def at(self) -> str: ...
 
 
-T = TypeVar("T", bound=Said)
+T = TypeVar("T", bound=LineRecord)
 
 
-def age(one: Said) -> Age:
-    """What sorts by time, then by uid."""
+def age(one: LineRecord) -> Age:
+    """Return a key that sorts by time, then by uid."""
     return instant(one.at), one.uid
 
 
 class Lines(Generic[T]):
-    """One kind of line: `noun` is what errors call it, `kind` its shape, `problems` why a line of
-    the right shape is refused, as (JSON path, reason)."""
+    """One kind of line: `noun` is its name in errors, `kind` its shape, `problems` the reasons
+    against a line of the right shape, as (JSON path, reason)."""
 
     def __init__(
         self,
@@ -68,17 +77,18 @@ class Lines(Generic[T]):
         self._traced = "traces" in getattr(kind, "__struct_fields__", ())
 
     def content(self, one: T) -> bytes:
-        """What the uid is the digest of: RFC 8785 bytes of all but the uid and the context."""
+        """Return the bytes that the uid is the digest of: RFC 8785, all but the uid and the
+        context."""
         members = self._plain(one)
         bare = {name: value for name, value in members.items() if name not in ("uid", "traces")}
         return canonical_bytes(bare, self._noun)
 
     def uid_of(self, one: T) -> str:
-        """The uid that the content gives it, whatever uid it bears."""
+        """Return the uid that follows from the content, whatever uid the record bears."""
         return sha256_hex(self.content(one))
 
     def seal(self, one: T) -> T:
-        """The same with its uid, held to what a file is held to.
+        """Return the record with its uid, checked as a line of a file is.
 
         ContractError naming the member at fault.
         """
@@ -86,15 +96,15 @@ class Lines(Generic[T]):
         return self.read(canonical_bytes(bare, self._noun), self._noun)
 
     def line(self, one: T) -> bytes:
-        """One line of a file: RFC 8785 bytes and a newline."""
+        """Return one line of a file: RFC 8785 bytes and a newline."""
         return canonical_bytes(self._plain(one), self._noun) + b"\n"
 
     def file(self, many: Iterable[T]) -> bytes:
-        """A whole file, by time: the same content gives the same bytes."""
+        """Return a whole file, by time: the same content gives the same bytes."""
         return b"".join(self.line(one) for one in self.merge(many, ()))
 
     def read_file(self, data: bytes, file: str = "") -> tuple[T, ...]:
-        """What a file of JSON lines says, by time, each once. Empty lines are passed over.
+        """Read a file of JSON lines, by time, each record once. Empty lines are passed over.
 
         A uid may be absent and is then computed. ContractError with every problem (the first
         hundred), each as `file:line`: unknown members with the near word, wrong types, repeated
@@ -119,7 +129,7 @@ class Lines(Generic[T]):
         return self.merge(found, ())
 
     def read(self, line: bytes, place: str) -> T:
-        """What one line says; `place` is what errors call it, such as `labels.jsonl:7`.
+        """Read one line; `place` is its name in errors, such as `labels.jsonl:7`.
 
         ContractError with every problem, as `read_file` has them.
         """
@@ -129,7 +139,8 @@ class Lines(Generic[T]):
         raw = read_shape(line, place, self._kind, max_bytes=MAX_LINE)
         said = {name: value for name, value in raw.items() if name != "schema"}
         one: T = msgspec.convert({**said, "uid": said.get("uid") or ""}, self._kind)
-        problems = [Problem(place, where, why) for where, why in self._problems(one)]
+        reasons = [*_time_problems(one.at), *self._problems(one)]
+        problems = [Problem(place, where, why) for where, why in reasons]
         if problems:
             raise ContractError.of(problems)
         if one.uid and one.uid != self.uid_of(one):
@@ -137,8 +148,8 @@ class Lines(Generic[T]):
         return _with(one, uid=self.uid_of(one))
 
     def stored(self, body: bytes) -> T:
-        """What bytes say that are known to have been read before (a line, with or without its
-        newline): nothing is checked but types. ContractError when they are none."""
+        """Read bytes that were read before (a line, with or without its newline): types alone are
+        checked. ContractError when they do not fit."""
         try:
             one: T = msgspec.json.decode(body, type=self._kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -146,10 +157,11 @@ class Lines(Generic[T]):
         return one
 
     def merge(self, a: Iterable[T], b: Iterable[T]) -> tuple[T, ...]:
-        """All of both, each once, by time and uid. Order and repetition change nothing.
+        """Join two collections: each record once, by time and uid. Order and repetition are
+        immaterial.
 
         The traces of doubles are joined. ContractError for one whose uid is not that of its
-        content: joining by uid would let it stand in another's place.
+        content: joining by uid would let it replace another.
         """
         joined: dict[str, T] = {}
         traces: dict[str, set[str]] = {}
@@ -170,6 +182,14 @@ class Lines(Generic[T]):
 
     def _plain(self, one: T) -> dict[str, Any]:
         return {"schema": f"reviewer/{self._noun}@1", **msgspec.to_builtins(one)}
+
+
+def _time_problems(at: str) -> list[tuple[str, str]]:
+    try:
+        instant(at)
+    except ValueError as error:
+        return [("$.at", str(error))]
+    return []
 
 
 def _with(one: T, **changes: Any) -> T:

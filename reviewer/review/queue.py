@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reviewer.gates.timeout import termination_of
-from reviewer.review.labels import counting
-from reviewer.review.model import Item, Label, Reason, Stratum
+from reviewer.review.items import Item
+from reviewer.review.labels import Label, Reason, Stratum, counting
 from reviewer.stats.agreement import vote_entropy
 from reviewer.stats.checks import non_negative, proportion, whole
 from reviewer.suite.canonical import sha256_hex

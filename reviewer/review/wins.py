@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.review.adjudication import Settled, settled
-from reviewer.review.agreement import share
-from reviewer.review.labels import counting, levels_of
-from reviewer.review.model import BOTH_BAD, TIE, Label
+from reviewer.review.agreement import Settled, settled, share
+from reviewer.review.items import BOTH_BAD, TIE
+from reviewer.review.labels import Label, counting, levels_of
 from reviewer.stats.figures import Question, RandomRate, SignTest, Wins
 from reviewer.stats.paired import MIN_CHANGED_EPISODES, mcnemar_exact
 from reviewer.stats.rates import weighted_rate

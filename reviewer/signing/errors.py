@@ -1,9 +1,15 @@
-"""Every way signing or reading a decision can be refused. All are AttestError.
+"""The errors of this package, and strict JSON in and RFC 8785 out that raise them.
 
-Messages are safe to draw on a terminal: hostile text in them has passed through `plain`.
+Every way that signing or reading a decision can be refused is an AttestError. Messages are safe to
+draw on a terminal: hostile text in them has passed through `plain`.
 """
 
-from reviewer.suite.errors import shown
+import re
+from typing import Any
+
+from reviewer.suite.canonical import canonical_bytes
+from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.strict_json import load_object as load_strict
 
 
 class AttestError(ValueError):
@@ -69,3 +75,26 @@ class SignerRefused(AttestError):
 def plain(text: object, limit: int = 120) -> str:
     """`text` fit for a message: what does not print is escaped, and it is cut to `limit`."""
     return shown(str(text), limit)
+
+
+SHA256_HEX = re.compile(r"[0-9a-f]{64}")
+
+
+class JsonError(AttestError):
+    """Not strict JSON (encoding, syntax, depth, duplicates, numbers), or without canonical form."""
+
+
+def load_object(data: bytes, what: str) -> dict[str, Any]:
+    """The object in `data`; JsonError names `what`."""
+    try:
+        return load_strict(data, what)
+    except ContractError as error:
+        raise JsonError(str(error)) from None
+
+
+def canonical(value: Any, what: str) -> bytes:
+    """RFC 8785 bytes of `value`; JsonError names `what`."""
+    try:
+        return canonical_bytes(value, what)
+    except ContractError as error:
+        raise JsonError(str(error)) from None

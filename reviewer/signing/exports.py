@@ -5,11 +5,12 @@ import base64
 import re
 from typing import Any
 
-from reviewer.signing.canonical import canonical, sha256_hex
 from reviewer.signing.dsse import PAYLOAD_TYPE, Envelope, Signature
+from reviewer.signing.errors import canonical
 from reviewer.signing.predicate import STATEMENT_TYPE, Statement
 from reviewer.signing.signers import Signers, TrustedKey
 from reviewer.signing.ssh import KEY_TYPE, NAMESPACE, armored, holds, is_blob
+from reviewer.suite.canonical import sha256_hex
 
 BUNDLE_TYPE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 VSA_TYPE = "https://slsa.dev/verification_summary/v1"

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from reviewer.signing.canonical import SHA256_HEX, canonical, sha256_hex
-from reviewer.signing.errors import AttestError
+from reviewer.signing.errors import SHA256_HEX, AttestError, canonical
+from reviewer.suite.canonical import sha256_hex
 
 _WHAT = "candidate manifest"
 

@@ -14,27 +14,22 @@ from itertools import pairwise
 from typing import Any
 
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.break_glass import (
+from reviewer.signing.errors import AttestError, plain
+from reviewer.signing.facts import agent_of
+from reviewer.signing.journal import history_faults, journal_of, read_witness, witness_faults
+from reviewer.signing.predicate import Statement
+from reviewer.signing.records import (
     BREAK_GLASS_TYPE,
+    LOSS_TYPE,
     BreakGlassStatement,
+    JournalLoss,
     break_glass_faults,
     break_glass_of,
     break_glass_words,
-)
-from reviewer.signing.errors import AttestError, plain
-from reviewer.signing.facts import agent_of
-from reviewer.signing.journal import (
-    LOSS_TYPE,
-    JournalLoss,
-    history_faults,
     journal_loss_faults,
     journal_loss_of,
     journal_loss_words,
-    journal_of,
-    read_witness,
-    witness_faults,
 )
-from reviewer.signing.predicate import Statement
 from reviewer.signing.signers import Signers, TrustedKey, parse_signers
 from reviewer.signing.trusted import (
     Manifest,

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from reviewer.signing.canonical import JsonError, canonical, load_object
-from reviewer.signing.errors import StatementError, plain
+from reviewer.signing.errors import JsonError, StatementError, canonical, load_object, plain
 from reviewer.signing.facts import (
     DecisionFacts,
     FailureFact,
@@ -348,8 +347,7 @@ def build_statement(facts: DecisionFacts) -> bytes:
             "candidate: the manifest's digest is not candidate_sha256; export the manifest again"
         )
     body = body_of(facts)
-    digest = hashlib.sha256(canonical(body, "statement")).digest()
-    body["predicate"]["decisionId"] = str(uuid.UUID(bytes=digest[:16], version=5))
+    payload = identified(body, "decisionId", "statement")
     statement = decision_of(body)
     faults = gate_faults(statement.predicate) + promotion_faults(statement.predicate)
     named = {reviewer.principal for reviewer in statement.predicate.approvals.reviewers}
@@ -357,7 +355,15 @@ def build_statement(facts: DecisionFacts) -> bytes:
         faults.append(f"approvals: {len(named)} named reviewers cannot reach {facts.threshold}")
     if faults:
         raise StatementError("cannot be signed: " + "; ".join(faults))
-    return canonical(body, "statement")
+    return payload
+
+
+def identified(body: dict[str, Any], member: str, what: str) -> bytes:
+    """Give the predicate of `body` its id, a digest of all the rest, and return the bytes of it
+    all. JsonError names `what`."""
+    digest = hashlib.sha256(canonical(body, what)).digest()
+    body["predicate"][member] = str(uuid.UUID(bytes=digest[:16], version=5))
+    return canonical(body, what)
 
 
 def read_statement(payload: bytes) -> Statement:

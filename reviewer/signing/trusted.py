@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reviewer.signing.canonical import load_object
 from reviewer.signing.dsse import Envelope, parse_envelope
-from reviewer.signing.errors import AttestError, StatementError, plain
+from reviewer.signing.errors import AttestError, StatementError, load_object, plain
 from reviewer.signing.facts import candidate_view, manifest_digest, subject_name
 from reviewer.signing.predicate import CandidateView, Described, Predicate
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of

@@ -12,18 +12,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.break_glass import (
+from reviewer.signing.errors import AttestError, StatementError, load_object
+from reviewer.signing.predicate import PREDICATE_TYPE, Gate, Predicate, Statement, parse_time
+from reviewer.signing.records import (
     BREAK_GLASS_TYPE,
-    WORD,
+    BREAK_GLASS_WORD,
     BreakGlassStatement,
     break_glass_faults,
     break_glass_of,
     break_glass_words,
+    run_result_faults,
 )
-from reviewer.signing.canonical import load_object
-from reviewer.signing.errors import AttestError, StatementError
-from reviewer.signing.predicate import PREDICATE_TYPE, Gate, Predicate, Statement, parse_time
-from reviewer.signing.run_result import run_result_faults
 from reviewer.signing.signers import Signers, is_one_of, parse_signers
 from reviewer.signing.statement import decision_of, gate_faults, promotion_faults
 from reviewer.signing.trusted import (
@@ -306,4 +305,4 @@ def _judged_break_glass(
     if faults:
         lines = (*(f"policy not met: {fault}" for fault in faults), *words)
         return VerifyResult(ExitCode.POLICY_NOT_MET, None, lines)
-    return VerifyResult(ExitCode.NOT_PROMOTED, WORD, words)
+    return VerifyResult(ExitCode.NOT_PROMOTED, BREAK_GLASS_WORD, words)

@@ -7,8 +7,12 @@ from typing import Any
 from attest_desk import digest_of
 from fail_made import ALICE, BOB, Case, desk, good, one, payload_digest, signed
 
-from reviewer.signing.break_glass import BreakGlassFacts, build_break_glass
-from reviewer.signing.journal import JournalLossFacts, build_journal_loss
+from reviewer.signing.records import (
+    BreakGlassFacts,
+    JournalLossFacts,
+    build_break_glass,
+    build_journal_loss,
+)
 from reviewer.signing.statement import build_statement
 
 # many decisions ----------------------------------------------------------------------------------

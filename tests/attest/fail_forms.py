@@ -23,7 +23,7 @@ from ssh_blobs import plain_blob
 
 from reviewer.signing.dsse import PAYLOAD_TYPE, pae
 from reviewer.signing.facts import manifest_digest
-from reviewer.signing.run_result import build_run_result
+from reviewer.signing.records import build_run_result
 from reviewer.signing.ssh import PublicKey
 from reviewer.signing.statement import build_statement
 

@@ -8,7 +8,7 @@ from typing import Any
 from attest_desk import Desk, digest_of
 
 from reviewer.signing.dsse import Envelope, Signature, parse_envelope, serialise_envelope
-from reviewer.signing.run_result import RunResultFacts
+from reviewer.signing.records import RunResultFacts
 from reviewer.signing.statement import build_statement
 
 FOLDER = Path(__file__).resolve().parent / "fail"

@@ -19,9 +19,9 @@ from fail_made import (
     trust,
 )
 
+from reviewer.signing.dsse import sign_payload
 from reviewer.signing.facts import LabelFacts, LineageFact
-from reviewer.signing.run_result import build_run_result
-from reviewer.signing.sign import sign_payload
+from reviewer.signing.records import build_run_result
 from reviewer.signing.statement import build_statement
 from reviewer.suite.gates import ALWAYS
 

@@ -9,8 +9,8 @@ import pytest
 from attest_desk import Desk
 from ssh_blobs import plain_blob
 
-from reviewer.signing.canonical import canonical
 from reviewer.signing.dsse import Envelope, Signature, parse_envelope
+from reviewer.signing.errors import canonical
 from reviewer.signing.exports import export_files, file_name
 from reviewer.signing.signers import parse_signers
 from reviewer.signing.ssh import dearmored

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from fail_made import FOLDER
 
-from reviewer.signing.dsse import PAYLOAD_TYPE, pae, parse_envelope
-from reviewer.signing.sign import add_signature, sign_statement
+from reviewer.signing.dsse import PAYLOAD_TYPE, add_signature, pae, parse_envelope, sign_statement
 from reviewer.signing.statement import build_statement
 
 ALICE, BOB = "alice@example.com", "bob@example.com"

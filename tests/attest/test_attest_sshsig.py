@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ssh_blobs import HardwareKey, plain_blob
 
-from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.dsse import MadeElsewhere, add_signature, parse_envelope, sign_statement
 from reviewer.signing.errors import AttestError, PublicKeyError, SignerRefused, SignersError
 from reviewer.signing.facts import ReviewerFact
 from reviewer.signing.keys import KeygenSigner
-from reviewer.signing.sign import MadeElsewhere, add_signature, sign_statement
 from reviewer.signing.signers import parse_signers
 from reviewer.signing.ssh import (
     NAMESPACE,

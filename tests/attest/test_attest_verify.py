@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
+from reviewer.signing.dsse import (
+    Envelope,
+    add_signature,
+    parse_envelope,
+    serialise_envelope,
+    sign_statement,
+)
 from reviewer.signing.errors import PayloadMismatch, SignerRefused, StatementError
 from reviewer.signing.facts import LabelFacts
-from reviewer.signing.sign import add_signature, sign_statement
 from reviewer.signing.signers import parse_signers
 from reviewer.signing.statement import build_statement
 from reviewer.suite.gates import ALWAYS

@@ -26,9 +26,8 @@ from judge_server import (
 
 from reviewer.desk.place import at
 from reviewer.desk.workspace.api import load_shipped
-from reviewer.review.items import candidate_pairs, showing
-from reviewer.review.labels import label_file, read_labels, seal
-from reviewer.review.model import Item, Label, TraceMessage
+from reviewer.review.items import Item, TraceMessage, candidate_pairs, showing
+from reviewer.review.labels import Label, label_file, read_labels, seal
 
 pytestmark = pytest.mark.slow
 CALLS = 18  # nine pairs in both orders

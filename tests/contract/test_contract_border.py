@@ -15,7 +15,7 @@ from reviewer.suite.border import FILES, Shape, shape_of
 from reviewer.suite.model import Policy, Simulator, Suite
 
 ROOMS = ("suite", "trace", "review")
-HANDWRITTEN = {"suite/border.py", "review/judging/reply.py"}
+HANDWRITTEN = {"suite/border.py", "review/judge_calls.py"}
 """The derived models' base, and what a model judge may reply, which is no file."""
 
 

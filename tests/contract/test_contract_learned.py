@@ -24,11 +24,11 @@ from reviewer.review.labels import LABELS
 use = [lambda: LABELS.stored(b"{}")]
 """,
     "judgments": """
-from reviewer.review.judging.judgments import JUDGMENTS
+from reviewer.review.judgments import JUDGMENTS
 use = [lambda: JUDGMENTS.stored(b"{}")]
 """,
     "notes": """
-from reviewer.review.notes import NOTES
+from reviewer.review.records import NOTES
 use = [lambda: NOTES.stored(b"{}")]
 """,
     "views": """

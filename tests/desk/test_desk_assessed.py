@@ -71,7 +71,7 @@ def test_missing_pairs_hold_it_too(door: Door) -> None:
         assert whole.assessment == quick.assessment
 
 
-SOFT = ("review.calibration", "review.agreement", "review.judging", "stats.judge", "desk.judge.")
+SOFT = ("review.calibration", "review.agreement", "review.judg", "stats.judge", "desk.judge.")
 LOADED = """
 import sys
 from pathlib import Path

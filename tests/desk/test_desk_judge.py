@@ -36,8 +36,8 @@ from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeView
 from reviewer.desk.judge.jobs import JudgeHandle, Judges
 from reviewer.desk.place import at
 from reviewer.desk.workspace.api import load_shipped
-from reviewer.review.judging.ask import PACE
-from reviewer.review.judging.judgments import (
+from reviewer.review.judge_calls import PACE
+from reviewer.review.judgments import (
     Judgment,
     judgment_file,
     read_judgments,

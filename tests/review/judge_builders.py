@@ -5,9 +5,10 @@ from typing import Any
 from review_builders import RUBRIC_DIGEST, SUITE, at, choosing
 
 from reviewer.review.calibration import Calibration, calibrate
+from reviewer.review.items import Item
 from reviewer.review.judged import JudgeKey
-from reviewer.review.judging.judgments import Judgment, seal
-from reviewer.review.model import Item, Label
+from reviewer.review.judgments import Judgment, seal
+from reviewer.review.labels import Label
 from reviewer.suite.model import JudgePolicy
 
 PROMPT = "7" * 64

@@ -4,9 +4,15 @@ from typing import Any
 
 import msgspec
 
-from reviewer.review.items import candidate_pairs, message_digest, message_items, showing
-from reviewer.review.labels import seal
-from reviewer.review.model import Item, Label, TraceMessage
+from reviewer.review.items import (
+    Item,
+    TraceMessage,
+    candidate_pairs,
+    message_digest,
+    message_items,
+    showing,
+)
+from reviewer.review.labels import Label, seal
 from reviewer.suite.rubric import Criterion, Level, Rubric
 
 SUITE = "5" * 64

@@ -2,7 +2,7 @@
 
 from review_builders import at, choosing, digest, label, messages, pairs
 
-from reviewer.review.adjudication import settled, to_adjudicate
+from reviewer.review.agreement import settled, to_adjudicate
 
 PAIR, OTHER = pairs(2)
 (MESSAGE,) = messages(1)

@@ -14,7 +14,7 @@ from review_builders import at, choosing, label, messages, pairs, rubric
 
 from reviewer.api.stats import clopper_pearson, krippendorff_alpha
 from reviewer.review.agreement import Agreement, agreement, self_consistency, share
-from reviewer.review.model import Label
+from reviewer.review.labels import Label
 
 ORACLES = Path(__file__).parents[1] / "data" / "oracles" / "statistics.json"
 PAIRS = pairs(8)

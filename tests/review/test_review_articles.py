@@ -10,9 +10,9 @@ from judge_builders import draft
 from review_builders import choosing, messages, pairs
 
 from reviewer.review.agreement import agreement
+from reviewer.review.judge_calls import NotParsed, read_reply
 from reviewer.review.judged import message_figures
-from reviewer.review.judging.judgments import Judgment, seal
-from reviewer.review.judging.reply import NotParsed, read_reply
+from reviewer.review.judgments import Judgment, seal
 from reviewer.review.queue import (
     STRATUM_OF,
     Signals,

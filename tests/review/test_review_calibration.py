@@ -20,9 +20,9 @@ from judge_builders import (
 from review_builders import at, choosing, messages, pairs
 
 from reviewer.review.judged import PairRow, message_figures, win_rate
-from reviewer.review.judging.judgments import Claim, counting, seal
+from reviewer.review.judgments import Claim, counting, seal
+from reviewer.review.labels import Label
 from reviewer.review.labels import seal as seal_label
-from reviewer.review.model import Label
 from reviewer.stats.rates import failure_rate_upper_bound, rate_lower_bound
 from reviewer.suite.model import JudgePolicy
 

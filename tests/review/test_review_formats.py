@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from reviewer.review.labels import read_labels
-from reviewer.review.notes import NOTES
+from reviewer.review.records import NOTES
 from reviewer.review.wording import check_wording
 from reviewer.suite.check import check_suite
 
@@ -47,9 +47,9 @@ def test_the_example_note_is_a_note(repository: Path) -> None:
 def test_what_a_report_needs_of_labels_loads_nothing_heavy() -> None:
     program = """
 import sys
-from reviewer.review import adjudication, agreement, items, labels, queue
+from reviewer.review import agreement, items, labels, queue
 from reviewer.review import wording
-agreement.agreement([]), labels.latest([]), adjudication.settled([])
+agreement.agreement([]), labels.latest([]), agreement.settled([])
 heavy = ("numpy", "scipy", "pydantic", "rapidfuzz", "sqlite3", "httpx", "textual", "re2")
 print([name for name in heavy if name in sys.modules])
 """

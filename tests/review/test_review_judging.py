@@ -30,20 +30,21 @@ from judge_server import (
 )
 from review_builders import SUITE, at, messages, pairs, rubric, trace
 
-from reviewer.review.items import candidate_pairs, message_items
-from reviewer.review.judging.ask import MOST_UNANSWERED, Line, Silent, ask_all
-from reviewer.review.judging.endpoint import Address, judge_settings
-from reviewer.review.judging.judgments import (
-    Judgment,
-    judgment_file,
-    judgment_line,
-    merge,
-    read_judgments,
-    seal,
-    stored_judgment,
-    uid_of,
+from reviewer.review.items import Item, candidate_pairs, message_items
+from reviewer.review.judge_calls import (
+    LONGEST,
+    MOST_UNANSWERED,
+    Address,
+    Line,
+    NotParsed,
+    Silent,
+    UnknownEvent,
+    ask_all,
+    judge_settings,
+    read_reply,
 )
-from reviewer.review.judging.plan import (
+from reviewer.review.judge_calls import Reply as Said
+from reviewer.review.judge_questions import (
     MOST_OBSERVED,
     Bench,
     Observed,
@@ -56,9 +57,16 @@ from reviewer.review.judging.plan import (
     prompt_digest,
     questions,
 )
-from reviewer.review.judging.reply import LONGEST, NotParsed, UnknownEvent, read_reply
-from reviewer.review.judging.reply import Reply as Said
-from reviewer.review.model import Item
+from reviewer.review.judgments import (
+    Judgment,
+    judgment_file,
+    judgment_line,
+    merge,
+    read_judgments,
+    seal,
+    stored_judgment,
+    uid_of,
+)
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.candidates.prices import Prices
 from reviewer.running.engine import Control

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from review_builders import at, digest, draft, label, messages, pairs, rubric
 
 from reviewer.review.labels import (
+    Label,
+    LabelKey,
     counting,
     done,
     label_file,
@@ -24,7 +26,6 @@ from reviewer.review.labels import (
     uid_of,
 )
 from reviewer.review.lines import MAX_PROBLEMS
-from reviewer.review.model import Label, LabelKey
 from reviewer.suite.border import json_schema
 from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError

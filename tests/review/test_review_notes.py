@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.review.notes import MOST_TEXT, NOTES, Note
+from reviewer.review.records import MOST_TEXT, NOTES, Note
 from reviewer.suite.errors import ContractError
 
 PRINTED = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1)

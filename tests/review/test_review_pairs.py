@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import messages, pairs
 
-from reviewer.review.items import FAR, Seen, distance, remaining, schedule, showing
-from reviewer.review.model import Showing
+from reviewer.review.items import FAR, PastShowing, Showing, distance, remaining, schedule, showing
 
 COUNT = st.integers(0, 70)
 SEED = st.text(max_size=5)
@@ -79,7 +78,7 @@ def test_after_a_break_the_rest_keeps_its_order(count: int, seed: str, data: st.
     items = pairs(count)
     order = schedule(items, seed)
     made = data.draw(st.integers(0, len(order)))
-    seen = [Seen(shown.item, shown.number) for shown in order[:made]]
+    seen = [PastShowing(shown.item, shown.number) for shown in order[:made]]
     assert remaining(items, seed, seen) == order[made:]
 
 
@@ -91,7 +90,10 @@ def test_a_showing_handed_back_comes_later_and_stays_far_from_its_other(
     order = schedule(items, seed)
     made = data.draw(st.integers(0, len(order) - 1))
     given_back = (order[made].item, order[made].number)
-    seen = [*(Seen(*key) for key in keys(order[:made])), Seen(*given_back, labeled=False)]
+    seen = [
+        *(PastShowing(*key) for key in keys(order[:made])),
+        PastShowing(*given_back, labeled=False),
+    ]
     rest = remaining(items, seed, seen)
     assert sorted(keys(rest)) == sorted(keys(order[made:]))
     others = [key for key in keys(rest) if key != given_back]
@@ -116,7 +118,7 @@ def test_labels_out_of_order_and_new_items_bring_no_pair_too_near(
     left."""
     items = pairs(count)
     chosen = data.draw(st.lists(st.sampled_from(items), unique_by=lambda item: item.item))
-    seen = [Seen(item.item, 1) for item in chosen]
+    seen = [PastShowing(item.item, 1) for item in chosen]
     rest = remaining(items, seed, seen)
     labeled = {(one.item, one.number) for one in seen}
     assert sorted(keys(rest)) == sorted(set(keys(schedule(items, seed))) - labeled)
@@ -130,13 +132,13 @@ def test_labels_out_of_order_and_new_items_bring_no_pair_too_near(
 
 def test_an_item_that_left_the_queue_only_counts_as_a_place() -> None:
     items = pairs(4)
-    gone = [Seen("0" * 64, 1), Seen("0" * 64, 2)]
+    gone = [PastShowing("0" * 64, 1), PastShowing("0" * 64, 2)]
     assert remaining(items, "s", gone) == schedule(items, "s")
 
 
 def test_nothing_is_left_when_all_is_labeled() -> None:
     items = pairs(3)
-    assert remaining(items, "s", [Seen(*key) for key in keys(schedule(items, "s"))]) == ()
+    assert remaining(items, "s", [PastShowing(*key) for key in keys(schedule(items, "s"))]) == ()
 
 
 def test_what_is_no_pair_is_not_shown_in_two_orders() -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import SUITE, messages, pairs, trace
 
-from reviewer.review.items import message_items
-from reviewer.review.model import Item
+from reviewer.review.items import Item, message_items
 from reviewer.review.queue import (
     STRATA,
     Queue,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import SUITE, at, choosing, label, messages, pairs, rubric, trace
 
-from reviewer.review.items import candidate_pairs
-from reviewer.review.model import Item, Label
+from reviewer.review.items import Item, candidate_pairs
+from reviewer.review.labels import Label
 from reviewer.review.wins import random_rates, sign_test, wins
 from reviewer.stats.figures import RandomRate, Wins
 

@@ -30,6 +30,7 @@ from reviewer.report.figures import GateFigures
 from reviewer.report.opinions import JudgeEvidence
 from reviewer.report.references import against_promotion
 from reviewer.review.labels import label_line
+from reviewer.signing.dsse import mismatches
 from reviewer.signing.errors import AttestError
 from reviewer.signing.facts import (
     BreakGlassFact,
@@ -44,7 +45,6 @@ from reviewer.signing.facts import (
     merkle_root,
 )
 from reviewer.signing.predicate import parse_time
-from reviewer.signing.sign import mismatches
 from reviewer.signing.signers import Signers
 from reviewer.signing.statement import build_statement
 from reviewer.signing.trusted import approved

@@ -15,10 +15,9 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.api import Built
-from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.dsse import parse_envelope, sign_payload
 from reviewer.signing.errors import AttestError
-from reviewer.signing.run_result import ROLE, RunResultFacts, build_run_result
-from reviewer.signing.sign import sign_payload
+from reviewer.signing.records import RUNNER_ROLE, RunResultFacts, build_run_result
 
 
 class Attested(NamedTuple):
@@ -49,7 +48,7 @@ def attest(workspace: Workspace, built: Built, key: str, passphrase: str | None)
     manifested(built)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
-    who = in_role(workspace, signers, signer, ROLE)
+    who = in_role(workspace, signers, signer, RUNNER_ROLE)
     gathered, made = built.gathered, []
     connection = open_writer(workspace.store)
     try:

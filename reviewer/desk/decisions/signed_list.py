@@ -21,11 +21,10 @@ from reviewer.desk.integrity.trust import signers_of, signing_key, trusted
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.renderings import put
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.break_glass import BREAK_GLASS_TYPE
-from reviewer.signing.dsse import parse_envelope
+from reviewer.signing.dsse import parse_envelope, sign_payload
 from reviewer.signing.errors import AttestError
 from reviewer.signing.exports import SUMMARY, export_files
-from reviewer.signing.sign import sign_payload
+from reviewer.signing.records import BREAK_GLASS_TYPE
 from reviewer.signing.trusted import approved, vouched
 
 

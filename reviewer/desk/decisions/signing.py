@@ -36,12 +36,18 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.reports.api import Built
 from reviewer.desk.views import Signed
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.dsse import Envelope, parse_envelope, serialise_envelope
+from reviewer.signing.dsse import (
+    Envelope,
+    MadeElsewhere,
+    add_signature,
+    parse_envelope,
+    serialise_envelope,
+    sign_statement,
+)
 from reviewer.signing.errors import AttestError, PayloadMismatch
 from reviewer.signing.facts import agent_of, subject_name
 from reviewer.signing.keys import Signer
 from reviewer.signing.predicate import parse_time
-from reviewer.signing.sign import MadeElsewhere, add_signature, sign_statement
 from reviewer.signing.signers import Signers
 from reviewer.signing.ssh import dearmored
 from reviewer.signing.statement import build_statement

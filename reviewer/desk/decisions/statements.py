@@ -29,23 +29,23 @@ from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.api import Built
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.break_glass import (
+from reviewer.signing.dsse import Envelope, parse_envelope, sign_payload
+from reviewer.signing.errors import AttestError
+from reviewer.signing.facts import agent_of, subject_name
+from reviewer.signing.keys import Signer
+from reviewer.signing.records import (
+    BREAK_GLASS_ROLE,
+    BREAK_GLASS_WORD,
     LONGEST,
-    ROLE,
-    WORD,
+    LOSS_ROLE,
     BreakGlassFacts,
     BreakGlassStatement,
+    JournalLossFacts,
     break_glass_faults,
     break_glass_of,
     build_break_glass,
+    build_journal_loss,
 )
-from reviewer.signing.dsse import Envelope, parse_envelope
-from reviewer.signing.errors import AttestError
-from reviewer.signing.facts import agent_of, subject_name
-from reviewer.signing.journal import ROLE as LOSS_ROLE
-from reviewer.signing.journal import JournalLossFacts, build_journal_loss
-from reviewer.signing.keys import Signer
-from reviewer.signing.sign import sign_payload
 from reviewer.signing.trusted import Vouched
 from reviewer.signing.verify import verify
 
@@ -73,7 +73,7 @@ def break_glass(
     manifested(built)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
-    who = in_role(workspace, signers, signer, ROLE)
+    who = in_role(workspace, signers, signer, BREAK_GLASS_ROLE)
     gathered, manifest = built.gathered, built.gathered.manifest or {}
     agent = agent_of(subject_name(manifest))
     connection = open_writer(workspace.store)
@@ -108,7 +108,7 @@ def break_glass(
         data = sign_payload(payload, signer)
         text = workspace.signers.read_text(encoding="utf-8")
         checked = verify(data, msgspec.json.encode(manifest), text, now=now)
-        if checked.decision != WORD:
+        if checked.decision != BREAK_GLASS_WORD:
             raise DeskError("; ".join(checked.lines), exit_code=checked.exit_code)
         envelope = parse_envelope(data)
         statement = break_glass_of(msgspec.json.decode(envelope.payload))
@@ -165,7 +165,7 @@ def row_of(
 def info_of(workspace: Workspace, row: BreakGlassRow) -> DecisionInfo:
     return DecisionInfo(
         number=None,
-        word=WORD,
+        word=BREAK_GLASS_WORD,
         suite_id=row.suite,
         candidate_id=row.candidate,
         environment=row.environment,

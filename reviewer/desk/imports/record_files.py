@@ -16,13 +16,13 @@ from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
-from reviewer.review.lines import Lines, Said
+from reviewer.review.lines import LineRecord, Lines
 from reviewer.suite.errors import ContractError, Problem
 from reviewer.suite.model import RedactionRules
 
-T = TypeVar("T", bound=Said)
+T = TypeVar("T", bound=LineRecord)
 R = TypeVar("R", bound=tuple[object, ...])
-Read = TypeVar("Read", bound=Said, covariant=True)
+Read = TypeVar("Read", bound=LineRecord, covariant=True)
 
 
 class There(NamedTuple):

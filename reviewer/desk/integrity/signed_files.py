@@ -295,7 +295,7 @@ def _bound(envelope: bytes) -> _Bound | None:
     """None for what binds no journal entry."""
     from reviewer.signing.dsse import parse_envelope
     from reviewer.signing.errors import AttestError
-    from reviewer.signing.journal import LOSS_TYPE
+    from reviewer.signing.records import LOSS_TYPE
 
     try:
         payload = parse_envelope(envelope).payload

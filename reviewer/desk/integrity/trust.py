@@ -8,9 +8,8 @@ from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
 from reviewer.desk.views import KeyInfo
 from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import Evidence
-from reviewer.signing.agent import connect_agent
 from reviewer.signing.errors import AgentError, AttestError
-from reviewer.signing.keys import Signer, load_signer, read_public_file
+from reviewer.signing.keys import Signer, connect_agent, load_signer, read_public_file
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of, parse_signers, read_signers
 
 HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"

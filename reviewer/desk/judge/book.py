@@ -18,12 +18,12 @@ from reviewer.desk.labels.items import Side
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration, calibrate
-from reviewer.review.items import message_digest
+from reviewer.review.items import TIE, message_digest
+from reviewer.review.judge_questions import prompt_digest
 from reviewer.review.judged import JudgeKey, MessageFigures, WinRate, message_figures, win_rate
-from reviewer.review.judging.judgments import Judgment, counting, judgment_line, stored_judgment
-from reviewer.review.judging.plan import prompt_digest
+from reviewer.review.judgments import Judgment, counting, judgment_line, stored_judgment
+from reviewer.review.labels import Label
 from reviewer.review.labels import counting as counting_labels
-from reviewer.review.model import TIE, Label
 from reviewer.suite.rubric import Asked, JudgePrompt
 
 

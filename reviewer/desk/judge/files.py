@@ -12,7 +12,7 @@ from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.judge.book import JudgeBook, row_of
 from reviewer.desk.place import Workspace
 from reviewer.importing.catalogue import redactor_of
-from reviewer.review.judging.judgments import JUDGMENTS, Judgment
+from reviewer.review.judgments import JUDGMENTS, Judgment
 from reviewer.suite.errors import ContractError, Problem
 
 

@@ -29,12 +29,17 @@ from reviewer.desk.traces import records as traces
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.desk.traces.text import text_of
 from reviewer.exit_codes import ExitCode
-from reviewer.review.items import attempt_pairs, candidate_pairs, message_items
-from reviewer.review.judging.ask import PACE, Line, Silent, ask_all
-from reviewer.review.judging.endpoint import Address, judge_settings
-from reviewer.review.judging.judgments import KIND_OF, Judgment, stored_judgment
-from reviewer.review.judging.plan import Bench, Observed, Question, questions
-from reviewer.review.model import Item, Kind, TraceMessage
+from reviewer.review.items import (
+    Item,
+    Kind,
+    TraceMessage,
+    attempt_pairs,
+    candidate_pairs,
+    message_items,
+)
+from reviewer.review.judge_calls import PACE, Address, Line, Silent, ask_all, judge_settings
+from reviewer.review.judge_questions import Bench, Observed, Question, questions
+from reviewer.review.judgments import KIND_OF, Judgment, stored_judgment
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.candidates.openai_manifest import Settings
 from reviewer.running.candidates.prices import Prices

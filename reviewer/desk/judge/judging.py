@@ -17,13 +17,13 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.suites import Held
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration
+from reviewer.review.items import BOTH_BAD, TIE
+from reviewer.review.judge_calls import PACE
+from reviewer.review.judge_questions import estimate, prompt_digest
 from reviewer.review.judged import Corrected, MessageFigures, PairRow, WinRate
-from reviewer.review.judging.ask import PACE
-from reviewer.review.judging.judgments import Judgment, counting
-from reviewer.review.judging.plan import estimate, prompt_digest
+from reviewer.review.judgments import Judgment, counting
+from reviewer.review.labels import Label, done
 from reviewer.review.labels import counting as counting_labels
-from reviewer.review.labels import done
-from reviewer.review.model import BOTH_BAD, TIE, Label
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.stats.figures import Share
 from reviewer.suite.model import JudgePolicy

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from reviewer.db import journal
 from reviewer.db.connection import Connection
 from reviewer.db.tables import LABELS, LABELS_RECORDED, NOTES_RECORDED, LabelRow, StoredRecord
-from reviewer.review.labels import label_line, stored_label
-from reviewer.review.model import Label
+from reviewer.review.labels import Label, label_line, stored_label
 
 if TYPE_CHECKING:
-    from reviewer.review.judging.judgments import Judgment
+    from reviewer.review.judgments import Judgment
 
 
 class Book:

@@ -12,8 +12,7 @@ from reviewer.desk.labels.book import Book, row_of
 from reviewer.desk.labels.sheet import Ruled, ruled
 from reviewer.desk.place import Workspace
 from reviewer.importing.catalogue import redactor_of
-from reviewer.review.labels import LABELS, rubric_problems
-from reviewer.review.model import Label
+from reviewer.review.labels import LABELS, Label, rubric_problems
 from reviewer.suite.errors import ContractError, Problem
 
 

@@ -15,12 +15,19 @@ from reviewer.db.queries.reviewable import ReviewableTrace, reviewable_traces
 from reviewer.db.tables import judgments_about
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.records import FinalMessages
-from reviewer.review.items import Built, attempt_pairs, candidate_pairs, message_items
-from reviewer.review.model import Item, Kind, TraceMessage
+from reviewer.review.items import (
+    Item,
+    ItemSet,
+    Kind,
+    TraceMessage,
+    attempt_pairs,
+    candidate_pairs,
+    message_items,
+)
 from reviewer.review.queue import Signals, trace_signals, uncertainty
 
 if TYPE_CHECKING:
-    from reviewer.review.judging.judgments import Judgment
+    from reviewer.review.judgments import Judgment
 
 MOST_ATTEMPTS = 20
 """Attempts of an episode that are paired with each other when there is no other candidate."""
@@ -105,7 +112,7 @@ def signals_of(
     }
 
 
-def build(kind: Kind, suite_digest: str, candidate: Gathered, baseline: Gathered | None) -> Built:
+def build(kind: Kind, suite_digest: str, candidate: Gathered, baseline: Gathered | None) -> ItemSet:
     """Messages of the candidate alone; or pairs with the baseline's, else of its own attempts."""
     if kind == "message":
         return message_items(suite_digest, candidate.messages)
@@ -167,7 +174,7 @@ def with_judgments(
 
 
 def _judgments(connection: Connection, items: Sequence[str]) -> "dict[str, list[Judgment]]":
-    from reviewer.review.judging.judgments import counting, stored_judgment
+    from reviewer.review.judgments import counting, stored_judgment
 
     found: dict[str, list[Judgment]] = {}
     for judgment in counting(map(stored_judgment, judgments_about(connection, items))):

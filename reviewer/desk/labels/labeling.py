@@ -33,9 +33,9 @@ from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.agreement import self_consistency
-from reviewer.review.labels import latest, levels_of, rubric_problems, seal
+from reviewer.review.items import Kind, Message
+from reviewer.review.labels import Label, LabelKey, Role, latest, levels_of, rubric_problems, seal
 from reviewer.review.lines import instant
-from reviewer.review.model import Kind, Label, LabelKey, Message, Role
 from reviewer.suite.errors import ContractError
 from reviewer.suite.rubric import Criterion
 

@@ -14,16 +14,16 @@ from reviewer.desk.labels.api import (
     Session,
 )
 from reviewer.desk.labels.sheet import Sheet
-from reviewer.review.adjudication import Disagreement, to_adjudicate
 from reviewer.review.agreement import (
     ENOUGH,
     Agreement,
+    Disagreement,
     SelfConsistency,
     agreement,
     self_consistency,
+    to_adjudicate,
 )
-from reviewer.review.labels import counting
-from reviewer.review.model import Label
+from reviewer.review.labels import Label, counting
 from reviewer.review.queue import OpenFlag, ReasonCount, counted, open_flags, reason_counts
 from reviewer.stats.figures import Estimate, Share
 

@@ -16,11 +16,18 @@ from reviewer.desk.labels.api import Session
 from reviewer.desk.labels.book import EvidenceClock
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import FinalMessages
-from reviewer.review.adjudication import to_adjudicate
-from reviewer.review.agreement import ENOUGH
-from reviewer.review.items import Built, Seen, distance, message_items, remaining, showing
-from reviewer.review.labels import done
-from reviewer.review.model import Item, Kind, Label
+from reviewer.review.agreement import ENOUGH, to_adjudicate
+from reviewer.review.items import (
+    Item,
+    ItemSet,
+    Kind,
+    PastShowing,
+    distance,
+    message_items,
+    remaining,
+    showing,
+)
+from reviewer.review.labels import Label, done
 from reviewer.review.queue import Entry, Queue, Signals, build_queue, order
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.rubric import Rubric
@@ -57,7 +64,7 @@ class Sheet:
         self,
         ruled: Ruled,
         kind: Kind,
-        built: Built,
+        built: ItemSet,
         signals: dict[str, Signals],
         own: Sequence[Item],
     ) -> None:
@@ -107,9 +114,11 @@ class Sheet:
             known = {x.item for x in mine}
             waiting = [self.place(e.item, 1) for e in entries if e.item.item not in known]
             return _later(waiting, again)
-        seen = [Seen(x.item, x.showing) for x in mine]
+        seen = [PastShowing(x.item, x.showing) for x in mine]
         seen += [
-            Seen(item, number, labeled=False) for item, number in again if item in self.entries
+            PastShowing(item, number, labeled=False)
+            for item, number in again
+            if item in self.entries
         ]
         return tuple(
             Place(self.items[s.item], s.number, s.left, s.right)

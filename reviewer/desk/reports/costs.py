@@ -17,7 +17,15 @@ from reviewer.desk.reports.evidence import entries_of, ledger, views
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.report.evidence import CostEntry
-from reviewer.review.costs import COSTS, Cost, CostKind, amount_of, counting, entry_id_of, same
+from reviewer.review.records import (
+    COSTS,
+    Cost,
+    CostKind,
+    amount_of,
+    counting_costs,
+    entry_id_of,
+    same_cost,
+)
 from reviewer.suite.errors import ContractError, Problem
 
 
@@ -59,7 +67,7 @@ def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
             cost = _sealed(_corrected(cost, known))
             TABLE.record(connection, workspace.store, [_row_of(cost)], cost.at)
             known.append(cost)
-        elif not same(before, cost):
+        elif not same_cost(before, cost):
             raise DeskError(
                 f"entry {cost.entry_id} stands already: {before.kind} ${before.amount_usd:.2f}",
                 f"--corrects {cost.entry_id} enters a correction; another --id another entry",
@@ -138,7 +146,7 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
             "correct it to 0, and enter another",
             exit_code=ExitCode.USAGE,
         )
-    standing = counting(known)
+    standing = counting_costs(known)
     if cost.corrects not in standing:
         after = next(one for one in known if one.corrects == cost.corrects)
         raise DeskError(
@@ -188,7 +196,7 @@ class _Border:
         stand = entries_of(self._connection, *place_here)
         before = next((one for one in stand if one.entry_id == cost.entry_id), None)
         before = before or self._seen.get((*place_here, cost.entry_id))
-        if before is not None and not same(before, cost):
+        if before is not None and not same_cost(before, cost):
             found.append(("$.entry_id", "stands here for another amount"))
         if found:
             raise ContractError.of([Problem(place, where, why) for where, why in found])
@@ -210,7 +218,7 @@ def take_costs(there: There) -> Taken:
 
     def here(cost: Cost) -> Cost:
         for one in entries_of(there.ours, cost.suite_id, cost.candidate_id):
-            if one.entry_id == cost.entry_id and same(one, cost):
+            if one.entry_id == cost.entry_id and same_cost(one, cost):
                 return msgspec.structs.replace(one, uid=COSTS.uid_of(one))
         return cost
 

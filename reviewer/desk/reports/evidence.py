@@ -64,7 +64,7 @@ from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, Policy, Suite
 
 if TYPE_CHECKING:
-    from reviewer.review.costs import Cost
+    from reviewer.review.records import Cost
 
 
 class Counted(NamedTuple):
@@ -192,7 +192,7 @@ def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "lis
     bodies = cost_entries(connection, suite_id, candidate_id)
     if not bodies:
         return []
-    from reviewer.review.costs import COSTS
+    from reviewer.review.records import COSTS
 
     return [COSTS.stored(body) for body in bodies]
 
@@ -201,9 +201,9 @@ def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
     """Entries by time, each with whether it counts."""
     if not entries:
         return ()
-    from reviewer.review.costs import counting
+    from reviewer.review.records import counting_costs
 
-    standing = counting(entries)
+    standing = counting_costs(entries)
     return tuple(
         CostEntry(
             entry_id=one.entry_id,

@@ -25,8 +25,8 @@ from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.pipeline.opening import Text, texts_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.report import evidence
-from reviewer.review.leaks import LEAKS, Leak, LeakCheck, Look, standing
 from reviewer.review.lines import age
+from reviewer.review.records import LEAKS, Leak, LeakCheck, Look, with_withdrawals
 from reviewer.stats.text import Known, Match, missed
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
@@ -124,7 +124,7 @@ def all_looks(workspace: Workspace) -> list[Look]:
 def looks_of(connection: Connection, suite_digest: str, candidate_id: str = "") -> tuple[Look, ...]:
     """Looks at a suite that concern a candidate (every one for ""), by time."""
     book = LeakBook().of(connection, suite_digest)
-    return standing(
+    return with_withdrawals(
         one for one in book if not candidate_id or one.candidate_id in ("", candidate_id)
     )
 

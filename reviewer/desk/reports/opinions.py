@@ -37,9 +37,8 @@ from reviewer.report.opinions import (
     SelfFigures,
     WordingFigures,
 )
-from reviewer.review.items import message_items
-from reviewer.review.labels import counting
-from reviewer.review.model import Item, Label
+from reviewer.review.items import Item, message_items
+from reviewer.review.labels import Label, counting
 from reviewer.review.queue import (
     STRATUM_OF,
     Signals,
@@ -220,8 +219,7 @@ def _with_labels(
     rubric: Rubric,
     seed: str,
 ) -> ReviewEvidence:
-    from reviewer.review.adjudication import to_adjudicate
-    from reviewer.review.agreement import agreement, self_consistency
+    from reviewer.review.agreement import agreement, self_consistency, to_adjudicate
     from reviewer.review.wins import random_rates, wins
 
     labels = looked.about

@@ -15,7 +15,7 @@ from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces import records
 from reviewer.importing.catalogue import redactor_of
-from reviewer.review.notes import NOTES, Note
+from reviewer.review.records import NOTES, Note
 from reviewer.suite.errors import ContractError, Problem
 from reviewer.trace.redaction import Redactor
 

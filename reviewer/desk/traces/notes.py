@@ -16,7 +16,7 @@ from reviewer.desk.traces.records import Place
 from reviewer.desk.traces.views import NoteKind, NoteView
 from reviewer.exit_codes import ExitCode
 from reviewer.report import evidence
-from reviewer.review.notes import MOST_TEXT, NOTES, Note
+from reviewer.review.records import MOST_TEXT, NOTES, Note
 from reviewer.suite.model import Suite
 
 _TICK = timedelta(microseconds=1)

@@ -233,11 +233,9 @@ def schema(kind: str) -> dict[str, Any]:
 
 
 def _shapes() -> Mapping[str, type[Struct]]:
-    from reviewer.review.costs import Cost
-    from reviewer.review.judging.judgments import Judgment
-    from reviewer.review.leaks import LeakCheck
-    from reviewer.review.model import Label
-    from reviewer.review.notes import Note
+    from reviewer.review.judgments import Judgment
+    from reviewer.review.labels import Label
+    from reviewer.review.records import Cost, LeakCheck, Note
     from reviewer.suite.border import FILES
 
     return {

@@ -44,8 +44,8 @@ from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.pipeline.scoring import probe_suite
 from reviewer.importing.pipeline.storing import Batcher, JudgeAgain, Manifest, Tally
 from reviewer.importing.scored import Group
-from reviewer.review.lines import Said
-from reviewer.review.notes import Note
+from reviewer.review.lines import LineRecord
+from reviewer.review.records import Note
 from reviewer.suite.candidate import read_candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
@@ -54,7 +54,7 @@ from reviewer.trace.safetext import visible_line
 Renamed = Mapping[str, str]
 """Trace ids of the other store that are others here."""
 
-T = TypeVar("T", bound=Said)
+T = TypeVar("T", bound=LineRecord)
 
 
 def take_labels(there: There, renamed: Renamed) -> Taken:

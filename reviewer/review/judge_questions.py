@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.review.judging.judgments import KIND_OF, Order
-from reviewer.review.model import Item, Message
+from reviewer.review.items import Item, Message
+from reviewer.review.judgments import KIND_OF, Order
 from reviewer.running.candidates.prices import Prices, cost_usd
 from reviewer.running.model import Usage
 from reviewer.suite.canonical import canonical_bytes, sha256_hex

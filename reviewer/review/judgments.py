@@ -7,9 +7,8 @@ Judgments are only ever added.
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from reviewer.review.items import item_name
-from reviewer.review.lines import Lines, age, instant
-from reviewer.review.model import TIE, Kind
+from reviewer.review.items import TIE, Kind, item_name
+from reviewer.review.lines import Lines, age
 from reviewer.suite.errors import json_path
 from reviewer.suite.fields import (
     Amount,
@@ -25,9 +24,6 @@ from reviewer.suite.fields import (
 )
 from reviewer.suite.model import Value
 from reviewer.suite.rubric import Preset
-
-# What a judge was asked and what it answered, as plain immutable values.
-
 
 Order = Literal["forward", "swapped", "single"]
 Verdict = Literal["left", "right", "tie"]
@@ -132,10 +128,7 @@ class Judgment(Value, frozen=True, kw_only=True):
         return self.error != "no_answer"
 
 
-# Judgments as they travel and join, and which one counts. Judgments are only ever added.
-
-
-Found = Iterator[tuple[str, str]]
+Problems = Iterator[tuple[str, str]]
 
 
 class JudgmentKey(NamedTuple):
@@ -167,21 +160,17 @@ def counting(judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
     return tuple(sorted(found.values(), key=age))
 
 
-def _problems(judgment: Judgment) -> Found:
-    try:
-        instant(judgment.at)
-    except ValueError as error:
-        yield "$.at", str(error)
+def _problems(judgment: Judgment) -> Problems:
     if judgment.kind != KIND_OF[judgment.preset]:
         yield "$.kind", f"is not what preset {judgment.preset} asks about"
         return
     if (judgment.trace is not None) != (judgment.preset == "faithfulness"):
         yield "$.trace", "names whose observations were shown, and that only in faithfulness"
     yield from _context(judgment)
-    yield from _said(judgment)
+    yield from _answer(judgment)
 
 
-def _context(judgment: Judgment) -> Found:
+def _context(judgment: Judgment) -> Problems:
     """The item must be the one that these messages make, in the order that is named."""
     pair = judgment.kind == "pair"
     named = {"left": judgment.left, "right": judgment.right, "message": judgment.message}
@@ -205,7 +194,7 @@ def _context(judgment: Judgment) -> Found:
         yield "$.item", f"is not the item of these messages, which is {name}"
 
 
-def _said(judgment: Judgment) -> Found:
+def _answer(judgment: Judgment) -> Problems:
     wanted = {"pairwise": "answer", "faithfulness": "claims"}.get(judgment.preset, "scores")
     given = {
         "answer": judgment.answer is not None,
