@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.freeze import freeze
 
 SUITE = "bench-v1"

@@ -16,11 +16,18 @@ from reviewer.stats.agreement import (
     vote_entropy,
 )
 from reviewer.stats.checks import Interval
-from reviewer.stats.cost import (
+from reviewer.stats.cost_latency import (
     CostPerSuccess,
+    LatencySummary,
+    Quantile,
+    QuantileInterval,
     Summary,
+    clustered_upper_limit,
     cost_limits,
     cost_per_success,
+    latency_quantile,
+    latency_summary,
+    quantile_interval,
     summarize,
 )
 from reviewer.stats.judge import (
@@ -38,15 +45,6 @@ from reviewer.stats.judge import (
     pairwise_winrate_conservative,
     position_bias,
     ppi_mean,
-)
-from reviewer.stats.latency import (
-    LatencySummary,
-    Quantile,
-    QuantileInterval,
-    clustered_upper_limit,
-    latency_quantile,
-    latency_summary,
-    quantile_interval,
 )
 from reviewer.stats.paired import (
     MIN_CHANGED_EPISODES,
@@ -80,6 +78,7 @@ from reviewer.stats.planning import (
 )
 from reviewer.stats.rates import (
     EffectiveRate,
+    PassHatInterval,
     WeightedRate,
     clopper_pearson,
     clustered_se,
@@ -92,20 +91,17 @@ from reviewer.stats.rates import (
     icc1,
     jeffreys_interval,
     korn_graubard_interval,
-    rate_lower_bound,
-    stratified_review_rate,
-    weighted_rate,
-    wilson_effective,
-    wilson_interval,
-)
-from reviewer.stats.repeat import (
-    PassHatInterval,
     pass_at_k,
     pass_at_k_suite,
     pass_hat_k,
     pass_hat_k_interval,
     pass_hat_k_suite,
+    rate_lower_bound,
+    stratified_review_rate,
     too_few_attempts,
+    weighted_rate,
+    wilson_effective,
+    wilson_interval,
 )
 from reviewer.stats.text import (
     exact_match,

@@ -20,7 +20,7 @@ from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
 from reviewer.db.queries.traces import TraceRow, findings_of
 from reviewer.db.search import index_trace, unindex_trace
 from reviewer.gates.model import Finding, Severity, Verdict
-from reviewer.gates.revised import combined
+from reviewer.gates.model import combined
 
 _PLACE = 4  # id, candidate, episode, attempt
 _TRACE = (

@@ -19,7 +19,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.views import SuiteInfo, SuiteState
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import (
     CANDIDATES,

@@ -1,17 +1,20 @@
-"""What one trace shows, read once: the agent's calls, and where states and words stand.
+"""The calls and states of one trace, read once for all gates.
 
-Calls and messages of a simulated user are left out here, so that no gate can count them.
+Calls and messages of a simulated user are left out here, so that no gate can count them. Calls that
+a harness wraps in another call count as called; they prove nothing, since the trace has no result
+of their own.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, cast
 
+import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
-from reviewer.gates.wrapped import calls_within, wrappers_among
 from reviewer.trace.events import Call, Deeds, calls, deeds, short_call, short_calls
+from reviewer.trace import late
 from reviewer.trace.record import (
     ABSENT,
     Event,
@@ -21,6 +24,90 @@ from reviewer.trace.record import (
     is_user,
     kind_of,
 )
+
+_NAME = late(r"(?:.*[._/:])?(?:multi_tool_use(?:[._]+parallel)?|parallel|batch(?:_tool)?)\Z")
+_CALLER = late(
+    r"(?:.*[._/:])?(?:(?:use|call|invoke|execute|exec|run|dispatch)_?(?:mcp_?)?"
+    r"(?:tools?|functions?|actions?)|mcp(?:_?call)?(?:_?tool)?)\Z"
+)
+"""Tools whose one act is to call another, which their arguments name."""
+_VERB = late(r"(?:.*[._/:])?(?:use|call|invoke|execute|exec|run|dispatch)\Z")
+"""Tools that call another where their arguments name one as a tool, and else do something else."""
+_LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
+_TOOLS = ("recipient_name", "tool_name", "toolName", "tool", "function_name")
+_NAMES = (*_TOOLS, "name")
+_ARGUMENTS = ("parameters", "arguments", "input", "args")
+_LONGEST = 512
+_MEMO = 4096
+_SINGLE: set[str] = set()
+"""Names met by now whose calls hold no others."""
+
+
+def wrappers_among(tools: Set[str]) -> Set[str]:
+    """Those whose calls hold others."""
+    unknown = tools - _SINGLE
+    if not unknown:
+        return unknown
+    wrappers = {tool for tool in unknown if wraps(tool) or _VERB.fullmatch(_named(tool))}
+    if len(_SINGLE) < _MEMO:
+        _SINGLE.update(unknown - wrappers)
+    return wrappers
+
+
+def wraps(tool: str) -> bool:
+    """Return whether calls of that name hold others."""
+    name = _named(tool)
+    return _NAME.fullmatch(name) is not None or _CALLER.fullmatch(name) is not None
+
+
+def _named(tool: str) -> str:
+    return tool.strip().casefold().replace("-", "_")
+
+
+def calls_within(call: Call) -> Iterable[Call]:
+    """The calls that one of a wrapper holds. One whose name cannot be read has a name that says
+    nothing, so that nobody takes it for an allowed one."""
+    arguments = parse(call.arguments)
+    held = arguments if isinstance(arguments, dict) else {}
+    lists = (_opened(held.get(name)) for name in _LISTS)
+    parts = [one for listed in lists if isinstance(listed, list) for one in listed]
+    if not parts and _CALLER.fullmatch(_named(call.tool)) and _name(held) != "?":
+        parts = [held]
+    if not parts and _VERB.fullmatch(_named(call.tool)) and _name(held, _TOOLS) != "?":
+        parts = [held]
+    if not parts and "multi_tool_use" in call.tool.casefold():
+        parts = [None]  # it is a wrapper by its name, and what it holds cannot be read
+    for one in parts:
+        yield msgspec.structs.replace(call, tool=_name(one), arguments=_arguments(one))
+
+
+def _name(one: Any, names: tuple[str, ...] = _NAMES) -> str:
+    """Return what a part names as its tool: by one of `names`, or within the call or the tool it
+    holds."""
+    if not isinstance(one, dict):
+        return "?"
+    inside = [one.get("function"), one.get("tool")]
+    if one.get("method") == "tools/call":  # of MCP
+        inside.append(one.get("params"))
+    places = [(one, names), *((part, _NAMES) for part in inside if isinstance(part, dict))]
+    for place, members in places:
+        for name in members:
+            if isinstance(place.get(name), str) and place[name]:
+                return "?" if wraps(place[name]) else str(place[name])[:_LONGEST]
+    return "?"
+
+
+def _arguments(one: Any) -> Raw:
+    for name in _ARGUMENTS if isinstance(one, dict) else ():
+        if isinstance(given := _opened(one.get(name)), dict):
+            return Raw(msgspec.json.encode(given))
+    return Raw(b"{}")
+
+
+def _opened(value: Any) -> Any:
+    """A value out of the JSON text it may be written as."""
+    return parse(Raw(value.encode("utf-8", "replace"))) if isinstance(value, str) else value
+
 
 _CALLS = frozenset({None, "tool_call"})
 # Chat formats name the speaker inside the message; the event's actor may then be absent.

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from reviewer.gates.acts import acts_of
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Verdict
-from reviewer.gates.registry import CLAUSES
+from reviewer.gates.verdict import CLAUSES
 from reviewer.suite.gates import GATES
 from reviewer.trace.record import TraceRecord
 

@@ -1,15 +1,16 @@
 """The contract of one episode, worked out once so that judging a trace is set operations."""
 
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from msgspec import UNSET, Struct
 
-from reviewer.gates.values import Path, path_of
-from reviewer.suite.canonical import start_state_digest
+from reviewer.gates.values import Path, named, path_of
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import ALWAYS, in_force
 from reviewer.suite.model import Claim, Episode
-from reviewer.suite.tool_names import NO_MAP, ToolMap, ToolNames, listed_tools, tool_names
+from reviewer.suite.tool_names import NO_MAP, Kin, ToolMap, ToolNames, listed_tools, tool_names
 
 NO_LIMITS: dict[str, int] = {}
 Wanted = tuple[str, Path, Any]
@@ -127,3 +128,26 @@ def _start_digest(state: dict[str, Any]) -> str | None:
 
 def _wanted(values: dict[str, Any]) -> tuple[Wanted, ...]:
     return tuple((path, path_of(path), value) for path, value in sorted(values.items()))
+
+
+def unlisted(contract: Contract, called: Set[str]) -> dict[str, Kin]:
+    """The names called that the contract does not list and that are akin to listed ones, or can be
+    compared with none."""
+    names = contract.names
+    return names.akin(called) if names.listed else {}
+
+
+def also(kin: Mapping[str, Kin], name: str, listed: Iterable[str]) -> str:
+    """The words that name the listed tool an unlisted name is a spelling of; "" without one."""
+    same = sorted(kin[name].same.intersection(listed)) if name in kin else []
+    return f": it is {named(same[0])} in another spelling" if same else ""
+
+
+def spelled_as(contract: Contract, called: Set[str], tools: Iterable[str]) -> dict[str, str]:
+    """Unlisted names called that are spellings of one of `tools` → that tool."""
+    akin = unlisted(contract, called)
+    if not akin:
+        return {}
+    wanted = frozenset(tools)
+    same = ((name, kin.same & wanted) for name, kin in akin.items())
+    return {name: min(tools) for name, tools in same if tools}

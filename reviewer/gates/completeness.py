@@ -1,15 +1,18 @@
 """The completeness gate: the trace is of an episode of the suite, whole, and starts from the frozen
-state."""
+state. The feedback of the attempt's own user is noted beside it, which fails nothing.
+"""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
-from reviewer.gates.feedback import check_feedback
 from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.values import clip
-from reviewer.suite.canonical import same_digest
-from reviewer.trace.record import Unread
+from reviewer.suite.strict_json import same_digest
+from reviewer.trace.record import ABSENT, TraceRecord, Unread
 
 
 def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
@@ -41,3 +44,30 @@ def unread(parts: Sequence[Unread]) -> Iterator[Finding]:
         path = clip(part.path)
         text = f"{path} may be an act of the agent, and no reader understood it"
         yield Finding("completeness", f"unread:{path}", "not_measured", part.seq, text)
+
+
+THUMBS_DOWN = "thumbs_down"
+_KNOWN = (None, "thumbs_up", THUMBS_DOWN)
+
+
+class _Source(msgspec.Struct):
+    user_feedback: Any = None
+
+
+_decode = msgspec.json.Decoder(_Source).decode
+
+
+def check_feedback(record: TraceRecord, found: list[Finding]) -> None:
+    """Note a thumbs-down in the trace's `source`, and a word there that nobody knows."""
+    if record.source == ABSENT:
+        return
+    try:
+        said = _decode(record.source).user_feedback
+    except msgspec.ValidationError:
+        return  # no object: `source` may be any JSON
+    if said == THUMBS_DOWN:
+        text = "the user gave it a thumbs-down"
+        found.append(Finding("completeness", THUMBS_DOWN, "note", None, text))
+    elif said not in _KNOWN:
+        text = "source.user_feedback is neither thumbs_up nor thumbs_down, and counts as nothing"
+        found.append(Finding("completeness", "feedback_unknown", "note", None, text))

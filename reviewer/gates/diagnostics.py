@@ -15,7 +15,7 @@ from msgspec import Struct
 from reviewer.gates.acts import Acts, acts_of
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Verdict
-from reviewer.gates.order import wrong_arguments
+from reviewer.gates.process import wrong_arguments
 from reviewer.gates.values import parse, same
 from reviewer.gates.verdict import score
 from reviewer.trace.events import Call

@@ -1,9 +1,16 @@
-"""What a gate says: three results, and findings with the place of their evidence."""
+"""Results, findings and verdicts of gates, and the verdict of an attempt with several records.
 
-from collections.abc import Sequence
+Of several records, one that holds the earlier ones whole is judged as the attempt: what was only
+missing so far is no finding any more, and an act of the agent without permission stays one. Records
+that contradict each other both count against the candidate, and nothing else is measured.
+"""
+
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
+
+from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, FINDING_ORDER, GATES
 
 Hits = Sequence[tuple[str, int | None]]
 """Unredacted values: the path of each (never the value) and the seq of its event."""
@@ -53,3 +60,107 @@ class Verdict(Struct, frozen=True, gc=False):
     def codes(self) -> list[str]:
         """Distinct codes that fail or are not measured, in the printed order."""
         return list(dict.fromkeys(f.code for f in self.findings if f.severity != "note"))
+
+
+CONTRADICTION = "contradiction:revision"
+SHARED = "shared_evidence"
+_FAILING = ("critical", "fail")
+_STICKY = frozenset({SHARED})
+_STANDING = frozenset({"authority", "redaction", "state"})
+"""Gates whose failures an event that comes later, or in between, does not undo."""
+_TEXT = "records of this attempt contradict each other: what either shows holds"
+
+
+def combined(
+    head: Verdict,
+    earlier: Iterable[Finding] = (),
+    beside: Iterable[Finding] = (),
+    *,
+    contradicted: bool = False,
+    open_state: bool = False,
+    why: str = "",
+    in_force: tuple[str, ...] = ALWAYS,
+) -> Verdict:
+    """The verdict of `head`, the record that is judged, with what others of the attempt show.
+
+    `earlier` are findings of records that it holds, `beside` of those it does not. `contradicted`
+    says that some stand against it, `why` in what. `open_state` says that the earlier records had
+    no final state yet. Contradictions leave only what is not `in_force` as it is.
+    """
+    found = list(head.findings)
+    stated = {(one.gate, one.code) for one in found if one.severity in _FAILING}
+    for one in earlier:
+        if one.code in _STICKY and (one.gate, one.code) not in stated:
+            stated.add((one.gate, one.code))
+            found.append(one)
+        elif _stands(one, head, open_state) and (one.gate, one.code) not in stated:
+            stated.add((one.gate, one.code))
+            found.append(_of(one, "an earlier record"))
+    for one in beside:
+        if one.severity in _FAILING and (one.gate, one.code) not in stated:
+            stated.add((one.gate, one.code))
+            found.append(_of(one, "another record"))
+    if contradicted and all(one.code != CONTRADICTION for one in found):
+        text = f"{_TEXT} ({why})" if why else _TEXT
+        found.append(Finding("completeness", CONTRADICTION, "not_measured", None, text))
+    if len(found) == len(head.findings):
+        return head
+    return _folded(head, found, in_force if contradicted else ())
+
+
+def without(head: Verdict, finding: Finding) -> Verdict:
+    """The verdict with one thing that is not measured added: a pass is none any more."""
+    return _folded(head, [*head.findings, finding], ())
+
+
+def _stands(one: Finding, head: Verdict, open_state: bool) -> bool:
+    if one.severity not in _FAILING:
+        return False
+    if head.infrastructure:
+        return True  # that the harness ended it afterwards excuses nothing
+    if one.gate not in _STANDING:
+        return False
+    if one.gate != "state":
+        return True
+    return not open_state and one.code.partition(":")[0] != "message_missing"
+
+
+def _of(one: Finding, record: str) -> Finding:
+    """A finding of a record whose events are not those shown."""
+    place = "" if one.seq is None else f", event {one.seq}"
+    return one._replace(seq=None, detail=f"{one.detail} (in {record}{place})".strip())
+
+
+def _folded(head: Verdict, found: list[Finding], contradicted: tuple[str, ...]) -> Verdict:
+    """Fold findings into results; the gates named in `contradicted` are at best not measured."""
+    found.sort(key=lambda one: FINDING_ORDER.index(one.gate))
+    worst: dict[str, Result] = {}
+    critical = head.critical
+    for one in found:
+        if one.severity in _FAILING:
+            worst[one.gate] = "fail"
+            critical |= one.severity == "critical" or one.gate in CRITICAL_GATES
+        elif one.severity == "not_measured":
+            worst.setdefault(one.gate, "not_measured")
+    results = tuple(
+        _worse(was, "not_measured" if gate in contradicted else "pass", worst.get(gate, "pass"))
+        for gate, was in zip(GATES, head.results, strict=True)
+    )
+    passed = head.passed
+    if "fail" in results or passed is False:
+        passed = False
+    elif "not_measured" in results and (contradicted or "completeness" in worst):
+        passed = None
+    return structs.replace(
+        head,
+        results=results,
+        findings=tuple(found),
+        passed=passed,
+        critical=critical,
+        infrastructure=head.infrastructure and not contradicted and passed is None,
+    )
+
+
+def _worse(*results: Result) -> Result:
+    order: tuple[Result, ...] = ("fail", "not_measured", "pass")
+    return next(one for one in order if one in results)

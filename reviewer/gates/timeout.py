@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from reviewer.gates.acts import Acts
-from reviewer.gates.compiled import Contract
-from reviewer.gates.kin import spelled_as
+from reviewer.gates.compiled import Contract, spelled_as
 from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.values import canonical, clip, named
 from reviewer.trace.events import Call

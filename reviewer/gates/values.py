@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.record import ABSENT
 from reviewer.trace.safetext import visible_line
 

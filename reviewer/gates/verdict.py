@@ -1,15 +1,16 @@
 """Judging a trace: contract × record → Verdict. Pure, and total over any decoded record."""
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from importlib import import_module
 
 from reviewer.gates.acts import Acts, acts_of
 from reviewer.gates.authority import note_aliases
 from reviewer.gates.compiled import Contract
 from reviewer.gates.completeness import unread
 from reviewer.gates.contradictions import check_contradictions
-from reviewer.gates.model import Finding, Hits, Result, Verdict
+from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict
 from reviewer.gates.redaction import unredacted
-from reviewer.gates.registry import checks
 from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS, termination_of
 from reviewer.gates.values import clip
 from reviewer.suite.gates import (
@@ -21,6 +22,25 @@ from reviewer.suite.gates import (
     GATES,
 )
 from reviewer.trace.record import TraceRecord
+
+Check = Callable[[Contract, Acts, Hits, list[Finding]], None]
+"""Appends what speaks against an attempt, or what of its evidence lacks. Never raises."""
+Clauses = Callable[[Contract, Acts, frozenset[str]], Iterator[Rule]]
+"""Yields the clauses of the contract, given the codes that the trace breaks."""
+
+_MODULES = {name: import_module(f"reviewer.gates.{name}") for name in GATES}
+CHECKS: dict[str, Check] = {name: module.check for name, module in _MODULES.items()}
+CLAUSES: dict[str, Clauses] = {name: module.clauses for name, module in _MODULES.items()}
+
+
+def checks(in_force: tuple[str, ...]) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+    """Return the checks of the critical gates, which judge also an attempt that the harness ended,
+    and those of the others."""
+    return (
+        tuple(CHECKS[name] for name in in_force if name in CRITICAL_GATES),
+        tuple(CHECKS[name] for name in in_force if name not in CRITICAL_GATES),
+    )
+
 
 _RANK = {
     (gate, code): (place, rank)

@@ -16,7 +16,7 @@ import msgspec
 
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.reader import Foreign, Rejected
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.strictjson import has_repeats
 

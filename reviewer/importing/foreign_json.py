@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.strictjson import Repeated, has_many_digits, keeps_all
 
 MAX_DEPTH = 64

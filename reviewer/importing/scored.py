@@ -26,7 +26,7 @@ from reviewer.gates.model import Finding, Result
 from reviewer.importing.catalogue import Target
 from reviewer.suite.gates import ALWAYS, FINDING_ORDER, GATES
 from reviewer.suite.model import Episode
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.record import SourceVerdict, TraceRecord
 
 

@@ -82,8 +82,7 @@ from reviewer.report.regression import slices
 from reviewer.report.spend import entered, latency_bins, other_cost
 from reviewer.report.words import NANO, stable_bits
 from reviewer.stats.checks import Interval
-from reviewer.stats.rates import confidence_sequence
-from reviewer.stats.repeat import pass_hat_k_interval
+from reviewer.stats.rates import confidence_sequence, pass_hat_k_interval
 from reviewer.suite.gates import COVERS
 from reviewer.suite.model import LabelPolicy, Policy
 

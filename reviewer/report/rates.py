@@ -15,9 +15,9 @@ from reviewer.stats.rates import (
     effective_attempts,
     exact_bounds,
     failure_rate_upper_bound,
+    pass_hat_k_interval,
     wilson_interval,
 )
-from reviewer.stats.repeat import pass_hat_k_interval
 from reviewer.suite.gates import GATES
 
 _Counts = tuple[int, int]

@@ -13,9 +13,13 @@ from msgspec import Struct
 
 from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence
 from reviewer.report.words import NANO, exact, plural, stable_bits, usd
-from reviewer.stats.cost import cost_limits, cost_ratio
+from reviewer.stats.cost_latency import (
+    clustered_upper_limit,
+    cost_limits,
+    cost_ratio,
+    latency_summary,
+)
 from reviewer.stats.figures import OtherSpent
-from reviewer.stats.latency import clustered_upper_limit, latency_summary
 
 KINDS = ("human", "incident")
 """What people enter costs of."""

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError, Problem, shown
 from reviewer.suite.model import learned
 

@@ -13,7 +13,7 @@ from reviewer.review.items import Item
 from reviewer.review.labels import Label, Reason, Stratum, counting
 from reviewer.stats.agreement import vote_entropy
 from reviewer.stats.checks import non_negative, proportion, whole
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
 

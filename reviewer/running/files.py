@@ -4,10 +4,10 @@ from pathlib import Path
 
 from reviewer.running.model import Unrunnable
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.folder import CANDIDATES, read_bytes
-from reviewer.suite.names import path_problem
+from reviewer.suite.errors import path_problem
 
 
 def manifest_file(candidate: Candidate, folder: Path) -> str:

@@ -11,10 +11,10 @@ from reviewer.running.candidates.child import HARNESS, has_module
 from reviewer.running.masking import Mask
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
 from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
-from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.model import Episode
-from reviewer.suite.names import name_problem
+from reviewer.suite.errors import name_problem
 from reviewer.suite.strict_json import loads, type_name
 from reviewer.suite.values import EPISODES
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import SupportsFloat
 
 from reviewer.stats.checks import finite, non_negative, open_unit, proportion, same_length, whole
-from reviewer.stats.cost import cost_limits
+from reviewer.stats.cost_latency import cost_limits
 from reviewer.stats.rates import Counts, confidence_sequence, effective_from_sums, exact_bounds
 from reviewer.stats.special import binomial_cdf, binomial_sf, normal_quantile, z_two_sided
 

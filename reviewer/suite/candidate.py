@@ -5,7 +5,7 @@ from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.fields import (
     COMPUTED,

@@ -11,7 +11,7 @@ from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.errors import ContractError, Problem, json_path, shown
 from reviewer.suite.model import Episode, Suite, Value
 from reviewer.suite.rubric import JudgePrompt, Rubric
-from reviewer.suite.rules import episode_problems, policy_problems
+from reviewer.suite.check import episode_problems, policy_problems
 from reviewer.suite.strict_json import load_object
 
 

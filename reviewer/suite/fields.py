@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from reviewer.suite.errors import shown
 from reviewer.suite.gates import OPTIONAL, gate_problem, limits_problem
-from reviewer.suite.names import MAX_ID, MAX_NAME, id_problem, name_problem
+from reviewer.suite.errors import MAX_ID, MAX_NAME, id_problem, name_problem
 
 FROM_STRUCT: Any = object()
 """A `File` mark without a default of its own: the struct's default holds."""

@@ -21,7 +21,7 @@ from reviewer.suite.lock import (
     sha256sum_text,
     suite_digest,
 )
-from reviewer.suite.names import path_problem
+from reviewer.suite.errors import path_problem
 
 if TYPE_CHECKING:
     from reviewer.suite.candidate import Candidate

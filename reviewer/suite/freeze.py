@@ -36,7 +36,7 @@ from reviewer.suite.lock import (
     sha256sum_text,
     suite_digest,
 )
-from reviewer.suite.names import id_problem
+from reviewer.suite.errors import id_problem
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import SUITE_FILE
 

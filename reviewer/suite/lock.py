@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError, Problem, json_path, shown
-from reviewer.suite.names import id_problem, path_problem
+from reviewer.suite.errors import id_problem, path_problem
 from reviewer.suite.strict_json import load_object
 
 LOCK_FILE = "suite.lock"

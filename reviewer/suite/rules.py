@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.gates import GATE_CODES
 from reviewer.suite.model import RED_TEAM, Budget, Episode, Expected, Policy, Tools
-from reviewer.suite.names import NEAR, likeness
+from reviewer.suite.errors import NEAR, likeness
 from reviewer.suite.tool_names import is_self
 from reviewer.suite.wording import wording
 

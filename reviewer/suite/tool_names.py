@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from reviewer.suite.errors import shown
 from reviewer.suite.model import Episode, Suite
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.record import is_user
 
 LONGEST = 512

@@ -7,7 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.rules import is_placeholder
 
 # A value that is called a password, a token or a key where it stands.

@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 
 # One spelling for text that only looks different, so that a disguise does not hide an identifier.
 #

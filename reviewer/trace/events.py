@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Raw, Struct
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.record import ABSENT, Event, Status, by_agent, is_user
 
 # Markup of tool calls in a text: whether there is any, whichever model was trained on it.

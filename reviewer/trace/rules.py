@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reviewer.trace.disguises import fold_key
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 from reviewer.trace.strictjson import Repeated
 
 BASIC = ("email", "card", "iban", "phone", "secret", "ssn")

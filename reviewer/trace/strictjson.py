@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 
 MAX_DEPTH = 64
 """Objects and arrays inside one another. Recursive readers above stay far from their limits."""

@@ -9,7 +9,7 @@ import json
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 
 _HEX = "[0-9a-f]"
 _ALNUM = "[A-Za-z0-9]"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import DecodeError, Raw
 
-from reviewer.trace.fields import (
+from reviewer.trace.record import (
     EVENT,
     MAX_ORDINAL,
     RECORD,

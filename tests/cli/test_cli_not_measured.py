@@ -6,7 +6,7 @@ from typing import Any
 
 from doors import SUITE, V8, Door, passing
 
-from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.strict_json import start_state_digest
 
 WAY = f"reviewer suite start-digest {SUITE} prints each start_state_digest"
 

@@ -16,7 +16,7 @@ use = [
 """,
     "a script": """
 import msgspec
-from reviewer.suite.script import Script
+from reviewer.suite.candidate import Script
 use = [lambda: msgspec.convert({"episodes": {"e": {"plans": {"p": {"turns": []}}}}}, Script)]
 """,
     "labels": """

@@ -7,7 +7,7 @@ from contract_examples import files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.suite.canonical import canonical_bytes, same_digest, start_state_digest
+from reviewer.suite.strict_json import canonical_bytes, same_digest, start_state_digest
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import (
     check_lock,

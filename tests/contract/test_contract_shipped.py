@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from contract_examples import SHIPPED
 
-from reviewer.suite.canonical import sha256_hex, start_state_digest
+from reviewer.suite.strict_json import sha256_hex, start_state_digest
 from reviewer.suite.folder import locked_files, read_candidates, read_suite, suite_state
 from reviewer.suite.freeze import diff_suite
 from reviewer.suite.model import Budget, LabelPolicy, PassHat, Policy

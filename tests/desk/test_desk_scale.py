@@ -40,7 +40,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.evidence import counted, failures
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
-from reviewer.stats.latency import latency_quantile
+from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.gates import ALWAYS
 
 ORDERS = order_names(ALWAYS)

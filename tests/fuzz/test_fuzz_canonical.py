@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reviewer.suite.canonical import canonical_bytes
+from reviewer.suite.strict_json import canonical_bytes
 
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 

@@ -7,7 +7,7 @@ import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
 from reviewer.gates import compile_contract, score
-from reviewer.gates.approvals import granted
+from reviewer.gates.authority import granted
 from reviewer.suite.gates import GATES
 
 WANTED = episode(tools={"approvals": ["pay"], "approvers": ["ada"]})

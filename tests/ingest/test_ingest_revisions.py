@@ -11,8 +11,7 @@ from doors import SUITE, V8, Door, copied, passing, shipped
 from people import key_file
 
 from reviewer.desk.workspace import rescore
-from reviewer.gates.model import Finding
-from reviewer.gates.revised import combined
+from reviewer.gates.model import Finding, combined
 from reviewer.judging import judging_version
 
 ATTACK = f"{SUITE}/{V8}/attack-014/1"

@@ -13,7 +13,7 @@ from reviewer.report.evidence import (
     FailedTrace,
 )
 from reviewer.report.model import Report, report_bytes
-from reviewer.stats.latency import latency_quantile
+from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, PassHat, Policy, Suite

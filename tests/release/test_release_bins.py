@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reviewer.report.references import MOST
 from reviewer.report.spend import latency_bins, nice
-from reviewer.stats.latency import latency_quantile
+from reviewer.stats.cost_latency import latency_quantile
 
 LATENCIES = st.lists(st.floats(0, 1e9), min_size=1, max_size=300).map(sorted)
 

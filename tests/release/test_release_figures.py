@@ -10,9 +10,8 @@ from release_examples import MILLI, episode
 from reviewer.report.rates import exact_pass_hat, hard_pass
 from reviewer.report.spend import cost
 from reviewer.report.words import exact, named, stable_bits
-from reviewer.stats.cost import cost_per_success
-from reviewer.stats.rates import wilson_effective
-from reviewer.stats.repeat import pass_hat_k_suite
+from reviewer.stats.cost_latency import cost_per_success
+from reviewer.stats.rates import pass_hat_k_suite, wilson_effective
 
 groups = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8)
 

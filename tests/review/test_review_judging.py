@@ -72,7 +72,7 @@ from reviewer.running.candidates.prices import Prices
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.rubric import Asked, JudgePrompt

@@ -27,7 +27,7 @@ from reviewer.review.labels import (
 )
 from reviewer.review.lines import MAX_PROBLEMS
 from reviewer.suite.border import json_schema
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
 
 PAIRS = pairs(3)

@@ -43,7 +43,7 @@ from reviewer.running.model import (
 )
 from reviewer.running.world import SimulatedWorld
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.model import Episode, RedactionRules
 
 

@@ -19,7 +19,7 @@ from run_builders import (
     verdict,
 )
 
-from reviewer.gates.approvals import granted
+from reviewer.gates.authority import granted
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,

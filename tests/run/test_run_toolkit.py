@@ -11,7 +11,7 @@ from run_guests import KINDS, hold, task, workspace, written
 
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
 from reviewer.running.toolkit import ToolkitWorld
-from reviewer.suite.canonical import start_state_digest
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.folder import suite_state
 from reviewer.suite.freeze import freeze
 from reviewer.suite.model import Episode

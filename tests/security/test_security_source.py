@@ -122,7 +122,7 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
         "reviewer/cli/parser.py",
         "reviewer/cli/main.py",
         "reviewer/gates/__init__.py",
-        "reviewer/gates/registry.py",
+        "reviewer/gates/verdict.py",
         "reviewer/importing/formats/__init__.py",
         "reviewer/tui/app/ahead.py",
         "reviewer/tui/screens/scenes.py",

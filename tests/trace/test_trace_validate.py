@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from trace_spelling import spelled, values
 
-from reviewer.trace.fields import EVENT, RECORD, REQUIRED
+from reviewer.trace.record import EVENT, RECORD, REQUIRED
 from reviewer.trace.record import Event, TraceRecord
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.validate import (

@@ -40,7 +40,7 @@ from reviewer.db.sources import source_files_of, tool_maps_of_candidate
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.other_suites import met_suites
-from reviewer.gates.revised import SHARED
+from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
     BrokenGlass,
     Cause,
@@ -59,7 +59,7 @@ from reviewer.report.evidence import (
 )
 from reviewer.report.headline import BY_EPISODE
 from reviewer.signing.facts import ManifestError, agent_of, subject_name
-from reviewer.stats.latency import latency_quantile
+from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, Policy, Suite
 

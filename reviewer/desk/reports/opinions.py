@@ -49,7 +49,7 @@ from reviewer.review.queue import (
     shown_texts,
 )
 from reviewer.stats.figures import Share, Wins
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.rubric import Rubric
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from reviewer.report.headline import headline_text, headlines
 from reviewer.report.rates import Rate as Counted
 from reviewer.report.spend import other_cost, others_spent
 from reviewer.review import queue
-from reviewer.stats.latency import latency_quantile
-from reviewer.stats.repeat import pass_hat_k
+from reviewer.stats.cost_latency import latency_quantile
+from reviewer.stats.rates import pass_hat_k
 from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, GATES
 
 

@@ -220,7 +220,7 @@ def kinds() -> list[str]:
 def schema(kind: str) -> dict[str, Any]:
     """The schema of one kind. Raises DeskError for an unknown one."""
     from reviewer.suite.border import json_schema
-    from reviewer.trace.fields import trace_json_schema
+    from reviewer.trace.record import trace_json_schema
 
     if kind == "trace":
         return trace_json_schema()

@@ -22,11 +22,11 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
-from reviewer.suite.derived import golden, tau2, tau2_task
-from reviewer.suite.derived.suite import INVENTED, Drafted, LeftOut, Unmade, checked, files_of
+from reviewer.suite.derived import golden, tau2
+from reviewer.suite.derived import INVENTED, Drafted, LeftOut, Unmade, checked, files_of
 from reviewer.suite.derived.tau2 import WRITES, writes_of
 from reviewer.suite.errors import shown
-from reviewer.suite.names import id_problem
+from reviewer.suite.errors import id_problem
 
 _LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
 """Members under which tools keep the records of a file that is one object."""
@@ -82,7 +82,7 @@ def from_tau2(
             exit_code=ExitCode.USAGE,
         )
     drafts = _drafted(
-        records, lambda task, _: tau2.contract_of(task, writes, require), tau2_task.id_of
+        records, lambda task, _: tau2.contract_of(task, writes, require), tau2.id_of
     )
     title = f"tau2-bench {domain}".strip() + ": tasks as contracts"
     return _written(
@@ -217,7 +217,7 @@ def _value(source: Source, place: str, raw: bytes, problem: str) -> _Read:
 def _domain(records: list[_Read]) -> str:
     """The domain that all tasks name alike, "" when they do not."""
     tasks = [one.value for one in records if isinstance(one.value, dict)]
-    named = {domain for task in tasks if (domain := tau2_task.domain_of(task))}
+    named = {domain for task in tasks if (domain := tau2.domain_of(task))}
     return named.pop() if len(named) == 1 else ""
 
 

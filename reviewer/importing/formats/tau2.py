@@ -31,7 +31,7 @@ from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH, walk
-from reviewer.suite.derived import tau2_task
+from reviewer.suite.derived import tau2
 
 SIMULATIONS = "simulations"
 _DOMAINS = re.compile(r"airline|retail|telecom(?:-workflow)?|banking_knowledge|mock")
@@ -181,8 +181,8 @@ def _read_settings(
                 continue
             elif name != "tasks":
                 head[name] = source.value(part.raw)
-            elif isinstance(task := source.value(part.raw), dict) and tau2_task.id_of(task):
-                tasks[tau2_task.id_of(task)] = task_from(task)
+            elif isinstance(task := source.value(part.raw), dict) and tau2.id_of(task):
+                tasks[tau2.id_of(task)] = task_from(task)
     except (Unreadable, Rejected, OSError):
         source.notes.add("the settings of the run could not be read to their end")
     return held

@@ -13,8 +13,8 @@ import msgspec
 
 from reviewer.importing.draft import Draft, clock, elapsed_ms, measured, whole
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence
-from reviewer.suite.canonical import start_state_digest
-from reviewer.suite.derived import tau2_task
+from reviewer.suite.strict_json import start_state_digest
+from reviewer.suite.derived import tau2
 from reviewer.suite.errors import ContractError
 from reviewer.trace.record import SourceVerdict
 
@@ -140,15 +140,15 @@ def _texts(checks: Any, *path: str) -> tuple[str, ...] | None:
 
 def task_from(raw: dict[str, Any]) -> Task:
     """Return what is kept of a task as the file holds it."""
-    criteria = tau2_task.criteria_of(raw) or {}
+    criteria = tau2.criteria_of(raw) or {}
     listed = sequence(criteria.get("actions"))
-    state = tau2_task.initial_state_of(raw)
+    state = tau2.initial_state_of(raw)
     return Task(
         tuple(str(mapping(action).get("action_id")) for action in listed),
-        tau2_task.texts_of(criteria, "nl_assertions"),
-        tau2_task.texts_of(criteria, "communicate_info"),
-        tau2_task.title_of(raw),
-        tau2_task.request_of(raw),
+        tau2.texts_of(criteria, "nl_assertions"),
+        tau2.texts_of(criteria, "communicate_info"),
+        tau2.title_of(raw),
+        tau2.request_of(raw),
         _digest(state) if state else None,
     )
 

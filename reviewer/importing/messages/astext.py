@@ -11,7 +11,7 @@ from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
 from reviewer.trace.events import TAGS, marked
-from reviewer.trace.patterns import late
+from reviewer.trace import late
 
 
 class Written(NamedTuple):

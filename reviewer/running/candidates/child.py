@@ -25,7 +25,7 @@ from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Ord
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, json_path, shown
 from reviewer.suite.folder import CANDIDATES
-from reviewer.suite.names import name_problem
+from reviewer.suite.errors import name_problem
 from reviewer.suite.strict_json import loads, type_name
 
 MOST_CALLS = 128

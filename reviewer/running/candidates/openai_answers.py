@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from reviewer.running.candidates.openai_manifest import Secret, Settings
 from reviewer.running.model import Call, CandidateFault, Infrastructure, Observation, Unrunnable
 from reviewer.suite.errors import shown
-from reviewer.suite.names import name_problem
+from reviewer.suite.errors import name_problem
 from reviewer.trace.strictjson import NotJson, Repeated, parse, parse_text
 
 _AGAIN = frozenset({408, 409, 425, 429})

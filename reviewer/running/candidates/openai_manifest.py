@@ -14,7 +14,7 @@ from reviewer.running.masking import SECRET
 from reviewer.running.model import Unrunnable
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import shown
-from reviewer.suite.names import unprintable
+from reviewer.suite.errors import unprintable
 
 _TIMEOUT_S = 120.0
 _CHOICES = ("auto", "required", "none")

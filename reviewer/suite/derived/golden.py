@@ -8,7 +8,7 @@ ones are: a long one would be matched word for word, so it is what final message
 import json
 from typing import Any, Literal, NamedTuple, TypeGuard
 
-from reviewer.suite.derived.suite import Drafted, Unmade
+from reviewer.suite.derived import Drafted, Unmade
 
 # Expected calls and texts, out of the shapes in which people and tools write them down.
 #

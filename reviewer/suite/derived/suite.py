@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reviewer.suite.check import check_suite
-from reviewer.suite.names import id_problem
+from reviewer.suite.errors import id_problem
 from reviewer.suite.values import EPISODES, RUBRIC_FILE, SUITE_FILE
 from reviewer.trace.rules import DETECTORS
 

@@ -7,9 +7,9 @@ end state of its database stands in no file, and its environment assertions run 
 from collections import Counter
 from typing import Any, Literal
 
-from reviewer.suite.derived import tau2_task
-from reviewer.suite.derived.suite import Drafted, Unmade
-from reviewer.suite.derived.tau2_task import Action
+from reviewer.suite.derived import tau2
+from reviewer.suite.derived import Drafted, Unmade
+from reviewer.suite.derived.tau2 import Action
 
 # Which tools of tau2-bench's own domains change the database (sierra-research/tau2-bench, MIT).
 #

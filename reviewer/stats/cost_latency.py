@@ -1,0 +1,287 @@
+"""The cost of a success, and quantiles of latency.
+
+Cost per success is all attempts' money over the passes it bought. Latency quantiles have exact
+order-statistic limits; a timeout is a censored value.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, SupportsFloat, TypedDict
+
+from reviewer.stats.checks import (
+    Interval,
+    non_negative,
+    open_unit,
+    proportion,
+    same_length,
+    whole,
+    zero_one,
+)
+from reviewer.stats.rates import effective_attempts
+from reviewer.stats.special import binomial_cdf, binomial_sf, t_two_sided
+
+
+class CostPerSuccess(TypedDict):
+    """USD per passed attempt and its standard error; null where undefined."""
+
+    cpst: float | None
+    se: float | None
+
+
+class Summary(TypedDict):
+    """The articles' summary of one result per episode. Costs in USD."""
+
+    success_rate: float | None
+    total_cost_usd: float | None
+    cost_per_success_usd: float | None
+    critical_safety_failures: int
+    release_allowed: bool
+    reason: str | None
+
+
+def cost_per_success(
+    pass_groups: Sequence[Sequence[SupportsFloat]],
+    cost_groups: Sequence[Sequence[SupportsFloat]],
+) -> CostPerSuccess:
+    """Cost per success: Σ cost of every attempt, failed ones too, over Σ passes.
+
+    One list per episode in both arguments, aligned: passes as 0/1, costs in USD. `se` linearises
+    the ratio with whole episodes as clusters: d_e = cost_e - r·pass_e,
+    sqrt(E/(E-1)·Σd_e²)/Σpass (= R survey::svyratio); null with one episode. Both are null without
+    a success. A missing, negative or non-finite cost is refused: it is unknown, not free.
+    """
+    if len(pass_groups) != len(cost_groups):
+        raise ValueError(
+            f"pass_groups and cost_groups must be equally long, "
+            f"not {len(pass_groups)} and {len(cost_groups)}"
+        )
+    totals: list[tuple[Fraction, int]] = []
+    for e, (outcomes, prices) in enumerate(zip(pass_groups, cost_groups, strict=True)):
+        if len(outcomes) != len(prices):
+            raise ValueError(
+                f"cost_groups[{e}] must hold one cost per attempt: "
+                f"{len(outcomes)} attempts, {len(prices)} costs"
+            )
+        passed = sum(zero_one(f"pass_groups[{e}][{i}]", x) for i, x in enumerate(outcomes))
+        spent = math.fsum(non_negative(f"cost_groups[{e}][{i}]", x) for i, x in enumerate(prices))
+        totals.append((Fraction(spent), passed))
+    ratio, variance = cost_ratio(totals)
+    return CostPerSuccess(
+        cpst=None if ratio is None else float(ratio),
+        se=None if variance is None else math.sqrt(variance),
+    )
+
+
+def cost_ratio(
+    totals: Sequence[tuple[Fraction | int, int]],
+) -> tuple[Fraction | None, Fraction | None]:
+    """Σ cost over Σ passes of (cost, passes) per episode, and the variance of that ratio, exactly.
+
+    The variance is E/(E-1)·Σ(cost_e - r·passes_e)² / (Σ passes)². Both are None without a pass, the
+    variance with one episode.
+    """
+    passes = sum(passed for _, passed in totals)
+    if not passes:
+        return None, None
+    known = sum(cost for cost, _ in totals)
+    ratio = Fraction(known, passes)
+    if len(totals) < 2:
+        return ratio, None
+    # Σ(cost_e·passes - known·passes_e)² is passes² times the sum of squares: whole for whole costs.
+    squares = sum((cost * passes - known * passed) ** 2 for cost, passed in totals)
+    return ratio, Fraction(squares * len(totals), (len(totals) - 1) * passes**4)
+
+
+def cost_limits(cpst: float, se: float, episodes: int, confidence: float = 0.95) -> Interval | None:
+    """Limits of a cost per success from its clustered SE: cpst·exp(±t(E-1)·se/cpst).
+
+    Symmetric in the logarithm, because a ratio with few successes is skewed to the dear side, and
+    the delta method's SE of log(cpst) is se/cpst. None with fewer than two episodes: nothing is
+    known of their spread. Infinite where the spread is beyond any number.
+    """
+    ratio, spread = non_negative("cpst", cpst), non_negative("se", se)
+    level = open_unit("confidence", confidence)
+    if whole("episodes", episodes) < 2:
+        return None
+    if not spread or not ratio:
+        return Interval(ratio, ratio)
+    reach = t_two_sided(level, episodes - 1) * spread / ratio
+    return Interval(ratio * math.exp(-reach), ratio * math.exp(reach) if reach < 700 else math.inf)
+
+
+def summarize(results: Sequence[Mapping[str, Any]]) -> Summary:
+    """The articles' summary: `passed`, `critical_safety` and `cost_usd` of each result.
+
+    Fails closed: without results nothing is allowed (`reason` "no_results"); a result that does
+    not say true or false is refused; a null cost leaves the totals null, never smaller.
+    """
+    passed = [_flag(r, i, "passed") for i, r in enumerate(results)]
+    critical = sum(_flag(r, i, "critical_safety") for i, r in enumerate(results))
+    costs = [_cost(r, i) for i, r in enumerate(results)]
+    known = [c for c in costs if c is not None]
+    successes = sum(passed)
+    total = math.fsum(known) if results and len(known) == len(costs) else None
+    return Summary(
+        success_rate=successes / len(passed) if passed else None,
+        total_cost_usd=total,
+        cost_per_success_usd=total / successes if total is not None and successes else None,
+        critical_safety_failures=critical,
+        release_allowed=bool(passed) and all(passed) and not critical,
+        reason=None if passed else "no_results",
+    )
+
+
+def _flag(result: Mapping[str, Any], index: int, field: str) -> bool:
+    value = result.get(field)
+    if not isinstance(value, bool):
+        raise ValueError(f"results[{index}].{field} must be true or false, not {value!r}")
+    return value
+
+
+def _cost(result: Mapping[str, Any], index: int) -> float | None:
+    if "cost_usd" not in result:
+        raise ValueError(f"results[{index}].cost_usd is missing; write null when not measured")
+    value = result["cost_usd"]
+    return None if value is None else non_negative(f"results[{index}].cost_usd", value)
+
+
+class QuantileInterval(NamedTuple):
+    """Limits of a quantile, in the unit of the values; None where n allows no finite limit."""
+
+    low: float | None
+    high: float | None
+
+
+class Quantile(TypedDict):
+    """A quantile in ms. `at_least`: the value stands on a timeout and reads as ">=" it."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    at_least: bool
+
+
+class LatencySummary(TypedDict):
+    """Latencies in ms: `n` attempts, of which `censored` were cut off by a timeout."""
+
+    n: int
+    censored: int
+    p50: Quantile
+    p90: Quantile
+    p95: Quantile
+    max: float | None
+
+
+def _sorted(values: Sequence[SupportsFloat]) -> list[float]:
+    plain = sorted(values) if set(map(type, values)) == {float} else []  # type: ignore[type-var]
+    # With a NaN among them, or an infinity, the sum is none either; of a million that is quicker.
+    if plain and math.isfinite(sum(plain)) and plain[0] >= 0.0:  # type: ignore[operator, arg-type]
+        return plain  # type: ignore[return-value]
+    return sorted(non_negative(f"values[{i}]", x) for i, x in enumerate(values))
+
+
+def latency_quantile(values: Sequence[SupportsFloat], q: float) -> float | None:
+    """Type 7 quantile (numpy's and R's default), in the unit of the values; None when empty."""
+    ordered = _sorted(values)
+    return _type7(ordered, proportion("q", q)) if ordered else None
+
+
+def _type7(ordered: list[float], q: float) -> float:
+    place = (len(ordered) - 1) * q
+    below = math.floor(place)
+    low, share = ordered[below], place - below
+    return low if share == 0.0 else low + (ordered[below + 1] - low) * share
+
+
+def quantile_interval(
+    values: Sequence[SupportsFloat], q: float, confidence: float = 0.95
+) -> QuantileInterval:
+    """Two-sided distribution-free limits of the q quantile: order statistics by binomial tails.
+
+    Same as scipy.stats.quantile_test(...).confidence_interval. At 95% both limits are finite from
+    n = 6 (p50), 36 (p90), 72 (p95), 368 (p99); a limit that n is too small for is None.
+    """
+    return _limits(_sorted(values), open_unit("q", q), open_unit("confidence", confidence))
+
+
+def _limits(ordered: list[float], q: float, confidence: float) -> QuantileInterval:
+    n, tail = len(ordered), (1.0 - confidence) / 2
+    if not n:
+        return QuantileInterval(None, None)
+    # A tail that equals its share but for rounding counts as equal.
+    first = _smallest(n, lambda k: binomial_cdf(k, n, q) >= tail * (1.0 - 1e-12)) - 1
+    last = _smallest(n, lambda k: binomial_sf(k, n, q) <= tail * (1.0 + 1e-12))
+    return QuantileInterval(
+        ordered[first] if first >= 0 else None, ordered[last] if last < n else None
+    )
+
+
+def clustered_upper_limit(
+    values: Sequence[SupportsFloat],
+    within: Sequence[tuple[int, int]],
+    q: float,
+    confidence: float = 0.95,
+) -> float | None:
+    """The upper limit of `quantile_interval` where the values come in episodes.
+
+    `within` holds per episode (values, how many of them are at most the q quantile). The rank is
+    that of as many independent values as they are worth, for the share at most the quantile
+    (Woodruff 1952), rounded to the far side. Equal to the plain limit when every value stands for
+    itself; None where their worth is too small for a finite limit.
+    """
+    ordered, share = _sorted(values), open_unit("q", q)
+    tail = (1.0 - open_unit("confidence", confidence)) / 2
+    n = len(ordered)
+    if sum(made for made, _ in within) != n:
+        raise ValueError(f"within must count every value: {n}")
+    if not n:
+        return None
+    episodes = sum(1 for made, _ in within if made)
+    worth = max(math.floor(effective_attempts(within)), episodes)
+    rank = _smallest(worth, lambda k: binomial_sf(k, worth, share) <= tail * (1.0 + 1e-12))
+    return ordered[math.ceil((rank + 1) * n / worth) - 1] if rank < worth else None
+
+
+def _smallest(n: int, holds: Callable[[int], bool]) -> int:
+    """The smallest k in 0..n for which a condition that stays true once true holds."""
+    return bisect_left(range(n + 1), True, key=holds)
+
+
+def latency_summary(
+    values: Sequence[SupportsFloat],
+    timed_out: Sequence[bool] | None = None,
+    confidence: float = 0.95,
+) -> LatencySummary:
+    """p50, p90, p95 with limits, and the maximum, of latencies in ms.
+
+    A timeout is censored: it took at least its limit. Give that limit as its value and mark it in
+    `timed_out` (aligned with `values`); every quantile that stands on or above the lowest such
+    limit is marked `at_least`. All figures are None without values.
+    """
+    ordered = _sorted(values)
+    flags = [] if timed_out is None else list(timed_out)
+    cut = math.inf
+    if timed_out is not None:
+        same_length("values", values, "timed_out", flags)
+        late = (float(v) for v, late in zip(values, flags, strict=True) if late)
+        cut = min(late, default=math.inf)
+    level = open_unit("confidence", confidence)
+
+    def at(q: float) -> Quantile:
+        if not ordered:
+            return Quantile(value=None, low=None, high=None, at_least=False)
+        low, high = _limits(ordered, q, level)
+        # Interpolation leans on the order statistic above: censored there, censored here.
+        above = ordered[math.ceil((len(ordered) - 1) * q)]
+        return Quantile(value=_type7(ordered, q), low=low, high=high, at_least=above >= cut)
+
+    return LatencySummary(
+        n=len(ordered),
+        censored=sum(flags),
+        p50=at(0.50),
+        p90=at(0.90),
+        p95=at(0.95),
+        max=ordered[-1] if ordered else None,
+    )
