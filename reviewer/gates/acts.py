@@ -13,8 +13,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
-from reviewer.trace.events import Call, Deeds, calls, deeds, short_call, short_calls
 from reviewer.trace import late
+from reviewer.trace.events import Call, Deeds, calls, deeds, short_call, short_calls
 from reviewer.trace.record import (
     ABSENT,
     Event,

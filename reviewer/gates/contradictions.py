@@ -20,8 +20,8 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import MISSING, clip, parse, same, text_of, usd
 from reviewer.suite.gates import ACT_GATES
-from reviewer.trace.events import MOST, marked
 from reviewer.trace import late
+from reviewer.trace.events import MOST, marked
 from reviewer.trace.record import ABSENT, Event, by_agent, kind_of
 
 _CALLS = frozenset({None, "tool_call"})

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from reviewer.running.model import Unrunnable
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.strict_json import sha256_hex
-from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.errors import ContractError, path_problem, shown
 from reviewer.suite.folder import CANDIDATES, read_bytes
-from reviewer.suite.errors import path_problem
+from reviewer.suite.strict_json import sha256_hex
 
 
 def manifest_file(candidate: Candidate, folder: Path) -> str:

@@ -11,11 +11,9 @@ from reviewer.running.candidates.child import HARNESS, has_module
 from reviewer.running.masking import Mask
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
 from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
-from reviewer.suite.strict_json import start_state_digest
-from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.errors import ContractError, name_problem, shown
 from reviewer.suite.model import Episode
-from reviewer.suite.errors import name_problem
-from reviewer.suite.strict_json import loads, type_name
+from reviewer.suite.strict_json import loads, start_state_digest, type_name
 from reviewer.suite.values import EPISODES
 
 TOOLKITS = "toolkits"

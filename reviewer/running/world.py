@@ -14,9 +14,9 @@ from typing import Any
 
 from reviewer.gates.values import Nothing, at, path_of, same
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import Episode
+from reviewer.suite.strict_json import start_state_digest
 
 
 def merged(target: Any, patch: Any) -> Any:

@@ -26,13 +26,11 @@ from pydantic import (
     model_validator,
 )
 
-from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import ContractError, Problem, json_path, shown
+from reviewer.suite.candidate import Candidate, Script
+from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, Extra, File, Limits, Short
 from reviewer.suite.model import Episode, Policy, Suite, Value
-from reviewer.suite.errors import NEAR, likeness
 from reviewer.suite.rubric import JudgePrompt, Rubric
-from reviewer.suite.candidate import Script
 from reviewer.suite.strict_json import load_object
 
 Location = tuple[str | int, ...]

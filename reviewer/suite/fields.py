@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from reviewer.suite.errors import shown
+from reviewer.suite.errors import MAX_ID, MAX_NAME, id_problem, name_problem, shown
 from reviewer.suite.gates import OPTIONAL, gate_problem, limits_problem
-from reviewer.suite.errors import MAX_ID, MAX_NAME, id_problem, name_problem
 
 FROM_STRUCT: Any = object()
 """A `File` mark without a default of its own: the struct's default holds."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from reviewer.suite.errors import ContractError, Problem, shown
+from reviewer.suite.errors import ContractError, Problem, path_problem, shown
 from reviewer.suite.lock import (
     LOCK_FILE,
     SUMS_FILE,
@@ -21,7 +21,6 @@ from reviewer.suite.lock import (
     sha256sum_text,
     suite_digest,
 )
-from reviewer.suite.errors import path_problem
 
 if TYPE_CHECKING:
     from reviewer.suite.candidate import Candidate

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.suite.check import check_suite
-from reviewer.suite.errors import ContractError, Problem, shown
+from reviewer.suite.errors import ContractError, Problem, id_problem, shown
 from reviewer.suite.folder import (
     FROZEN,
     candidate_files,
@@ -36,7 +36,6 @@ from reviewer.suite.lock import (
     sha256sum_text,
     suite_digest,
 )
-from reviewer.suite.errors import id_problem
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import SUITE_FILE
 

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from reviewer.suite.strict_json import canonical_bytes, sha256_hex
-from reviewer.suite.errors import ContractError, Problem, json_path, shown
-from reviewer.suite.errors import id_problem, path_problem
-from reviewer.suite.strict_json import load_object
+from reviewer.suite.errors import ContractError, Problem, id_problem, json_path, path_problem, shown
+from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
 
 LOCK_FILE = "suite.lock"
 SUMS_FILE = "suite.sha256"

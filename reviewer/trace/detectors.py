@@ -11,9 +11,9 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
+from reviewer.trace import late
 from reviewer.trace.credentials import assigned, credentials
 from reviewer.trace.disguises import fold, opened, plain_separators
-from reviewer.trace import late
 from reviewer.trace.prefilter import may_hold
 from reviewer.trace.rules import ADDED
 from reviewer.trace.tokens import tokens

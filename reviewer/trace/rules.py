@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reviewer.trace.disguises import fold_key
 from reviewer.trace import late
+from reviewer.trace.disguises import fold_key
 from reviewer.trace.strictjson import Repeated
 
 BASIC = ("email", "card", "iban", "phone", "secret", "ssn")

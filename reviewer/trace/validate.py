@@ -14,16 +14,20 @@ import msgspec
 from msgspec import DecodeError, Raw
 
 from reviewer.trace.record import (
+    ABSENT,
     EVENT,
     MAX_ORDINAL,
     RECORD,
     REQUIRED,
+    Event,
     Rule,
+    TraceRecord,
     described,
+    item,
     lacks,
+    member,
     trace_json_schema,
 )
-from reviewer.trace.record import ABSENT, Event, TraceRecord, item, member
 from reviewer.trace.redaction import Redactor, event_seq
 from reviewer.trace.strictjson import (
     NotJson,

@@ -23,9 +23,8 @@ from reviewer.running.model import (
 )
 from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, found, start
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import ContractError, json_path, shown
+from reviewer.suite.errors import ContractError, json_path, name_problem, shown
 from reviewer.suite.folder import CANDIDATES
-from reviewer.suite.errors import name_problem
 from reviewer.suite.strict_json import loads, type_name
 
 MOST_CALLS = 128

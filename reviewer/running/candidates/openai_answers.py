@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from reviewer.running.candidates.openai_manifest import Secret, Settings
 from reviewer.running.model import Call, CandidateFault, Infrastructure, Observation, Unrunnable
-from reviewer.suite.errors import shown
-from reviewer.suite.errors import name_problem
+from reviewer.suite.errors import name_problem, shown
 from reviewer.trace.strictjson import NotJson, Repeated, parse, parse_text
 
 _AGAIN = frozenset({408, 409, 425, 429})

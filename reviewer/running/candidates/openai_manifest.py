@@ -13,8 +13,7 @@ from reviewer.running.files import manifest_file, read_below
 from reviewer.running.masking import SECRET
 from reviewer.running.model import Unrunnable
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import shown
-from reviewer.suite.errors import unprintable
+from reviewer.suite.errors import shown, unprintable
 
 _TIMEOUT_S = 120.0
 _CHOICES = ("auto", "required", "none")

@@ -1,6 +1,142 @@
 """Contracts derived from what other tools expect of an agent: tasks of a benchmark, golden records.
 
-Pure: from parsed JSON to the files of a suite that nobody has frozen yet. What a source expects
-and no gate can hold is not bent into one: it is kept beside the contracts for people, or the
-record is left out with its reason.
+Pure: from parsed JSON to the files of a suite that is not frozen yet. What a source expects and no
+gate can hold is not bent into one: it is kept beside the contracts for people, or the record is
+left out with its reason. Here are the contract drafted from one record and the files of a suite
+made of such drafts; `tau2` and `golden` read the records.
 """
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from reviewer.suite.errors import id_problem
+from reviewer.suite.values import EPISODES, RUBRIC_FILE, SUITE_FILE
+from reviewer.trace.rules import DETECTORS
+
+# What becomes of one record: a contract, or the reason why there is none.
+
+
+LONGEST_NAME = 255
+"""Bytes of a file's name, which an episode's id becomes."""
+
+
+class Drafted(NamedTuple):
+    """One record as a contract.
+
+    `episode` is the content of its file. `shown` holds what no gate checks and people should see
+    (assertions), by kind. `notes` say what was read in which way.
+    """
+
+    episode: dict[str, Any]
+    shown: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+class LeftOut(NamedTuple):
+    """One record that no contract can be made of: which, and why."""
+
+    record: str
+    reason: str
+
+
+class Unmade(ValueError):
+    """No contract can be made of a record; the text is the reason."""
+
+
+def encoded(value: dict[str, Any]) -> bytes:
+    """A file of a suite, as people edit it. Raises Unmade for what has no JSON."""
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+        return (text + "\n").encode()
+    except (ValueError, RecursionError):
+        raise Unmade("holds what JSON cannot say") from None
+
+
+def checked(drafted: Drafted) -> bytes:
+    """The episode's file, once a suite of it alone would hold. Raises Unmade with every reason."""
+    # Late, so that a reader of results, which only reads tasks, costs no pydantic.
+    from reviewer.suite.check import check_suite
+
+    episode_id = str(drafted.episode["episode_id"])
+    if (reason := id_problem(episode_id)) is not None:
+        raise Unmade(f"$.episode_id: {reason}")
+    if len(f"{episode_id}.json".encode("utf-8", "replace")) > LONGEST_NAME:
+        raise Unmade("its id is too long for a file's name")
+    path = f"{EPISODES}{episode_id}.json"
+    data = encoded(drafted.episode)
+    head = encoded({"schema": "reviewer/suite@1", "suite_id": "one", "source": drafted.shown})
+    problems = check_suite({SUITE_FILE: head, path: data}).problems
+    if problems:
+        raise Unmade("; ".join(f"{problem.path}: {problem.reason}" for problem in problems))
+    return data
+
+
+# The files of a suite that was made out of contracts; nobody has frozen it yet.
+
+
+POLICY_FILE = "policy.md"
+INVENTED = {
+    "keys": [],
+    "allow_keys": [
+        "billing_address",
+        "credit_card",
+        "date_of_birth",
+        "dob",
+        "email",
+        "phone",
+        "phone_number",
+        "shipping_address",
+    ],
+    "detectors": ["secret", "token", "credential"],
+}
+"""Redaction for a benchmark whose customers are invented: their data are no secrets, keys are."""
+
+_ASSERTIONS = {
+    "criterion_id": "assertions",
+    "title": "assertions",
+    "asks": "holds what suite.json lists for the task (source, nl_assertions)",
+    "scale": "binary",
+    "levels": [{"value": 1, "label": "yes"}, {"value": 2, "label": "no"}],
+    "weak": "one of them does not hold",
+    "strong": "all of them hold",
+}
+
+
+def files_of(
+    suite_id: str,
+    title: str,
+    made: Sequence[tuple[Drafted, bytes]],
+    source: Mapping[str, Any],
+    redaction: Mapping[str, Any] | None = None,
+    policy: str = "",
+) -> dict[str, bytes]:
+    """Path → content. `made` are contracts with their files, in the order to show them; `source`
+    says what they were made of; `policy` is the agent's, kept with the suite. Raises Unmade."""
+    shown: dict[str, dict[str, Any]] = {}
+    files: dict[str, bytes] = {}
+    for drafted, data in made:
+        episode_id = drafted.episode["episode_id"]
+        files[f"{EPISODES}{episode_id}.json"] = data
+        for kind, value in drafted.shown.items():
+            shown.setdefault(kind, {})[episode_id] = value
+    head: dict[str, Any] = {
+        "schema": "reviewer/suite@1",
+        "suite_id": suite_id,
+        "title": title,
+        "episodes": [drafted.episode["episode_id"] for drafted, _ in made],
+        "source": {**source, **shown},
+    }
+    head["redaction"] = {"detectors": list(DETECTORS)} if redaction is None else dict(redaction)
+    files[SUITE_FILE] = encoded(head)
+    if "nl_assertions" in shown:
+        rubric = {
+            "schema": "reviewer/rubric@1",
+            "rubric_id": f"{suite_id}-messages",
+            "version": "v1",
+            "criteria": [_ASSERTIONS],
+        }
+        files[RUBRIC_FILE] = encoded(rubric)
+    if policy:
+        files[POLICY_FILE] = policy.encode("utf-8", "replace")
+    return files

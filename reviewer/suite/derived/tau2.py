@@ -1,15 +1,130 @@
-"""A tau2-bench task as a contract of the agent.
+"""A tau2-bench task as a contract of the agent, and as readers of its results see it.
 
 The benchmark scores what `reward_basis` names. Of that, calls and wording can be gated here; the
-end state of its database stands in no file, and its environment assertions run in it alone.
+end state of its database stands in no file, and its environment assertions run in it alone. The
+functions that read a task are total: what has another shape than the benchmark's counts as
+absent.
 """
 
 from collections import Counter
 from typing import Any, Literal
 
-from reviewer.suite.derived import tau2
+from msgspec import Struct
+
 from reviewer.suite.derived import Drafted, Unmade
-from reviewer.suite.derived.tau2 import Action
+
+_SAID = (
+    ("reason_for_call", "Reason for call"),
+    ("known_info", "Known info"),
+    ("unknown_info", "Unknown info"),
+    ("task_instructions", "Task instructions"),
+)
+_STATE = ("initialization_data", "initialization_actions", "message_history")
+
+
+class Action(Struct, frozen=True):
+    """One call of the reference trajectory.
+
+    `by_user` when the simulated user is to make it. `compared` names the arguments that count;
+    None when all do.
+    """
+
+    action_id: str
+    tool: str
+    arguments: dict[str, Any]
+    by_user: bool
+    compared: tuple[str, ...] | None
+
+
+def id_of(task: dict[str, Any]) -> str:
+    """The task's id, "" when it has none."""
+    value = task.get("id")
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return ""
+    return str(value)
+
+
+def title_of(task: dict[str, Any]) -> str:
+    """What the task tests, in one line."""
+    description = _object(task.get("description"))
+    purpose = description.get("purpose")
+    return " ".join(purpose.split())[:200] if isinstance(purpose, str) else ""
+
+
+def domain_of(task: dict[str, Any]) -> str:
+    """The domain the task's own instructions name, "" when they name none."""
+    instructions = _object(task.get("user_scenario")).get("instructions")
+    domain = _object(instructions).get("domain")
+    return domain if isinstance(domain, str) else ""
+
+
+def request_of(task: dict[str, Any]) -> str:
+    """What the user wants: the simulator's instructions, else the ticket."""
+    instructions = _object(task.get("user_scenario")).get("instructions")
+    if isinstance(instructions, str) and instructions.strip():
+        return instructions.strip()
+    said = _object(instructions)
+    parts = [(label, said.get(name)) for name, label in _SAID]
+    lines = [f"{label}: {text.strip()}" for label, text in parts if isinstance(text, str) and text]
+    ticket = task.get("ticket")
+    return "\n".join(lines) or (ticket.strip() if isinstance(ticket, str) else "")
+
+
+def initial_state_of(task: dict[str, Any]) -> dict[str, Any]:
+    """What is set up before the task begins, {} when the domain's own state stands."""
+    state = _object(task.get("initial_state"))
+    return {name: state[name] for name in _STATE if state.get(name)}
+
+
+def criteria_of(task: dict[str, Any]) -> dict[str, Any] | None:
+    """The evaluation criteria, None when there are none."""
+    criteria = task.get("evaluation_criteria")
+    return criteria if isinstance(criteria, dict) else None
+
+
+def actions_of(criteria: dict[str, Any]) -> list[Action]:
+    """The reference trajectory in order. Raises ValueError naming an entry that is no action."""
+    found = []
+    listed = criteria.get("actions") or []
+    if not isinstance(listed, list):
+        raise ValueError("evaluation_criteria.actions is no list")
+    for number, raw in enumerate(listed):
+        action = _object(raw)
+        name, arguments = action.get("name"), action.get("arguments", {})
+        if not isinstance(name, str) or not name or not isinstance(arguments, dict):
+            raise ValueError(f"evaluation_criteria.actions[{number}] has no name or no arguments")
+        compared = action.get("compare_args")
+        found.append(
+            Action(
+                str(action.get("action_id", "")),
+                name,
+                arguments,
+                action.get("requestor") == "user",
+                tuple(map(str, compared)) if isinstance(compared, list) else None,
+            )
+        )
+    return found
+
+
+def texts_of(criteria: dict[str, Any], member: str) -> tuple[str, ...]:
+    """A list of texts among the criteria (`communicate_info`, `nl_assertions`)."""
+    values = criteria.get(member)
+    if not isinstance(values, list):
+        return ()
+    return tuple(text for text in values if isinstance(text, str) and text.strip())
+
+
+def basis_of(criteria: dict[str, Any]) -> tuple[str, ...]:
+    """The checks that make the reward; the benchmark's default when the task names none."""
+    basis = criteria.get("reward_basis")
+    if not isinstance(basis, list) or not basis:
+        return ("DB", "COMMUNICATE")
+    return tuple(str(check) for check in basis)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
 
 # Which tools of tau2-bench's own domains change the database (sierra-research/tau2-bench, MIT).
 #
@@ -83,17 +198,17 @@ SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is
 def contract_of(task: Any, writes: frozenset[str] | None, require: Require = "all") -> Drafted:
     """The contract of one task. `writes` are the domain's tools that change something, None when
     nobody knows; `require` says whether reading tools are required too. Raises Unmade."""
-    if not isinstance(task, dict) or not tau2_task.id_of(task):
+    if not isinstance(task, dict) or not id_of(task):
         raise Unmade("is no task: it has no id")
-    criteria = tau2_task.criteria_of(task)
+    criteria = criteria_of(task)
     if criteria is None:
         raise Unmade("has no evaluation_criteria: nothing says what is expected")
     try:
-        actions = tau2_task.actions_of(criteria)
+        actions = actions_of(criteria)
     except ValueError as error:
         raise Unmade(str(error)) from None
     own = [action for action in actions if not action.by_user]
-    basis = tau2_task.basis_of(criteria)
+    basis = basis_of(criteria)
     notes = [BY_USER] if len(own) < len(actions) else []
     tools = _tools(own, basis, writes, require, notes)
     expected = _expected(own, basis, criteria, notes)
@@ -102,10 +217,10 @@ def contract_of(task: Any, writes: frozenset[str] | None, require: Require = "al
         raise Unmade(_why_empty(basis, writes, criteria))
     episode: dict[str, Any] = {
         "schema": "reviewer/episode@1",
-        "episode_id": tau2_task.id_of(task),
-        "title": tau2_task.title_of(task),
-        "user_request": tau2_task.request_of(task),
-        "initial_state": tau2_task.initial_state_of(task),
+        "episode_id": id_of(task),
+        "title": title_of(task),
+        "user_request": request_of(task),
+        "initial_state": initial_state_of(task),
         "tools": tools,
         "expected": expected,
         "category": "negative" if "forbidden" in tools and "required" not in tools else "task",
@@ -150,7 +265,7 @@ def _expected(
         partly = _arguments(own, notes)
         if partly:
             expected["arguments"] = partly
-    said = list(dict.fromkeys(tau2_task.texts_of(criteria, "communicate_info")))
+    said = list(dict.fromkeys(texts_of(criteria, "communicate_info")))
     if said and "COMMUNICATE" in basis:
         expected["message_contains"] = said
         notes.append(IN_THE_END)
@@ -181,13 +296,13 @@ def _arguments(own: list[Action], notes: list[str]) -> dict[str, dict[str, Any]]
 
 def _shown(criteria: dict[str, Any], basis: tuple[str, ...], notes: list[str]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
-    if assertions := tau2_task.texts_of(criteria, "nl_assertions"):
+    if assertions := texts_of(criteria, "nl_assertions"):
         shown["nl_assertions"] = list(assertions)
         notes.append(FOR_PEOPLE)
     if environment := criteria.get("env_assertions"):
         shown["env_assertions"] = environment
         notes.append(ELSEWHERE)
-    if "COMMUNICATE" not in basis and (said := tau2_task.texts_of(criteria, "communicate_info")):
+    if "COMMUNICATE" not in basis and (said := texts_of(criteria, "communicate_info")):
         shown["communicate_info"] = list(said)
     return shown
 
