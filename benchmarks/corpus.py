@@ -4,8 +4,8 @@ import json
 import random
 from pathlib import Path
 
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.freeze import freeze
+from reviewer.suite.strict_json import start_state_digest
 
 SUITE = "bench-v1"
 CANDIDATE = "bench-agent-v1"

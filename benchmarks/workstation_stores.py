@@ -28,9 +28,9 @@ from reviewer.db.schema import open_writer
 from reviewer.db.sources import open_source
 from reviewer.importing.catalogue import Target
 from reviewer.importing.scored import Scored, judge
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.lock import LOCK_FILE, make_lock
 from reviewer.suite.model import Suite
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.values import load_trusted
 from reviewer.trace.validate import decode
 

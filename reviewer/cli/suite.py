@@ -21,9 +21,9 @@ from reviewer.exit_codes import ExitCode
 from reviewer.report.words import plural
 from reviewer.suite import freeze as freezing
 from reviewer.suite.benchmarks import benchmark_of
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.folder import suite_problems, suite_state
 from reviewer.suite.model import Suite
+from reviewer.suite.strict_json import start_state_digest
 
 NO_START = "no initial state: a record needs no digest"
 

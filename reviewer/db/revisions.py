@@ -19,8 +19,7 @@ from reviewer.db.digests import batch_digest, batches_of, rows_digest
 from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
 from reviewer.db.queries.traces import TraceRow, findings_of
 from reviewer.db.search import index_trace, unindex_trace
-from reviewer.gates.model import Finding, Severity, Verdict
-from reviewer.gates.model import combined
+from reviewer.gates.model import Finding, Severity, Verdict, combined
 
 _PLACE = 4  # id, candidate, episode, attempt
 _TRACE = (

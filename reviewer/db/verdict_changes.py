@@ -12,8 +12,7 @@ import msgspec
 from reviewer.db import journal, revisions
 from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import journal_rescored, rows_digest
-from reviewer.gates.model import Finding
-from reviewer.gates.model import SHARED, without
+from reviewer.gates.model import SHARED, Finding, without
 from reviewer.judging import judging_version
 
 Answer = Literal["same", "empty", "failed", "other"]

@@ -19,7 +19,6 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.views import SuiteInfo, SuiteState
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
-from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import (
     CANDIDATES,
@@ -33,6 +32,7 @@ from reviewer.suite.folder import (
 from reviewer.suite.folder import SuiteState as FolderState
 from reviewer.suite.model import Policy, Suite
 from reviewer.suite.rubric import JudgePrompt, Rubric
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.values import (
     JUDGE_FILE,
     RUBRIC_FILE,

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import CallIndex, Draft, plain_id
 from reviewer.importing.foreign_json import ByNames, parse_text
-from reviewer.trace.events import marked
 from reviewer.trace import late
+from reviewer.trace.events import marked
 from reviewer.trace.record import item, member
 from reviewer.trace.strictjson import Repeated
 

@@ -11,8 +11,8 @@ from reviewer.review.items import Item, Message
 from reviewer.review.judgments import KIND_OF, Order
 from reviewer.running.candidates.prices import Prices, cost_usd
 from reviewer.running.model import Usage
-from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.rubric import Asked, JudgePrompt, Rubric
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 # Filling a judge's prompt: plain replacement, in one pass, of masked text only.
 #

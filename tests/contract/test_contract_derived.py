@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.suite.check import check_suite
-from reviewer.suite.derived import golden, tau2
-from reviewer.suite.derived import Drafted, Unmade, checked, files_of
+from reviewer.suite.derived import Drafted, Unmade, checked, files_of, golden, tau2
 from reviewer.suite.derived.tau2 import WRITES, writes_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"

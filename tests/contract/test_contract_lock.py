@@ -7,7 +7,6 @@ from contract_examples import files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.suite.strict_json import canonical_bytes, same_digest, start_state_digest
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import (
     check_lock,
@@ -16,6 +15,7 @@ from reviewer.suite.lock import (
     sha256sum_text,
     suite_digest,
 )
+from reviewer.suite.strict_json import canonical_bytes, same_digest, start_state_digest
 
 FILES = files()
 LOCK = make_lock("small-v1", FILES)

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from reviewer.suite.border import json_schema
 from reviewer.suite.candidate import manifest_bytes, read_candidate, trusted_candidate
-from reviewer.suite.strict_json import sha256_hex
-from reviewer.suite.check import check_suite
+from reviewer.suite.check import check_suite, known_check
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import GATE_CODES, GATES
 from reviewer.suite.model import Episode, ExpectedCall, Write
-from reviewer.suite.check import known_check
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.values import load_trusted, merge_defaults
 
 TOOL: dict[str, Any] = {"responses": {"fixed": "ok"}}

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from contract_examples import SHIPPED
 
-from reviewer.suite.strict_json import sha256_hex, start_state_digest
 from reviewer.suite.folder import locked_files, read_candidates, read_suite, suite_state
 from reviewer.suite.freeze import diff_suite
 from reviewer.suite.model import Budget, LabelPolicy, PassHat, Policy
+from reviewer.suite.strict_json import sha256_hex, start_state_digest
 from reviewer.suite.values import load_trusted
 from reviewer.trace.record import TraceRecord, by_agent, kind_of
 

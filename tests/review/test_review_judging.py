@@ -72,10 +72,10 @@ from reviewer.running.candidates.prices import Prices
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
-from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.rubric import Asked, JudgePrompt
+from reviewer.suite.strict_json import sha256_hex
 
 PAIR = "{user_request}|{criteria}|<left>\n{left}\n</left><right>\n{right}\n</right>"
 NOW = "2026-11-22T10:00:00Z"

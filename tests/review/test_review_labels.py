@@ -27,8 +27,8 @@ from reviewer.review.labels import (
 )
 from reviewer.review.lines import MAX_PROBLEMS
 from reviewer.suite.border import json_schema
-from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.errors import ContractError
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 PAIRS = pairs(3)
 (MESSAGE,) = messages(1)

@@ -24,9 +24,9 @@ from reviewer.running.model import (
     Turn,
 )
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.folder import read_candidates, read_suite
 from reviewer.suite.model import Episode, RedactionRules
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.trace.redaction import Redactor, Rules
 from reviewer.trace.validate import decode, explain
 

@@ -43,8 +43,8 @@ from reviewer.running.model import (
 )
 from reviewer.running.world import SimulatedWorld
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.model import Episode, RedactionRules
+from reviewer.suite.strict_json import start_state_digest
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from run_guests import KINDS, hold, task, workspace, written
 
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
 from reviewer.running.toolkit import ToolkitWorld
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.folder import suite_state
 from reviewer.suite.freeze import freeze
 from reviewer.suite.model import Episode
+from reviewer.suite.strict_json import start_state_digest
 
 STATE = {"order": {"status": "delivered"}, "count": 0}
 

@@ -12,8 +12,8 @@ from run_builders import ANY, episode, tool
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
 from reviewer.running.parameters import Parameters
 from reviewer.running.world import SimulatedWorld, merged
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.model import Episode
+from reviewer.suite.strict_json import start_state_digest
 
 FILE = "s-1/episodes/e-1.json"
 

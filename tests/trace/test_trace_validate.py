@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from trace_spelling import spelled, values
 
-from reviewer.trace.record import EVENT, RECORD, REQUIRED
-from reviewer.trace.record import Event, TraceRecord
+from reviewer.trace.record import EVENT, RECORD, REQUIRED, Event, TraceRecord
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.validate import (
     DecodeError,

@@ -232,8 +232,8 @@ def checked(name: str, source: str) -> str:
 
 def _problem(name: str) -> str | None:
     from reviewer.importing.catalogue import redactor_of
-    from reviewer.suite.model import RedactionRules
     from reviewer.suite.errors import name_problem
+    from reviewer.suite.model import RedactionRules
 
     if redactor_of(RedactionRules()).masked(name) != name:
         return "it holds an identifier, and labels travel"

@@ -49,8 +49,8 @@ from reviewer.review.queue import (
     shown_texts,
 )
 from reviewer.stats.figures import Share, Wins
-from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.rubric import Rubric
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook, Judged

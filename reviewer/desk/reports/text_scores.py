@@ -18,8 +18,8 @@ from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.opinions import PhraseCount, TextEvidence, TextScore
 from reviewer.review.wording import compare_texts
-from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.model import RedactionRules
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.wording import LONGEST, phrase_use
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json")

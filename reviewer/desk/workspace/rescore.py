@@ -21,8 +21,7 @@ from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import Records
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
-from reviewer.gates.model import Finding
-from reviewer.gates.model import SHARED, combined, without
+from reviewer.gates.model import SHARED, Finding, combined, without
 from reviewer.importing.pipeline.rejoining import part_of
 from reviewer.importing.scored import MASKED_CODE, diagnostic_values
 from reviewer.suite.model import Episode

@@ -22,11 +22,18 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
-from reviewer.suite.derived import golden, tau2
-from reviewer.suite.derived import INVENTED, Drafted, LeftOut, Unmade, checked, files_of
+from reviewer.suite.derived import (
+    INVENTED,
+    Drafted,
+    LeftOut,
+    Unmade,
+    checked,
+    files_of,
+    golden,
+    tau2,
+)
 from reviewer.suite.derived.tau2 import WRITES, writes_of
-from reviewer.suite.errors import shown
-from reviewer.suite.errors import id_problem
+from reviewer.suite.errors import id_problem, shown
 
 _LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
 """Members under which tools keep the records of a file that is one object."""
@@ -81,9 +88,7 @@ def from_tau2(
             f"--domain names one of {known}",
             exit_code=ExitCode.USAGE,
         )
-    drafts = _drafted(
-        records, lambda task, _: tau2.contract_of(task, writes, require), tau2.id_of
-    )
+    drafts = _drafted(records, lambda task, _: tau2.contract_of(task, writes, require), tau2.id_of)
     title = f"tau2-bench {domain}".strip() + ": tasks as contracts"
     return _written(
         place, suite_id or f"tau2-{_slug(domain) or _slug(file.stem)}-v1", title, file, drafts,

@@ -13,9 +13,9 @@ import msgspec
 
 from reviewer.importing.draft import Draft, clock, elapsed_ms, measured, whole
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence
-from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.derived import tau2
 from reviewer.suite.errors import ContractError
+from reviewer.suite.strict_json import start_state_digest
 from reviewer.trace.record import SourceVerdict
 
 # The run ------------------------------------------------------------------------------------------

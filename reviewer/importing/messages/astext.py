@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
-from reviewer.trace.events import TAGS, marked
 from reviewer.trace import late
+from reviewer.trace.events import TAGS, marked
 
 
 class Written(NamedTuple):
