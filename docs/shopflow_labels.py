@@ -21,8 +21,8 @@ from reviewer.review.judge_questions import Bench, Question, prompt_digest, ques
 from reviewer.review.judgments import Judgment, judgment_file
 from reviewer.review.judgments import seal as seal_judgment
 from reviewer.review.labels import Answer, Label, Role, Side, label_file, seal
-from reviewer.suite.canonical import sha256_hex
 from reviewer.suite.folder import read_suite, suite_state
+from reviewer.suite.strict_json import sha256_hex
 
 SUITE = Path(__file__).resolve().parents[1] / "suites" / "refund-eval-v5"
 A, B = "refund-agent-v7", "refund-agent-v8"

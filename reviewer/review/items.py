@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.errors import shown
 from reviewer.suite.model import Value
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 Kind = Literal["pair", "message"]
 

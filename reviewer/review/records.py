@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.lines import Lines, age, is_instant
-from reviewer.suite.canonical import canonical_bytes, sha256_hex
 from reviewer.suite.fields import Amount, File, Id, Limits, Name, Positive, Rate, Sha256, StoredName
 from reviewer.suite.model import Value
+from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 MOST_TEXT = 4000
 """Characters of a note."""

@@ -7,8 +7,8 @@ draw on a terminal: hostile text in them has passed through `plain`.
 import re
 from typing import Any
 
-from reviewer.suite.canonical import canonical_bytes
 from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.strict_json import canonical_bytes
 from reviewer.suite.strict_json import load_object as load_strict
 
 

@@ -10,7 +10,7 @@ from reviewer.signing.errors import canonical
 from reviewer.signing.predicate import STATEMENT_TYPE, Statement
 from reviewer.signing.signers import Signers, TrustedKey
 from reviewer.signing.ssh import KEY_TYPE, NAMESPACE, armored, holds, is_blob
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.strict_json import sha256_hex
 
 BUNDLE_TYPE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 VSA_TYPE = "https://slsa.dev/verification_summary/v1"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reviewer.signing.errors import SHA256_HEX, AttestError, canonical
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.strict_json import sha256_hex
 
 _WHAT = "candidate manifest"
 

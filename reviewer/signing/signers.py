@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reviewer.signing.errors import PublicKeyError, SignersError, plain
 from reviewer.signing.ssh import PublicKey, public_from_fields
-from reviewer.suite.canonical import sha256_hex
+from reviewer.suite.strict_json import sha256_hex
 
 
 def is_one_of(principal: str, names: Iterable[str]) -> bool:
