@@ -1,5 +1,5 @@
-"""Write what the documentation takes from the program: docs/cli.md, docs/settings.md,
-docs/screens.md and docs/schemas/*.json.
+"""Write what the documentation takes from the program: docs/cli.md, docs/glossary.md,
+docs/settings.md, docs/screens.md and docs/schemas/*.json.
 
 Run `python docs/make.py` after a change of the command line or of a file's shape; a test says
 when it is due.
@@ -11,6 +11,7 @@ import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from reviewer.cli.glossary import GLOSSARY
 from reviewer.cli.parser import parser
 from reviewer.desk.workspace.api import kinds, schema
 
@@ -105,8 +106,25 @@ def pages() -> dict[str, Callable[[], str]]:
     return {"settings.md": made["settings_page"], "screens.md": made["screens_page"]}
 
 
+def glossary() -> str:
+    """Return docs/glossary.md."""
+    parts = [
+        "# Glossary\n",
+        "Written by `python docs/make.py` from `reviewer/cli/glossary.py`; `reviewer glossary "
+        "TERM` prints one term.\n",
+    ]
+    for title, terms in GLOSSARY.items():
+        parts += [f"## {title}\n", "| term | meaning | in the code |", "|---|---|---|"]
+        for term in terms:
+            code = f"`{term.code}`" if term.code else ""
+            parts.append(f"| {term.word} | {_cell(term.meaning)} | {code} |")
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
 def main() -> None:
     (DOCS / "cli.md").write_text(cli(), encoding="utf-8")
+    (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
     for name, page in pages().items():
         (DOCS / name).write_text(page(), encoding="utf-8")
     (DOCS / "schemas").mkdir(exist_ok=True)

@@ -50,6 +50,7 @@ COMMANDS = {
         "put a backup in the store's place, once it is proved to be as its journal says",
     ),
     "schema": Command("workspace", "print the JSON Schema of a kind of file"),
+    "glossary": Command("glossary", "the words of the program, with their meanings"),
     "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
     "run": Command("run", "make attempts of a candidate, judged as they come"),
     "import": Command("imports", "read traces into the store"),

@@ -131,6 +131,13 @@ def test_the_command_line_page_is_current() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == generator().cli(), due
 
 
+def test_the_glossary_page_is_current() -> None:
+    due = "run python docs/make.py"
+    assert (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8") == generator().glossary(), (
+        due
+    )
+
+
 @pytest.mark.parametrize("name", ["settings.md", "screens.md"])
 def test_the_pages_about_the_workstation_are_current(name: str) -> None:
     made = generator().pages()[name]()

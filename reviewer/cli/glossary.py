@@ -1,0 +1,343 @@
+"""`reviewer glossary`: the words of the program, each with its meaning and its name in the code.
+
+`docs/make.py` writes docs/glossary.md from `GLOSSARY`.
+"""
+
+import argparse
+import shutil
+import textwrap
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from reviewer.cli.say import fact, out, out_json, plain
+from reviewer.desk.errors import DeskError
+from reviewer.exit_codes import ExitCode
+
+
+class Term(NamedTuple):
+    """One word: what it means, and where the code has it (empty: nowhere under this name)."""
+
+    word: str
+    meaning: str
+    code: str = ""
+
+
+GLOSSARY = {
+    "What is tested": (
+        Term(
+            "suite",
+            "A frozen, versioned folder of episodes with a policy, a rubric, redaction rules "
+            "and a lock.",
+            "reviewer.suite.model.Suite",
+        ),
+        Term(
+            "episode",
+            "One isolated task: initial state, request, tools, expected final state and budgets.",
+            "reviewer.suite.model.Episode",
+        ),
+        Term(
+            "contract",
+            "What an episode requires of an attempt: its tools, states, messages, order and "
+            "budgets.",
+        ),
+        Term(
+            "candidate",
+            "One version of an agent: model, prompts, tools and configuration, identified by "
+            "the digest of its manifest.",
+            "reviewer.suite.candidate.Candidate",
+        ),
+        Term("baseline", "The candidate that another one is compared with."),
+        Term(
+            "policy",
+            "The rules of a suite for a release: attempts per episode, rates, bounds, limits of "
+            "cost, approvals.",
+            "reviewer.suite.model.Policy",
+        ),
+        Term(
+            "toolset",
+            "Every tool that the agent is offered, with the JSON Schema of its arguments.",
+        ),
+        Term("lock", "suite.lock: path, SHA-256 and size of every file of a suite."),
+        Term(
+            "freeze",
+            "Write the lock of a suite. Its digest identifies the suite from then on; an edit "
+            "is detected and named.",
+            "reviewer.suite.freeze",
+        ),
+        Term(
+            "unfrozen",
+            "Of a suite: without a lock. Nothing can be run, imported or signed on it.",
+        ),
+        Term(
+            "probe",
+            "A suite made from a public benchmark: shown and compared, never certifying a release.",
+        ),
+        Term(
+            "digest",
+            "The SHA-256 of canonical bytes (RFC 8785 for JSON), which identifies content.",
+        ),
+    ),
+    "What happened": (
+        Term(
+            "attempt",
+            "One try of one candidate on one episode from a reset state, numbered from 1.",
+        ),
+        Term(
+            "slot",
+            "The place of one attempt: suite digest, candidate, episode and attempt number. A "
+            "plan expects it and a trace fills it.",
+        ),
+        Term("plan", "The attempts per episode that the policy asks for."),
+        Term(
+            "trace",
+            "The observable record of one attempt: events, final state, final message, cost and "
+            "latency.",
+            "reviewer.trace.record",
+        ),
+        Term("trajectory", "The events of a trace in their order."),
+        Term(
+            "event",
+            "One step of a trace: message, tool call, tool result, approval, state or error. "
+            "Numbered by `seq` from 1.",
+        ),
+        Term(
+            "record",
+            "One trace as it is written in a file, before it is read. A file may hold many.",
+        ),
+        Term("source", "A file or stream that records were imported from."),
+        Term("format", "How one tool writes its traces. Each format has a reader."),
+        Term("reader", "The code that turns the records of one format into traces."),
+        Term(
+            "unread",
+            "A part of a record that may be an act and that no reader understood. The gates "
+            "that depend on it are not measured.",
+        ),
+        Term(
+            "quarantine",
+            "The list of refused records: source, record, path and reason, never the raw value.",
+        ),
+        Term(
+            "revision",
+            "A later record of the same attempt. One that contains the earlier record continues "
+            "it; any other is kept next to it, and both count.",
+            "reviewer.db.revisions",
+        ),
+        Term("run", "The making of attempts of one candidate on one suite by `reviewer run`."),
+        Term("sandbox", "The isolated process and state in which one attempt runs."),
+        Term(
+            "simulator",
+            "Deterministic tools of an episode: responses, effects on state, faults.",
+        ),
+        Term("infrastructure", "A failure of the harness, not of the candidate. Shown apart."),
+    ),
+    "What is decided about one attempt": (
+        Term(
+            "gate",
+            "A deterministic check of a trace. The result is pass, fail or not measured.",
+            "reviewer.suite.gates.REGISTRY",
+        ),
+        Term("hard gate", "A gate whose failure no average, weight, label or judge can outweigh."),
+        Term(
+            "finding",
+            "One fact that a gate states: gate, code, severity and the event that shows it.",
+            "reviewer.gates",
+        ),
+        Term("code", "The short name of what a gate found, such as `forbidden:issue_refund`."),
+        Term(
+            "verdict",
+            "Pass or fail of one trace: all of its gates together.",
+            "reviewer.gates.verdict",
+        ),
+        Term(
+            "critical",
+            "A failure that blocks on its own: of authority or redaction, or of a check that "
+            "the episode marks critical.",
+        ),
+        Term(
+            "not measured",
+            "Evidence is missing or not understood. Never counted as 0 and never as a pass.",
+        ),
+        Term(
+            "redaction",
+            "Masking identifiers before anything is stored, and the gate about them.",
+        ),
+        Term(
+            "authority",
+            "Whether every tool that was called was allowed, and approved where approval is "
+            "required.",
+        ),
+        Term("approval", "An answer from outside the agent that allows or denies one tool call."),
+    ),
+    "Figures": (
+        Term(
+            "scorecard",
+            "Episodes × gates of one candidate on one suite, with attempts, repeatability and "
+            "cost.",
+            "reviewer.desk.scorecards",
+        ),
+        Term(
+            "pass^k",
+            "The probability that k attempts of one episode all pass.",
+            "reviewer.stats.repeat",
+        ),
+        Term(
+            "hard pass rate",
+            "The share of attempts that pass every hard gate.",
+            "reviewer.stats.rates",
+        ),
+        Term(
+            "interval",
+            "Lower and upper limit of a rate, at the confidence that is shown with it.",
+        ),
+        Term(
+            "bound",
+            "The limit of an interval on which a strict policy decides, instead of the estimate.",
+            "reviewer.stats",
+        ),
+        Term("cost per success", "All money spent on a candidate divided by its successes (CPST)."),
+        Term(
+            "first set",
+            "The first complete set of planned attempts. Rates are made of it, so that "
+            "repeating until something passes does not help.",
+        ),
+        Term(
+            "regression",
+            "What got worse between the baseline and the candidate.",
+            "reviewer.report",
+        ),
+    ),
+    "People and judges": (
+        Term(
+            "rubric",
+            "The questions that people answer about a final message.",
+            "reviewer.suite.rubric",
+        ),
+        Term(
+            "label",
+            "One person's answers to the rubric about a message or a pair.",
+            "reviewer.review.labels",
+        ),
+        Term("pair", "Two final messages shown blind, once in each order."),
+        Term("flip", "An answer that changes when the order of a pair changes."),
+        Term("queue", "What is left to label, in order of priority.", "reviewer.review.queue"),
+        Term("adjudication", "A third person's label that settles a disagreement."),
+        Term("agreement", "How far people, or a judge and people, give the same labels."),
+        Term(
+            "judge",
+            "A language model that answers the rubric's questions. It never changes a hard gate.",
+            "reviewer.review.judging",
+        ),
+        Term("judgment", "One answer of a judge."),
+        Term(
+            "calibration",
+            "A judge's agreement with human labels, with bounds. It gives the judge its role.",
+            "reviewer.review.calibration",
+        ),
+        Term("role", "What a judge may be used for: `scoring` or `advisory only`."),
+        Term("leak", "A frozen episode found in training or feedback data."),
+    ),
+    "The release": (
+        Term(
+            "report",
+            "The scorecard with repeatability, cost, latency, regression, review and "
+            "calibration, and a recommendation with reasons.",
+            "reviewer.report.model.Report",
+        ),
+        Term(
+            "recommendation",
+            "What the report proposes: `promote`, `block`, `repair` or `hold`.",
+            "reviewer.report.assess",
+        ),
+        Term("reason", "One fact of a report that leads to its recommendation, with its traces."),
+        Term(
+            "hold",
+            "Recommended when required evidence is not measured; says what and how much more.",
+        ),
+        Term(
+            "decision",
+            "`PROMOTE`, `BLOCK` or `REPAIR`: a report that named people signed.",
+            "reviewer.desk.decisions",
+        ),
+        Term(
+            "attestation",
+            "The signed statement of a decision or of a run (DSSE, in-toto).",
+            "reviewer.signing",
+        ),
+        Term("signer", "A person or runner whose key `store/signers` lists, with roles."),
+        Term(
+            "approver",
+            "A signer whose signature counts toward the policy's number of approvals.",
+        ),
+        Term(
+            "break-glass",
+            "A signed record that a candidate was released without its decision. Shown in every "
+            "later report; never a promotion.",
+        ),
+    ),
+    "Where it is kept": (
+        Term("workspace", "A folder with `suites/` and `store/`.", "reviewer.desk.workspace"),
+        Term(
+            "store",
+            "The SQLite database of a workspace and the signed files next to it.",
+            "reviewer.db",
+        ),
+        Term(
+            "journal",
+            "A hash chain in the store of every act that changes what may be believed.",
+            "reviewer.db.journal",
+        ),
+        Term("witness", "A file with heads of the journal, kept in version control."),
+        Term(
+            "desk",
+            "The layer that every door calls to read or change a workspace.",
+            "reviewer.desk",
+        ),
+    ),
+}
+"""Terms by what they are about, in the order in which a reader meets them."""
+
+TERMS = tuple(term for terms in GLOSSARY.values() for term in terms)
+
+
+def _glossary_arguments(glossary: argparse.ArgumentParser) -> None:
+    glossary.add_argument("term", nargs="?", help="one term (default: all)")
+
+
+ARGUMENTS = {
+    "glossary": _glossary_arguments,
+}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    terms = TERMS
+    if arguments.term:
+        wanted = arguments.term.casefold()
+        terms = tuple(term for term in TERMS if term.word.casefold() == wanted)
+        if not terms:
+            near = get_close_matches(wanted, [term.word for term in TERMS], 1)
+            raise DeskError(
+                f"the glossary has no term {arguments.term}",
+                f"reviewer glossary {near[0]!r}" if near else "reviewer glossary lists every term",
+                exit_code=ExitCode.USAGE,
+            )
+    if arguments.json:
+        out_json([term._asdict() for term in terms])
+    elif arguments.term:
+        for term in terms:
+            fact(f"{term.word}: {term.meaning}")
+            if term.code:
+                fact(f"in the code: {term.code}")
+    elif plain():
+        for term in terms:
+            fact(f"{term.word}: {term.meaning}")
+    else:
+        width = max(len(term.word) for term in TERMS) + 2
+        for term in terms:
+            out(
+                textwrap.fill(
+                    f"{term.word:<{width}}{term.meaning}",
+                    max(40, shutil.get_terminal_size().columns),
+                    subsequent_indent=" " * width,
+                )
+            )
+    return ExitCode.DONE
