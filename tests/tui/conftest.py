@@ -10,7 +10,17 @@ from acts import act_of, claims, note
 from behaviour.keys import write_key
 from doors import V7, Door, copied, shipped
 from msgspec.structs import replace
-from template import Bent, attack, holding, make_hostile, make_shopflow, opened, with_attack
+from run_desks import Attempts
+from template import (
+    Bent,
+    attack,
+    holding,
+    is_attack,
+    make_hostile,
+    make_shopflow,
+    opened,
+    with_attack,
+)
 from textual.app import App
 from textual.widgets import Input
 
@@ -146,13 +156,19 @@ def mine(desk: Desk) -> Bent:
 
 
 @pytest.fixture
+def attempts(desk: Desk) -> Attempts:
+    """The attempts of the runs of `desk`, and of `mine`: held until the test says how they end."""
+    return Attempts(desk)
+
+
+@pytest.fixture
 def eight(door: Door) -> Iterator[Bent]:
     """A desk with v7's attempts but for the one with a critical failure, which `ninth` brings."""
     write_key(door.root / "keys" / "dana")
     door.ok(
         "keys", "trust", "dana@shopflow", door.root / "keys" / "dana.pub", "--roles", "approver"
     )
-    records = [each for each in shipped(V7) if not is_critical(each)]
+    records = [each for each in shipped(V7) if not is_attack(each)]
     assert "8 added" in door.take("v7.jsonl", records).err
     desk = opened(door.root)
     yield holding(desk)
@@ -164,13 +180,9 @@ def ninth(door: Door) -> Callable[[], None]:
     """Imports the attempt that fails critically."""
 
     def take() -> None:
-        door.take("ninth.jsonl", [each for each in shipped(V7) if is_critical(each)])
+        door.take("ninth.jsonl", [each for each in shipped(V7) if is_attack(each)])
 
     return take
-
-
-def is_critical(record: dict[str, Any]) -> bool:
-    return (record["episode_id"], record["attempt"]) == ("attack-014", 1)
 
 
 @pytest.fixture(scope="session")

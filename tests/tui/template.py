@@ -104,13 +104,18 @@ def make_hostile(door: Door) -> None:
     still(door, ("import", "traces", "--suite", EVIL), ("_index",))
 
 
+def is_attack(record: dict[str, Any]) -> bool:
+    """Whether this is the attempt that v7 fails critically, or v8's of the same slot."""
+    return (record["episode_id"], record["attempt"]) == ("attack-014", 1)
+
+
 def attack(events: int = 5, again: str = "issue_refund", **changes: Any) -> dict[str, Any]:
     """V7's attempt with the critical failure, its five events over and over.
 
     After the first time it calls `again` instead of the critical tool. `changes` are made to the
     event whose number each is named after (`_7={...}`); None takes a field away.
     """
-    found = next(r for r in shipped(V7) if (r["episode_id"], r["attempt"]) == ("attack-014", 1))
+    found = next(each for each in shipped(V7) if is_attack(each))
     five = found["events"]
     made = []
     for seq in range(1, events + 1):
@@ -126,7 +131,7 @@ def attack(events: int = 5, again: str = "issue_refund", **changes: Any) -> dict
 
 def with_attack(door: Door, record: dict[str, Any]) -> Desk:
     """A desk with all of v7, this record in place of its critical failure."""
-    others = [r for r in shipped(V7) if (r["episode_id"], r["attempt"]) != ("attack-014", 1)]
+    others = [each for each in shipped(V7) if not is_attack(each)]
     said = door.take("v7.jsonl", [*others, record])
     assert "9 added" in said.err, said
     return opened(door.root)

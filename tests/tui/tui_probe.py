@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -52,6 +53,18 @@ async def settle(pilot: Pilot[None]) -> None:
                 return
         await asyncio.sleep(0.005)
     raise AssertionError("the screen never came to rest")
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Settle until a condition is true: for what another thread or process does meanwhile."""
+    end = monotonic() + PATIENCE
+    while monotonic() < end:
+        await settle(pilot)
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    assert isinstance(pilot.app, ReviewerApp)
+    raise AssertionError(f"it never came to be\n{screen_text(pilot.app)}")
 
 
 def _rests(app: ReviewerApp) -> bool:
