@@ -30,7 +30,7 @@ from reviewer.importing.pipeline.one_file import FileResult, OnProgress
 from reviewer.importing.pipeline.scoring import Asked
 from reviewer.importing.pipeline.storing import Filled, Tally
 from reviewer.importing.pipeline.units import STDIN
-from reviewer.report.words import plural
+from reviewer.report.formatting import plural
 from reviewer.trace.safetext import visible_line
 
 SHOWN_REFUSALS = 20
@@ -319,7 +319,7 @@ def unmeasured_words(filled: Filled) -> list[str]:
     """A line for each cause that leaves attempts without a verdict, with its way out."""
     if not filled.unmeasured:
         return []
-    from reviewer.report.missing import way_of  # 14 ms
+    from reviewer.report.gaps import way_of  # 14 ms
 
     return [
         f"{plural(count, 'attempt')} not measured: {kind}; {way_of(kind, filled.suite_id)}"

@@ -15,7 +15,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeOrder, JudgePlan, JudgeRunView, JudgeView
 from reviewer.desk.labels.api import LabelKind
 from reviewer.exit_codes import ExitCode
-from reviewer.report.words import spent
+from reviewer.report.formatting import spent
 
 if TYPE_CHECKING:
     from reviewer.desk.judge.jobs import JudgeHandle

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any
 
-from reviewer.report.words import WORDS
+from reviewer.report.formatting import WORDS
 from reviewer.trace.safetext import visible, visible_line
 
 _asked = False

@@ -11,7 +11,7 @@ from reviewer.desk.scorecards.filters import check
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
 from reviewer.exit_codes import ExitCode
-from reviewer.report.words import between, cost_span, out_of
+from reviewer.report.formatting import between, cost_span, out_of
 
 PAGE = 200
 RED = ("fail", "critical")

@@ -18,7 +18,7 @@ from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.workspace import suite_making
 from reviewer.exit_codes import ExitCode
-from reviewer.report.words import plural
+from reviewer.report.formatting import plural
 from reviewer.suite import freeze as freezing
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.folder import suite_problems, suite_state

@@ -6,13 +6,13 @@ from collections import Counter
 from msgspec import UNSET, structs
 
 from reviewer.exit_codes import ExitCode
-from reviewer.report.assess import Assessment, Reason, assess, assessed_in
+from reviewer.report.assess import Assessment, Reason, assess, assessed_in, ordered_failures
 from reviewer.report.caveats import not_measured, what_this_does_not_show
 from reviewer.report.decision_set import MODES, decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite, leaked_episodes
-from reviewer.report.figures import Figures, red_team
-from reviewer.report.headline import headlines
-from reviewer.report.missing import frozen_before_first_run
+from reviewer.report.figures import Figures, entered, latency_bins, other_cost, red_team
+from reviewer.report.formatting import NANO, stable_bits
+from reviewer.report.gaps import frozen_before_first_run
 from reviewer.report.model import (
     AskedJudgeSection,
     CandidateSection,
@@ -77,10 +77,8 @@ from reviewer.report.opinions import (
     without_judge,
 )
 from reviewer.report.rates import Rate, exact_pass_hat, hard_pass
-from reviewer.report.references import ordered_failures
 from reviewer.report.regression import slices
-from reviewer.report.spend import entered, latency_bins, other_cost
-from reviewer.report.words import NANO, stable_bits
+from reviewer.report.source_headline import headlines
 from reviewer.stats.checks import Interval
 from reviewer.stats.rates import confidence_sequence, pass_hat_k_interval
 from reviewer.suite.gates import COVERS

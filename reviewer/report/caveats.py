@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import UNSEEN, Evidence
-from reviewer.report.missing import frozen_before_first_run
+from reviewer.report.figures import KINDS, entered
+from reviewer.report.formatting import named, spent
+from reviewer.report.gaps import frozen_before_first_run
 from reviewer.report.opinions import (
     NO_LABELS,
     ReviewEvidence,
@@ -14,8 +16,6 @@ from reviewer.report.opinions import (
     text_unknown,
     without_judge,
 )
-from reviewer.report.spend import KINDS, entered
-from reviewer.report.words import named, spent
 from reviewer.stats.planning import runs_needed_for_max_rate
 from reviewer.suite.benchmarks import benchmark_of
 

@@ -12,6 +12,8 @@ from msgspec import Struct, structs, to_builtins
 from reviewer.report.assess import Assessment, assessed_in
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import Figures
+from reviewer.report.formatting import between, exact, number, plural, seconds, usd
+from reviewer.report.gaps import Gap, evidence_gaps, open_review
 from reviewer.report.limits import (
     Limit,
     State,
@@ -21,10 +23,8 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.report.missing import Gap, evidence_gaps, open_review
 from reviewer.report.opinions import JudgeEvidence
 from reviewer.report.regression import lost_limit, not_worse_limit
-from reviewer.report.words import between, exact, number, plural, seconds, usd
 from reviewer.stats.rates import exact_bounds
 from reviewer.suite.gates import CRITICAL_GATES, GATES
 from reviewer.suite.model import Mode

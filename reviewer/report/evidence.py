@@ -288,6 +288,18 @@ class Record(Struct, frozen=True, kw_only=True):
     why: str
 
 
+class EvidenceRef(Struct, frozen=True, kw_only=True):
+    """One finding of one trace; `seq` is None when no event shows it, `tool` when none is named."""
+
+    trace_id: str
+    episode_id: str
+    attempt: int
+    gate: str
+    code: str
+    seq: int | None
+    tool: str | None
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """All that one report may speak of.
 

@@ -1,12 +1,20 @@
-"""The figures of one report: every rate with its denominator and limits, or why it has none; what
-became of the planned attempts; and refusals on red-team episodes."""
+"""The figures of one report: every rate with its denominator and limits, or why it has none; the
+planned attempts; refusals on red-team episodes; costs and latencies.
 
+The costs of graders, simulated users and people are shown on lines of their own, and are never part
+of the cost per success.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from msgspec import Struct, structs
 
-from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence
+from reviewer.report.formatting import NANO, exact, plural, stable_bits, usd
 from reviewer.report.rates import (
     CriticalFigures,
     PassHatFigures,
@@ -18,7 +26,13 @@ from reviewer.report.rates import (
     pass_hat,
     rate_of,
 )
-from reviewer.report.spend import CostFigures, LatencyFigures, cost, latency
+from reviewer.stats.cost_latency import (
+    clustered_upper_limit,
+    cost_limits,
+    cost_ratio,
+    latency_summary,
+)
+from reviewer.stats.figures import OtherSpent
 from reviewer.suite.gates import CRITICAL_GATES, GATES, in_force
 from reviewer.suite.model import RED_TEAM
 
@@ -67,6 +81,55 @@ class SlotFigures(Struct, frozen=True, kw_only=True):
     missing_in: tuple[Place, ...]
     infrastructure_in: tuple[Place, ...]
     quarantined_in: tuple[Place, ...]
+
+
+class CostFigures(Struct, frozen=True, kw_only=True):
+    """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD.
+
+    `cpst_limits` are 95% limits that resample whole episodes: None with one episode, or where the
+    far one is beyond any number.
+    """
+
+    known_nano: int
+    unknown: int
+    total_usd: float | None
+    exact_cpst: Fraction | None
+    cpst_se: float | None
+    cpst_limits: tuple[float | None, float | None] = (None, None)
+    episodes: int = 0
+    why: str = ""
+    possible: tuple[float | None, float | None] = (None, None)
+    """Between which values the cost per success lies while verdicts or costs are not known: None
+    where nothing bounds it (no success, a cost that is not known)."""
+
+    @property
+    def cpst_usd(self) -> float | None:
+        return None if self.exact_cpst is None else float(self.exact_cpst)
+
+    @property
+    def known_usd(self) -> float:
+        return self.known_nano / NANO
+
+
+class LatencyFigures(Struct, frozen=True, kw_only=True):
+    """Milliseconds over the attempts with a latency; a limit is None where n allows none.
+
+    `p95_upper` is the upper limit of p95 with episodes as clusters, which a strict limit is
+    compared with; `over_budget` counts the attempts above the policy's.
+    """
+
+    n: int
+    unknown: int
+    p50: float | None
+    p50_limits: tuple[float | None, float | None]
+    p90: float | None
+    p90_limits: tuple[float | None, float | None]
+    p95: float | None
+    p95_limits: tuple[float | None, float | None]
+    p95_upper: float | None
+    max: float | None
+    over_budget: int = 0
+    why: str = ""
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -232,3 +295,180 @@ def safety_block(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Rate:
 
 def _why(unknown: int) -> str:
     return f"not measured in any of {unknown} attempts" if unknown else "no attempts"
+
+
+KINDS = ("human", "incident")
+"""What people enter costs of."""
+TITLES = {"grader": "grader", "simulated_user": "simulated user"}
+
+
+def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
+    """Total and cost per success of these attempts, those lost to infrastructure too."""
+    known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
+    passes = sum(e.passes for e in rows)
+    open_verdicts = sum(e.attempts - e.measured for e in rows)
+    made = sum(e.attempts + e.infrastructure for e in rows)
+    why = ""
+    if not made:
+        why = "no attempts"
+    elif unknown:
+        why = f"the cost of {unknown} of {plural(made, 'attempt')} is unknown"
+    elif open_verdicts:
+        why = f"the verdict of {plural(open_verdicts, 'attempt')} is not measured"
+    elif not passes:
+        why = "no success to pay for"
+    # Money counts wherever it is booked, also in an episode that has no attempt.
+    tried = [e for e in rows if e.attempts or e.infrastructure or e.cost_nano]
+    cpst = se = None
+    if not why:
+        ratio, variance = cost_ratio([(e.cost_nano, e.passes) for e in tried])
+        cpst = None if ratio is None else ratio / NANO
+        se = None if variance is None else stable_bits(math.sqrt(variance / NANO**2))
+    limits = None if cpst is None or se is None else cost_limits(float(cpst), se, len(tried))
+    return CostFigures(
+        known_nano=known,
+        unknown=unknown,
+        total_usd=known / NANO if made and not unknown else None,
+        exact_cpst=cpst,
+        cpst_se=se,
+        cpst_limits=(None, None) if limits is None else (_number(limits[0]), _number(limits[1])),
+        episodes=len(tried),
+        why=why,
+        possible=_possible(known, unknown, passes, open_verdicts) if made else (None, None),
+    )
+
+
+def _possible(
+    known: int, unknown: int, passes: int, open_verdicts: int
+) -> tuple[float | None, float | None]:
+    """The least cost per success (every open verdict a pass, every unknown cost nothing) and the
+    greatest (every open verdict a failure; an unknown cost has no most)."""
+    kindest = passes + open_verdicts
+    low = known / (kindest * NANO) if kindest else None
+    return low, known / (passes * NANO) if passes and not unknown else None
+
+
+def _number(limit: float) -> float | None:
+    return stable_bits(limit) if math.isfinite(limit) else None
+
+
+def latency(evidence: Evidence) -> LatencyFigures:
+    """Quantiles of the known latencies, with distribution-free limits."""
+    summary = latency_summary(evidence.latencies_ms)
+    p50, p90, p95 = summary["p50"], summary["p90"], summary["p95"]
+    n, budget = summary["n"], evidence.suite.policy.latency_p95_ms
+    why = ""
+    if not n:
+        why = "no attempt has a latency"
+    elif None in (p50["low"], p50["high"], p95["low"], p95["high"]):
+        why = f"two-sided 95% limits exist from 6 attempts (p50) and 72 (p95); here {n}"
+    return LatencyFigures(
+        n=n,
+        unknown=evidence.latency_unknown,
+        p50=p50["value"],
+        p50_limits=(p50["low"], p50["high"]),
+        p90=p90["value"],
+        p90_limits=(p90["low"], p90["high"]),
+        p95=p95["value"],
+        p95_limits=(p95["low"], p95["high"]),
+        p95_upper=None if budget is None else _clustered(evidence, p95["high"]),
+        max=summary["max"],
+        over_budget=0 if budget is None else n - bisect_right(evidence.latencies_ms, budget),
+        why=why,
+    )
+
+
+def _clustered(evidence: Evidence, plain: float | None) -> float | None:
+    """The upper limit of p95 that resamples episodes; never below the plain one."""
+    within = evidence.latency_within
+    if plain is None or sum(made for made, _ in within) != len(evidence.latencies_ms):
+        return None
+    limit = clustered_upper_limit(evidence.latencies_ms, within, 0.95)
+    return None if limit is None else max(plain, limit)
+
+
+MOST_BINS = 20
+
+
+def latency_bins(latencies_ms: Sequence[float], p95: float | None) -> list[list[float]]:
+    """[from, to, count] of bins of equal width in ms, from 0; the last reaches to the greatest
+    latency and counts it. `latencies_ms` is sorted and `p95` its quantile; empty without any.
+
+    The width is 1, 2 or 5 times a power of ten, so that 95 of 100 lie within the first 16.
+    """
+    if not latencies_ms or p95 is None:
+        return []
+    most, width = latencies_ms[-1], nice(p95 / (MOST_BINS - 4))
+    found: list[list[float]] = []
+    for n in range(MOST_BINS):
+        start, end = n * width, (n + 1) * width
+        below = bisect_left(latencies_ms, start)
+        if end > most or n == MOST_BINS - 1:
+            end = end if most < end < math.inf else most
+            found.append([start, end, len(latencies_ms) - below])
+            break
+        found.append([start, end, bisect_left(latencies_ms, end) - below])
+    return found
+
+
+def nice(least: float) -> float:
+    """The smallest 1, 2 or 5 times a power of ten that is `least` or more; 1 for none."""
+    if least <= 0:
+        return 1.0
+    exponent = math.floor(math.log10(least))
+    steps = [step * 10.0**power for power in (exponent, exponent + 1) for step in (1, 2, 5)]
+    return float(f"{next(s for s in steps if s >= least * (1 - 1e-9)):.12g}")
+
+
+def entered(ledger: Sequence[CostEntry], kind: str) -> float | None:
+    """The sum of the entries of a kind that count, in USD; None where nobody entered any."""
+    amounts = [exact(one.amount_usd) for one in ledger if one.kind == kind and one.counts]
+    return float(sum(amounts, Fraction(0))) if amounts else None
+
+
+class OtherCostSection(Struct, frozen=True, kw_only=True):
+    """What graders, or simulated users, used, in a report. Tokens and USD are None where they are
+    known of no attempt, and at least so much where they are not known of all."""
+
+    attempts: int
+    model_calls: int | None
+    tokens: int | None
+    tokens_at_least: bool
+    usd: float | None
+    known_usd: float | None
+    unpriced_attempts: int
+
+
+def other_cost(one: OtherSpent) -> OtherCostSection:
+    """One member of the report's `cost`."""
+    return OtherCostSection(
+        attempts=one.attempts,
+        model_calls=one.model_calls or None,
+        tokens=one.tokens if one.counted else None,
+        tokens_at_least=one.partial or one.counted < one.attempts,
+        usd=stable_bits(one.known_usd) if one.priced == one.attempts else None,
+        known_usd=stable_bits(one.known_usd),
+        unpriced_attempts=one.attempts - one.priced,
+    )
+
+
+def others_spent(lines: Mapping[str, OtherCostSection]) -> list[tuple[str, str]]:
+    """(`grader`, `$0.5123, 12345 tokens in 71 attempts`) of each kind."""
+    return [(title, _spent(lines[who])) for who, title in TITLES.items() if who in lines]
+
+
+def others_texts(lines: Mapping[str, OtherCostSection]) -> list[str]:
+    """The same as sentences, which say that these are not the candidate's."""
+    return [f"{title} cost {told}, not the candidate's" for title, told in others_spent(lines)]
+
+
+def _spent(line: OtherCostSection) -> str:
+    """Its money and its tokens, with what is not known of either."""
+    money = usd(line.usd)
+    if line.usd is None and line.known_usd:
+        money = f"at least {usd(line.known_usd)} ({line.unpriced_attempts} unpriced)"
+    parts = [money]
+    if line.tokens is not None:
+        least = "at least " if line.tokens_at_least else ""
+        parts.append(f"{least}{plural(line.tokens, 'token')}")
+    return f"{', '.join(parts)} in {plural(line.attempts, 'attempt')}"

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from reviewer.report.figures import Figures
+from reviewer.report.formatting import NANO, exact, out_of
 from reviewer.report.rates import Rate, completion_counts, exact_pass_hat
-from reviewer.report.words import NANO, exact, out_of
 from reviewer.stats.planning import (
     attempts_needed_for_quantile,
     clean_episodes_needed,

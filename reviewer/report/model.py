@@ -15,13 +15,13 @@ from reviewer.report.evidence import (
     BrokenGlass,
     CostEntry,
     EarlierDecision,
+    EvidenceRef,
     JournalLost,
     Look,
     Note,
     Record,
 )
-from reviewer.report.figures import SlotFigures
-from reviewer.report.headline import HeadlineSection
+from reviewer.report.figures import OtherCostSection, SlotFigures
 from reviewer.report.opinions import (
     AgreementFigures,
     JudgeShare,
@@ -31,9 +31,8 @@ from reviewer.report.opinions import (
     WordingFigures,
 )
 from reviewer.report.rates import Known, Rate
-from reviewer.report.references import EvidenceRef
 from reviewer.report.regression import Regression, Slice
-from reviewer.report.spend import OtherCostSection
+from reviewer.report.source_headline import HeadlineSection
 from reviewer.stats.figures import RandomRate, Wins
 from reviewer.suite.model import Mode, Policy
 

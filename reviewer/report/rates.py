@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec import Struct, field
 
 from reviewer.report.evidence import EpisodeCounts, Evidence
-from reviewer.report.words import named, stable_bits
+from reviewer.report.formatting import named, stable_bits
 from reviewer.stats.checks import Interval
 from reviewer.stats.rates import (
     confidence_sequence,

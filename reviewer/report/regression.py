@@ -19,9 +19,9 @@ from msgspec import Struct, structs
 
 from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
 from reviewer.report.figures import Figures
+from reviewer.report.formatting import exact, named, stable_bits
 from reviewer.report.limits import NONE, Limit, State
 from reviewer.report.rates import exact_pass_hat
-from reviewer.report.words import exact, named, stable_bits
 from reviewer.stats.paired import (
     MIN_CHANGED_EPISODES,
     adjusted_paired_interval,

@@ -13,7 +13,7 @@ import pytest
 from doors import PROGRAM, SUITE, V7, V8, Door, copied, environment
 from labelers import labeled
 
-from reviewer.report.words import WORDS
+from reviewer.report.formatting import WORDS
 from reviewer.tui.settings.theme import STATES
 
 ATTACK = f"{SUITE}/{V7}/attack-014/1"

@@ -11,7 +11,7 @@ from doors import SUITE, V7, V8, Door, many, passing
 from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
 from reviewer.desk.reports.renderings import FILES, FORMATS, renderings, suite_path
-from reviewer.report.beside import Beside, Excerpt
+from reviewer.report.page_parts import Beside, Excerpt
 
 
 @pytest.fixture

@@ -5,7 +5,10 @@ from functools import cache
 from msgspec.structs import replace
 from release_examples import evidence, failed, v7
 
-from reviewer.report.beside import (
+from reviewer.report.build import report
+from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite
+from reviewer.report.model import FindingPlace, Report
+from reviewer.report.page_parts import (
     AttemptFact,
     Beside,
     Excerpt,
@@ -13,9 +16,6 @@ from reviewer.report.beside import (
     ScoreRow,
     ShownEvent,
 )
-from reviewer.report.build import report
-from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite
-from reviewer.report.model import FindingPlace, Report
 from reviewer.suite.model import Episode, Suite
 
 HOSTILE = (

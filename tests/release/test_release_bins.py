@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.report.references import MOST
-from reviewer.report.spend import latency_bins, nice
+from reviewer.report.figures import MOST_BINS, latency_bins, nice
 from reviewer.stats.cost_latency import latency_quantile
 
 LATENCIES = st.lists(st.floats(0, 1e9), min_size=1, max_size=300).map(sorted)
@@ -17,7 +16,7 @@ LATENCIES = st.lists(st.floats(0, 1e9), min_size=1, max_size=300).map(sorted)
 @given(LATENCIES)
 def test_every_latency_is_in_one_bin(latencies: list[float]) -> None:
     bins = latency_bins(latencies, latency_quantile(latencies, 0.95))
-    assert 0 < len(bins) <= MOST
+    assert 0 < len(bins) <= MOST_BINS
     assert sum(count for _, _, count in bins) == len(latencies)
     assert bins[0][0] == 0
     assert bins[-1][1] >= latencies[-1]
@@ -33,7 +32,7 @@ def test_the_tail_does_not_press_the_rest_into_one_bin(latencies: list[float]) -
     assert p95 is not None
     bins = latency_bins([*latencies, latencies[-1] * 1000 + 1], p95)
     below = [start for start, _, _ in bins if start <= p95]
-    assert len(below) <= MOST - 3 or p95 == 0
+    assert len(below) <= MOST_BINS - 3 or p95 == 0
 
 
 @given(st.floats(1e-9, 1e12))

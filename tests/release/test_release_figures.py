@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_examples import MILLI, episode
 
+from reviewer.report.figures import cost
+from reviewer.report.formatting import exact, named, stable_bits
 from reviewer.report.rates import exact_pass_hat, hard_pass
-from reviewer.report.spend import cost
-from reviewer.report.words import exact, named, stable_bits
 from reviewer.stats.cost_latency import cost_per_success
 from reviewer.stats.rates import pass_hat_k_suite, wilson_effective
 

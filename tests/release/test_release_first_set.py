@@ -11,9 +11,9 @@ from release_examples import again, episode, failed, gates, plain, suite, v7, v8
 from reviewer.desk.reports.api import Built, Shown
 from reviewer.desk.reports.renderings import markdown
 from reviewer.report.assess import assess
-from reviewer.report.beside import Beside
 from reviewer.report.build import report
 from reviewer.report.evidence import EpisodeCounts, Evidence, FailedTrace
+from reviewer.report.page_parts import Beside
 from reviewer.report.render.text import summary_text
 from reviewer.suite.model import PassHat
 

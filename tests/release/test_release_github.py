@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from release_examples import suite, v7, v8
 from test_release_page import large, row
 
-from reviewer.report.beside import Beside, chosen_rows
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
+from reviewer.report.page_parts import Beside, chosen_rows
 from reviewer.report.render.github import MOST_ANNOTATIONS, MOST_BYTES, annotations, step_summary
 from reviewer.trace.safetext import visible_line
 

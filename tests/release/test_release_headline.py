@@ -5,10 +5,10 @@ from release_examples import episode, evidence, gates, plain, v8
 
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence, SaidElsewhere
-from reviewer.report.headline import HARNESSES, headline_text
 from reviewer.report.model import report_bytes
 from reviewer.report.page import page
 from reviewer.report.render.text import summary_lines, summary_text
+from reviewer.report.source_headline import HARNESSES, headline_text
 
 
 def said(

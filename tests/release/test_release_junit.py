@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import evidence, failed, v7, v8, with_episode, with_policy
 
-from reviewer.report.beside import AttemptFact, Beside
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
+from reviewer.report.page_parts import AttemptFact, Beside
 from reviewer.report.render.junit import render_junit
 
 XSD = Path(__file__).resolve().parents[1] / "data" / "ci" / "junit-10.xsd"

@@ -13,7 +13,7 @@ from reviewer.report.assess import assess
 from reviewer.report.build import report
 from reviewer.report.evidence import Cause, EpisodeCounts, Evidence
 from reviewer.report.figures import figures
-from reviewer.report.missing import causes, way_of
+from reviewer.report.gaps import causes, way_of
 from reviewer.report.model import report_bytes
 from reviewer.report.page import page
 from reviewer.report.rates import exact_pass_hat, possible_pass_hat

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import episode, evidence, failed, plain, stable_suite, suite, v7, v8
 
-from reviewer.report.beside import (
+from reviewer.report.build import report
+from reviewer.report.evidence import Evidence
+from reviewer.report.formatting import GLYPHS, WORDS
+from reviewer.report.page import page
+from reviewer.report.page_parts import (
     MOST_EXCERPTS,
     MOST_ROWS,
     AttemptFact,
@@ -25,13 +29,16 @@ from reviewer.report.beside import (
     rest_of_rows,
     window,
 )
-from reviewer.report.build import report
-from reviewer.report.evidence import Evidence
-from reviewer.report.page import page
-from reviewer.report.render.html import render_html
+from reviewer.report.render.html import (
+    BACKGROUNDS,
+    DARK,
+    INVERSE,
+    LIGHT,
+    NOT_TEXT,
+    STYLE,
+    render_html,
+)
 from reviewer.report.render.markdown import render_markdown
-from reviewer.report.render.style import BACKGROUNDS, DARK, INVERSE, LIGHT, NOT_TEXT, STYLE
-from reviewer.report.words import GLYPHS, WORDS
 from reviewer.suite.gates import ALWAYS
 from reviewer.suite.model import Episode
 

@@ -22,9 +22,9 @@ from release_examples import (
     with_policy,
 )
 
-from reviewer.report.beside import Beside
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
+from reviewer.report.page_parts import Beside
 from reviewer.report.render.sarif import MOST_RESULTS, render_sarif
 from reviewer.suite.gates import GATE_CODES
 

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 from reviewer.desk.compare.views import AlignedStep, Amount, Attempt, EpisodeWord, GateChange
 from reviewer.desk.views import EventRow, FindingView, Rate
 from reviewer.report.assess import Assessment
+from reviewer.report.formatting import exact, named
 from reviewer.report.regression import Regression
-from reviewer.report.words import exact, named
 from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
 NAMED = 5

@@ -26,9 +26,9 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.reports.api import Built
 from reviewer.desk.suites import policy_digest
 from reviewer.exit_codes import ExitCode
+from reviewer.report.assess import against_promotion
 from reviewer.report.figures import GateFigures
 from reviewer.report.opinions import JudgeEvidence
-from reviewer.report.references import against_promotion
 from reviewer.review.labels import label_line
 from reviewer.signing.dsse import mismatches
 from reviewer.signing.errors import AttestError

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook
     from reviewer.desk.reports.costs import Entered, NewCost
     from reviewer.desk.views import Exported
-    from reviewer.report.beside import Beside
     from reviewer.report.evidence import CostEntry
     from reviewer.report.model import Report
+    from reviewer.report.page_parts import Beside
 
 
 class Built:

@@ -57,7 +57,7 @@ from reviewer.report.evidence import (
     Record,
     SaidElsewhere,
 )
-from reviewer.report.headline import BY_EPISODE
+from reviewer.report.source_headline import BY_EPISODE
 from reviewer.signing.facts import ManifestError, agent_of, subject_name
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.candidate import Candidate

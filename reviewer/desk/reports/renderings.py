@@ -16,7 +16,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.marks import mark_of
 from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
-from reviewer.report.beside import (
+from reviewer.report.model import Report
+from reviewer.report.page_parts import (
     MOST_NUMBERED,
     MOST_TEXT,
     AttemptFact,
@@ -29,7 +30,6 @@ from reviewer.report.beside import (
     chosen_traces,
     window,
 )
-from reviewer.report.model import Report
 from reviewer.trace.record import ABSENT, Event
 
 if TYPE_CHECKING:

@@ -28,10 +28,9 @@ from reviewer.desk.views import (
 )
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence as Gathered
-from reviewer.report.figures import Figures
-from reviewer.report.headline import headline_text, headlines
+from reviewer.report.figures import Figures, other_cost, others_spent
 from reviewer.report.rates import Rate as Counted
-from reviewer.report.spend import other_cost, others_spent
+from reviewer.report.source_headline import headline_text, headlines
 from reviewer.review import queue
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.stats.rates import pass_hat_k

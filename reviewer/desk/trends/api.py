@@ -31,10 +31,10 @@ from reviewer.desk.trends.views import (
 )
 from reviewer.desk.views import SuiteInfo
 from reviewer.report.figures import Figures
+from reviewer.report.formatting import between, cost_span
 from reviewer.report.limits import completion_limit, cost_limit, pass_hat_limit
 from reviewer.report.opinions import NO_LABELS
 from reviewer.report.rates import Rate
-from reviewer.report.words import between, cost_span
 from reviewer.suite.model import Policy
 
 if TYPE_CHECKING:

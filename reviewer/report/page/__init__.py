@@ -5,20 +5,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reviewer.report.beside import NOTHING, Beside, Excerpt, ScoreRow, ShownEvent, rest_of_rows
 from reviewer.report.evidence import UNSEEN, Look, standing
-from reviewer.report.model import CandidateSection, Failure, Report
-from reviewer.report.page.figures import figures_section
-from reviewer.report.page.gates import (
-    decision_set_section,
-    gates_section,
-    ledger_section,
-    regression_section,
-    slices_section,
-)
-from reviewer.report.page.review import diagnostics_section, review_section
-from reviewer.report.page.section import Section
-from reviewer.report.words import (
+from reviewer.report.formatting import (
     GLYPHS,
     NOT_MEASURED,
     WORDS,
@@ -32,6 +20,25 @@ from reviewer.report.words import (
     seconds,
     usd,
     verdict,
+)
+from reviewer.report.model import CandidateSection, Failure, Report
+from reviewer.report.page.figures import figures_section
+from reviewer.report.page.gates import (
+    decision_set_section,
+    gates_section,
+    ledger_section,
+    regression_section,
+    slices_section,
+)
+from reviewer.report.page.review import diagnostics_section, review_section
+from reviewer.report.page_parts import (
+    NOTHING,
+    Beside,
+    Excerpt,
+    ScoreRow,
+    Section,
+    ShownEvent,
+    rest_of_rows,
 )
 
 GRID = "Scorecard"

@@ -1,22 +1,7 @@
 """The page's figures: rates, costs and latencies with their limits, and how each is computed."""
 
-from reviewer.report.headline import headline_text
-from reviewer.report.model import (
-    CostSection,
-    CriticalSection,
-    LatencySection,
-    Limits,
-    PassHatSection,
-    PeekingSection,
-    RepeatabilitySection,
-    Report,
-    SafetySection,
-    SetRate,
-)
-from reviewer.report.page.section import Section, Terms
-from reviewer.report.rates import Rate
-from reviewer.report.spend import others_spent
-from reviewer.report.words import (
+from reviewer.report.figures import others_spent
+from reviewer.report.formatting import (
     NOT_MEASURED,
     OF_RESULT,
     between,
@@ -32,6 +17,21 @@ from reviewer.report.words import (
     spent_in_all,
     usd,
 )
+from reviewer.report.model import (
+    CostSection,
+    CriticalSection,
+    LatencySection,
+    Limits,
+    PassHatSection,
+    PeekingSection,
+    RepeatabilitySection,
+    Report,
+    SafetySection,
+    SetRate,
+)
+from reviewer.report.page_parts import Section, Terms
+from reviewer.report.rates import Rate
+from reviewer.report.source_headline import headline_text
 
 FIGURES = "Repeatability, cost and latency"
 _ORDER = "limits are ranks of the sorted latencies, so no shape is assumed"

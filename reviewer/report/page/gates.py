@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 from reviewer.report.decision_set import GateResult
 from reviewer.report.evidence import CostEntry, Promoted
-from reviewer.report.model import (
-    CodeCount,
-    DecisionSection,
-    Report,
-    SlicesSection,
-)
-from reviewer.report.page.section import Section, Terms
-from reviewer.report.regression import Regression, Slice
-from reviewer.report.words import (
+from reviewer.report.formatting import (
     GLYPHS,
     NOT_MEASURED,
     OF_RESULT,
@@ -22,6 +14,14 @@ from reviewer.report.words import (
     number,
     plural,
 )
+from reviewer.report.model import (
+    CodeCount,
+    DecisionSection,
+    Report,
+    SlicesSection,
+)
+from reviewer.report.page_parts import Section, Terms
+from reviewer.report.regression import Regression, Slice
 
 MOST_EPISODES = 100
 """Lost and gained episodes named; all of them stand in report.json."""

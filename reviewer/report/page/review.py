@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from reviewer.report.formatting import limits, number, plural
 from reviewer.report.model import (
     AskedJudgeSection,
     Cell,
@@ -14,8 +15,7 @@ from reviewer.report.model import (
     TextDiagnostic,
 )
 from reviewer.report.opinions import NOTHING, SHOWN_PHRASES
-from reviewer.report.page.section import Section, Terms
-from reviewer.report.words import limits, number, plural
+from reviewer.report.page_parts import Section, Terms
 from reviewer.stats.figures import Estimate, RandomRate, Share
 
 MOST_NAMED = 5

@@ -1,8 +1,8 @@
 """The verdict in two lines for a screen."""
 
 from reviewer.report.assess import Assessment, Reason
-from reviewer.report.references import EvidenceRef
-from reviewer.report.words import NOT_MEASURED, between, number
+from reviewer.report.evidence import EvidenceRef
+from reviewer.report.formatting import NOT_MEASURED, between, number
 from reviewer.suite.gates import CRITICAL_GATES
 from reviewer.trace.safetext import visible_line
 

@@ -4,12 +4,12 @@ the reasons are about.
 Limits of GitHub's own: a summary of 1 MiB per step, ten error annotations per step.
 """
 
-from reviewer.report.beside import NOTHING, Beside, episode_file, findings, suite_file
+from reviewer.report.formatting import verdict
 from reviewer.report.model import Report
 from reviewer.report.page import FAILURES, GRID, page
 from reviewer.report.page.figures import FIGURES
+from reviewer.report.page_parts import NOTHING, Beside, episode_file, findings, suite_file
 from reviewer.report.render.markdown import markdown_of
-from reviewer.report.words import verdict
 from reviewer.trace.safetext import visible_line
 
 MOST_BYTES = 1024 * 1024

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from reviewer.report.beside import NOTHING, AttemptFact, Beside
 from reviewer.report.figures import Place
+from reviewer.report.formatting import NOT_MEASURED, failed_by
 from reviewer.report.model import EpisodeSection, Failure, FindingPlace, Report
-from reviewer.report.words import NOT_MEASURED, failed_by
+from reviewer.report.page_parts import NOTHING, AttemptFact, Beside
 from reviewer.trace.safetext import visible_line
 
 _NO_VERDICT = "the verdict is not measured"

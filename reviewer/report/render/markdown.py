@@ -2,11 +2,10 @@
 
 import re
 
-from reviewer.report.beside import NOTHING, Beside
+from reviewer.report.formatting import Name
 from reviewer.report.model import Report
 from reviewer.report.page import page
-from reviewer.report.page.section import Section
-from reviewer.report.words import Name
+from reviewer.report.page_parts import NOTHING, Beside, Section
 from reviewer.trace.safetext import visible_line
 
 _TAME = re.compile(r"[A-Za-z0-9_.,:;/=+^~ ×-]+")

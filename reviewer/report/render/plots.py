@@ -7,10 +7,19 @@ narrow screen its letters can still be read.
 from collections.abc import Sequence
 from html import escape
 
-from reviewer.report.beside import ScoreRow
+from reviewer.report.figures import nice
+from reviewer.report.formatting import (
+    GLYPHS,
+    NOT_MEASURED,
+    WORDS,
+    limits,
+    number,
+    plural,
+    seconds,
+    usd,
+)
 from reviewer.report.model import Report
-from reviewer.report.spend import nice
-from reviewer.report.words import GLYPHS, NOT_MEASURED, WORDS, limits, number, plural, seconds, usd
+from reviewer.report.page_parts import ScoreRow
 from reviewer.trace.safetext import visible_line
 
 WIDTH = 360

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from reviewer import __version__
 from reviewer.exit_codes import ExitCode
-from reviewer.report.beside import NOTHING, Beside, Finding, episode_file, findings, suite_file
+from reviewer.report.formatting import plural
 from reviewer.report.model import Report
-from reviewer.report.words import plural
+from reviewer.report.page_parts import NOTHING, Beside, Finding, episode_file, findings, suite_file
 from reviewer.suite.gates import COVERS, CRITICAL_GATES, GATE_CODES
 from reviewer.trace.safetext import visible_line
 

@@ -2,20 +2,8 @@
 
 from typing import NamedTuple
 
-from reviewer.report.headline import headline_text
-from reviewer.report.model import (
-    CostSection,
-    Failure,
-    PassHatSection,
-    Report,
-    SafetySection,
-    UnknownCandidate,
-)
-from reviewer.report.page.figures import peeking_lines
-from reviewer.report.page.review import review_summary
-from reviewer.report.rates import Known
-from reviewer.report.spend import others_texts
-from reviewer.report.words import (
+from reviewer.report.figures import others_texts
+from reviewer.report.formatting import (
     NOT_MEASURED,
     OF_RESULT,
     cost_span,
@@ -32,6 +20,18 @@ from reviewer.report.words import (
     usd,
     verdict,
 )
+from reviewer.report.model import (
+    CostSection,
+    Failure,
+    PassHatSection,
+    Report,
+    SafetySection,
+    UnknownCandidate,
+)
+from reviewer.report.page.figures import peeking_lines
+from reviewer.report.page.review import review_summary
+from reviewer.report.rates import Known
+from reviewer.report.source_headline import headline_text
 from reviewer.trace.safetext import visible_line
 
 _MOST_LINES = 20

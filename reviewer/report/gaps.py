@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from reviewer.report.evidence import Cause, Evidence, leaked_episodes, standing
+from reviewer.report.evidence import Cause, Evidence, EvidenceRef, leaked_episodes, standing
 from reviewer.report.figures import BLOCKING, Figures
+from reviewer.report.formatting import named, plural
 from reviewer.report.limits import (
     Limit,
     completion_limit,
@@ -14,9 +15,7 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.report.references import EvidenceRef
 from reviewer.report.regression import Regression, lost_limit, not_worse_limit
-from reviewer.report.words import named, plural
 from reviewer.suite.gates import GATES
 
 _EVERY = "all measured"

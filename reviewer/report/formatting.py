@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from reviewer.report.evidence import EvidenceRef
     from reviewer.report.model import CostSection, PassHatSection, Report, SafetySection
     from reviewer.report.rates import Known
-    from reviewer.report.references import EvidenceRef
 
 NOT_MEASURED = "not measured"
 

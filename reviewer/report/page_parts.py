@@ -1,7 +1,11 @@
-"""What a rendering shows beside the report: the grid, attempts by number, events of failing traces.
+"""The parts of a page: its sections, and the supplement that renderings show beside the report.
 
-Plain values, which the desk gathers of the store. None of it is in report.json, and nothing is
-judged by it: the traces themselves stand behind the report, by id and digest.
+HTML and Markdown are drawn from sections. Nothing in a section is escaped: a rendering passes every
+text through `visible_line` and its own escape.
+
+The supplement is the grid, attempts by number and events of failing traces, which the desk reads
+from the store. None of it is in report.json, and nothing is judged by it: the report names the
+traces themselves by id and digest.
 """
 
 from collections.abc import Mapping
@@ -189,3 +193,28 @@ def episode_file(suite_path: str, episode_id: str) -> str:
 def suite_file(suite_path: str) -> str:
     """The file that holds the suite's policy; empty where the suite lies in no folder."""
     return f"{suite_path}/suite.json" if suite_path else ""
+
+
+Terms = list[tuple[str, str]]
+"""(the figure's name in its table, the sentence that explains it)."""
+
+
+class Section(Struct, frozen=True):
+    """One section. `rows` are aligned with `head`; `code` are lines to be typed; `terms` explain
+    its figures, each with its denominator and method. `level` is that of its heading, and
+    `excerpt` is the trace whose events it shows."""
+
+    title: str
+    lines: list[str] = []
+    items: list[str] = []
+    head: list[str] = []
+    rows: list[list[str]] = []
+    code: list[str] = []
+    terms: Terms = []
+    level: int = 2
+    excerpt: Excerpt | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing but the title is there."""
+        return not (self.lines or self.items or self.rows or self.code)

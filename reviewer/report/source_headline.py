@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from reviewer.report.evidence import Evidence, SaidElsewhere
+from reviewer.report.formatting import NOT_MEASURED, between, number, out_of, plural, stable_bits
 from reviewer.report.rates import Rate
-from reviewer.report.words import NOT_MEASURED, between, number, out_of, plural, stable_bits
 
 Counting = Literal["failed", "left out", "as scored"]
 """What becomes of attempts: `as scored` leaves out those without a score and counts the others."""
