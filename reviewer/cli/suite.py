@@ -16,6 +16,7 @@ from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import fact, note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.suites import ready_suite, stored_digest
 from reviewer.desk.workspace import suite_making
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
@@ -138,7 +139,7 @@ def _held(arguments: argparse.Namespace) -> Suite:
     desk = desk_of(arguments)
     if desk.place.store.exists():
         return desk.workspace.hold(arguments.suite).suite
-    return suites.hold(desk.place, None, arguments.suite).suite
+    return ready_suite(desk.place, None, arguments.suite).suite
 
 
 def _start_digest(arguments: argparse.Namespace) -> int:
@@ -211,7 +212,7 @@ def _check(arguments: argparse.Namespace) -> int:
             note(f"{folder.name}: {plural(len(problems), 'problem')}")
             continue
         state = suite_state(folder)
-        judged = suites.judged_under(workspace, folder.name)
+        judged = stored_digest(workspace, folder.name)
         if judged is not None and judged != state.digest:
             worst = 20
             out(

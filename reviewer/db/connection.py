@@ -21,11 +21,20 @@ import msgspec
 from reviewer.resources import data_folder
 
 APPLICATION_ID = 0x52565752  # "RVWR"
+
+
 BUSY_MS = 10_000
+
+
 LOCK_SECONDS = 60.0
+
+
 SQLITE_VERSION = sqlite3.sqlite_version
 
+
 Connection = sqlite3.Connection
+
+
 DatabaseError = sqlite3.Error
 """What reading and writing a store may raise beside StoreError; modules outside this package name
 it without importing sqlite3."""
@@ -35,7 +44,7 @@ class StoreError(Exception):
     """The store cannot be used as asked; the text says what, where, and the way out."""
 
 
-class Unmade(StoreError):
+class EmptyStore(StoreError):
     """A file with nothing in it yet: a store that another is just making, or never made."""
 
 
@@ -83,7 +92,7 @@ def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA query_only=ON")
         _harden(connection)
         if not _identify(connection, path):
-            raise Unmade(f"{path}: is empty, and not a store yet: import makes it one")
+            raise EmptyStore(f"{path}: is empty, and not a store yet: import makes it one")
     except (sqlite3.Error, StoreError) as error:
         if connection is not None:
             connection.close()
@@ -98,7 +107,7 @@ def reader_if_made(path: Path) -> sqlite3.Connection | None:
     making. Raises StoreError."""
     try:
         return reader(path) if path.exists() else None
-    except Unmade:
+    except EmptyStore:
         return None
 
 

@@ -28,7 +28,7 @@ class Outline(NamedTuple):
     critical: str
 
 
-class _Told(msgspec.Struct):
+class _OutlineFields(msgspec.Struct):
     """A contract as far as its outline goes."""
 
     episode_id: str
@@ -43,13 +43,21 @@ class _Whole(msgspec.Struct):
 
 
 _suite = msgspec.json.Decoder(Suite)
+
+
 _episode = msgspec.json.Decoder(Episode)
-_told = msgspec.json.Decoder(_Told)
+
+
+_outline_fields = msgspec.json.Decoder(_OutlineFields)
+
+
 _whole = msgspec.json.Decoder(_Whole)
+
+
 _names = msgspec.json.Decoder(list[str])
 
 
-def outline(episode: Episode | _Told) -> Outline:
+def outline(episode: Episode | _OutlineFields) -> Outline:
     return Outline(
         episode.episode_id,
         episode.title,
@@ -158,7 +166,9 @@ def wrong_outlines(connection: sqlite3.Connection, suite: int) -> bool:
         " LEFT JOIN contract c ON c.episode = e.id WHERE e.suite=?",
         (suite,),
     ).fetchall()
-    return any(row[-1] is None or outline(_told.decode(row[-1])) != row[:-1] for row in rows)
+    return any(
+        row[-1] is None or outline(_outline_fields.decode(row[-1])) != row[:-1] for row in rows
+    )
 
 
 def split_old(connection: sqlite3.Connection) -> None:
@@ -167,7 +177,7 @@ def split_old(connection: sqlite3.Connection) -> None:
     for suite, raw in connection.execute("SELECT id, body FROM suite").fetchall():
         try:
             bodies = [bytes(each) for each in _whole.decode(raw).episodes]
-            told = [_told.decode(each) for each in bodies]
+            told = [_outline_fields.decode(each) for each in bodies]
         except (msgspec.MsgspecError, TypeError):
             continue
         keys: dict[str, int] = dict(

@@ -58,7 +58,7 @@ class Chunk(NamedTuple):
     frame: bytes
 
 
-class Refused(NamedTuple):
+class NewRefusal(NamedTuple):
     """One record for the quarantine. Every text is already free of raw values."""
 
     record: int
@@ -93,7 +93,7 @@ def write_batch(
     source: int,
     traces: Sequence[NewTrace],
     packs: Sequence[Pack],
-    refused: Sequence[Refused],
+    refused: Sequence[NewRefusal],
     progress: Progress,
     plans: Mapping[int, Plan],
     now: str,

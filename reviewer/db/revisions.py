@@ -22,20 +22,28 @@ from reviewer.db.search import index_trace, unindex_trace
 from reviewer.gates.model import Finding, Severity, Verdict, combined
 
 _PLACE = 4  # id, candidate, episode, attempt
+
+
 _TRACE = (
     "gates", "passed", "critical", "infra", "cost_usd", "latency_ms", "steps", "timeouts", "events",
     "termination", "final_state", "evidence", "sha256", "source", "record", "pack", "offset",
     "length",
 )  # fmt: skip
+
+
 _COLUMNS = (
     "id", "trace", "n", "stands", "whole", "why", *_TRACE, "said", "reward", "detail", "findings",
     "at",
 )  # fmt: skip
+
+
 _INSERT = f"INSERT INTO revision ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+
 _WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
 
 
-class Revised(NamedTuple):
+class Revision(NamedTuple):
     """A record that comes to an attempt that is there. `holds` says that it goes on with the one
     that is judged, `whole` that it holds every other record of it too, `contained` that the one
     that is judged holds it (it came from another store). `part` says that all its acts are among
@@ -53,7 +61,7 @@ class Revised(NamedTuple):
     answered: frozenset[tuple[str, str]] = frozenset()
 
 
-class Kept(NamedTuple):
+class KeptRecord(NamedTuple):
     """A record of an attempt that is not the one judged, as far as judging anew asks."""
 
     id: int
@@ -67,7 +75,7 @@ class Kept(NamedTuple):
     record: int
 
 
-def kept(connection: sqlite3.Connection, trace: int) -> list[Kept]:
+def kept_records(connection: sqlite3.Connection, trace: int) -> list[KeptRecord]:
     """Every record of an attempt that is not the one judged, in order. Raises StoreError for one
     that cannot be opened. One is settled when a record was judged since that holds it."""
     rows = connection.execute(
@@ -78,7 +86,7 @@ def kept(connection: sqlite3.Connection, trace: int) -> list[Kept]:
     ).fetchall()
     last = max((n for _, n, _, whole, *_ in rows if whole), default=0)
     return [
-        Kept(
+        KeptRecord(
             key,
             n,
             stands,
@@ -103,7 +111,7 @@ def contradicted(connection: sqlite3.Connection, trace: int) -> bool:
     return row is not None
 
 
-def head(connection: sqlite3.Connection, trace: int) -> bytes | None:
+def judged_record(connection: sqlite3.Connection, trace: int) -> bytes | None:
     """The record that is judged, None when it may not be stored."""
     pack, offset, length = connection.execute(
         "SELECT pack, offset, length FROM trace WHERE id=?", (trace,)
@@ -111,7 +119,7 @@ def head(connection: sqlite3.Connection, trace: int) -> bytes | None:
     return payload.stored_record(connection, trace, pack, offset, length)
 
 
-def verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
+def stored_verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
     """The stored verdict of an attempt."""
     gates, passed, critical, infra, steps, timeouts = connection.execute(
         "SELECT gates, passed, critical, infra, steps, timeouts FROM trace WHERE id=?", (trace,)
@@ -153,7 +161,7 @@ def put_verdict(connection: sqlite3.Connection, trace: int, one: Verdict) -> Non
 def revise(
     connection: sqlite3.Connection,
     source: int,
-    revised: Sequence[Revised],
+    revised: Sequence[Revision],
     first_pack: int,
     now: str,
 ) -> None:
@@ -198,10 +206,10 @@ def revise(
 
 
 def _goes_on(
-    connection: sqlite3.Connection, key: int, source: int, one: Revised, first_pack: int, now: str
+    connection: sqlite3.Connection, key: int, source: int, one: Revision, first_pack: int, now: str
 ) -> None:
     """The record takes the row, and the one that was judged is kept here."""
-    stands = verdict(connection, one.trace)
+    stands = stored_verdict(connection, one.trace)
     row = connection.execute(_WHOLE, (one.trace,)).fetchone()
     said = connection.execute(
         "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (one.trace,)
@@ -215,10 +223,10 @@ def _goes_on(
     connection.execute(f"UPDATE trace SET {settings} WHERE id=?", (*values[_PLACE:], one.trace))
     for table in ("finding", "source_verdict"):
         connection.execute(f"DELETE FROM {table} WHERE trace=?", (one.trace,))
-    word = _word(one.new.verdict, said)
+    word = _combined_source_verdict(one.new.verdict, said)
     write_parts(connection, [(one.trace, one.new._replace(verdict=word))])
     still = not one.whole and contradicted(connection, one.trace)
-    own = _of_new(one.new)
+    own = _verdict_of_new(one.new)
     earlier = [f for f in stands.findings if (f.gate, f.code) not in one.answered]
     if said is not None and said[0] == 0 and own.passed is True:
         own = _failed(own)
@@ -239,7 +247,7 @@ def _goes_on(
 
 
 def _beside(
-    connection: sqlite3.Connection, key: int, source: int, one: Revised, first_pack: int, now: str
+    connection: sqlite3.Connection, key: int, source: int, one: Revision, first_pack: int, now: str
 ) -> None:
     """What is judged stays; the record is kept here, and both count."""
     new = one.new
@@ -250,7 +258,7 @@ def _beside(
         "INSERT INTO chunk VALUES (?, ?, ?, ?, ?)",
         [(-key, n, *chunk) for n, chunk in enumerate(new.chunks)],
     )
-    stands = verdict(connection, one.trace)
+    stands = stored_verdict(connection, one.trace)
     if new.verdict is not None and new.verdict[0] is False and new.passed is False:
         stands = _failed(stands)
     if one.part:
@@ -274,7 +282,7 @@ def _beside(
 def _keep(
     connection: sqlite3.Connection,
     key: int,
-    one: Revised,
+    one: Revision,
     stands: str,
     row: Sequence[Any],
     said: Sequence[Any] | None,
@@ -296,7 +304,7 @@ def _findings(stated: str) -> tuple[Finding, ...]:
     return tuple(Finding(*one) for one in json.loads(stated))
 
 
-def _of_new(new: NewTrace) -> Verdict:
+def _verdict_of_new(new: NewTrace) -> Verdict:
     return _verdict(
         new.gates, new.passed, new.critical, new.infra, new.steps, new.timeouts, new.findings
     )
@@ -307,7 +315,7 @@ def _failed(one: Verdict) -> Verdict:
     return structs.replace(one, passed=False, infrastructure=False)
 
 
-def _word(
+def _combined_source_verdict(
     new: tuple[bool | None, float | None, str] | None, said: Sequence[Any] | None
 ) -> tuple[bool | None, float | None, str] | None:
     """What the source says of an attempt that goes on: a word once said is not lost, and a failure
@@ -320,7 +328,7 @@ def _word(
     return new
 
 
-def known_in(
+def slots_by_evidence(
     connection: sqlite3.Connection, evidences: Iterable[int]
 ) -> Mapping[int, list[tuple[int, int, int]]]:
     """Evidence that is among the revisions → the slots (candidate, episode, attempt) of those."""
@@ -334,7 +342,9 @@ def known_in(
     return found
 
 
-def of_candidate(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, int, int]]:
+def revisions_of_candidate(
+    connection: sqlite3.Connection, candidate: int
+) -> list[tuple[int, int, int]]:
     """(trace, id, evidence) of every record of a candidate's attempts that is not the one judged,
     in the order in which they came."""
     return connection.execute(
@@ -375,7 +385,9 @@ def digests_of(connection: sqlite3.Connection, candidate: int) -> set[str]:
     return {digest for (digest,) in found}
 
 
-def row_of(connection: sqlite3.Connection, key: int) -> tuple[TraceRow, tuple[Finding, ...], int]:
+def revision_as_trace(
+    connection: sqlite3.Connection, key: int
+) -> tuple[TraceRow, tuple[Finding, ...], int]:
     """One such record as the row of a trace would have it, its findings, and its evidence. Its
     chunks are under the negative of its id, which the row has."""
     values = connection.execute(

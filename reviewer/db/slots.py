@@ -10,18 +10,22 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from reviewer.db import revisions
 from reviewer.db.connection import data_version
+from reviewer.db.revisions import slots_by_evidence
 
 Slot = tuple[int, int, int]
 """(candidate, episode, attempt)"""
+
+
 Shape = tuple[float | None, float | None, int]
 """Cost, latency and number of events: alike wherever one record is written in other ways."""
+
+
 MOST_HELD = 20_000
 """Candidate × episode pairs remembered from one batch to the next."""
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """What becomes of one record: an attempt number, or why it gets none.
 
     `outcome` is `new`, `known` (nothing to add), or a refusal code such as `slot_filled`;
@@ -91,7 +95,7 @@ class Slots:
             self._stored.setdefault(found, []).append((candidate, episode, attempt))
             if source != self._source:
                 self._elsewhere[found, candidate, episode] = attempt
-        for found, slots in revisions.known_in(self._connection, wanted).items():
+        for found, slots in slots_by_evidence(self._connection, wanted).items():
             self._stored.setdefault(found, []).extend(slots)
             for candidate, episode, attempt in slots:
                 self._elsewhere[found, candidate, episode] = attempt
@@ -146,7 +150,7 @@ class Slots:
         evidence: int,
         sha256: bytes,
         shape: Shape,
-    ) -> Placed:
+    ) -> Placement:
         """Claim a slot. `evidence` is the identity of what was observed, without its slot.
 
         Its key and evidence must have been looked up (`look_up`) since the last `refresh`.
@@ -159,11 +163,11 @@ class Slots:
                 slot,
             ).fetchone()
             if row is not None and (row[0] == sha256 or slot in self._stored.get(evidence, ())):
-                return Placed("known", attempt)
+                return Placement("known", attempt)
             if row is None and slot in self._claimed.get(evidence, ()):
-                return Placed("known", attempt)
+                return Placement("known", attempt)
             if row is None or row[1] == self._source or not self._number_on:
-                return Placed("slot_filled", attempt, slot)
+                return Placement("slot_filled", attempt, slot)
             attempt = None
         twins = self._twins(evidence)
         own = twins and [slot for slot in twins if slot[:2] == (candidate, episode)]
@@ -171,11 +175,11 @@ class Slots:
             if own:
                 # The very slot: another process filled it since its attempts were read.
                 same = attempt is None or any(slot[2] == attempt for slot in own)
-                return Placed("known" if same else "duplicate_evidence", own[0][2], own[0])
+                return Placement("known" if same else "duplicate_evidence", own[0][2], own[0])
         elif attempt is None:
             known = self._elsewhere.get((evidence, candidate, episode))
             if known is not None:
-                return Placed("known", known)
+                return Placement("known", known)
         if attempt is None:
             attempt = self._next.get((candidate, episode), 1)
             while attempt in filled:
@@ -186,7 +190,7 @@ class Slots:
         if not self._share_evidence:
             self._shape((candidate, episode), shape, attempt)
         other = next((slot for slot in twins if slot[0] != candidate), None) if twins else None
-        return Placed("new", attempt, other)
+        return Placement("new", attempt, other)
 
     def written(self) -> None:
         """The claims stand in the store now, so what is held of many slots can be let go."""

@@ -12,6 +12,7 @@ import msgspec
 from reviewer.db import journal, revisions
 from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import journal_rescored, rows_digest
+from reviewer.db.revisions import stored_verdict
 from reviewer.gates.model import SHARED, Finding, without
 from reviewer.judging import judging_version
 
@@ -195,7 +196,7 @@ def withhold_passes(
     alone. `text` says why, with `{}` for that id."""
     noted: list[int] = []
     for trace, other in lost.items():
-        stands = revisions.verdict(connection, trace)
+        stands = stored_verdict(connection, trace)
         if any(one.code == SHARED for one in stands.findings):
             continue
         finding = Finding("completeness", SHARED, "not_measured", None, text.format(other))

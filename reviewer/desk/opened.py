@@ -16,8 +16,8 @@ from reviewer.db.connection import (
     DAMAGE,
     Connection,
     DatabaseError,
+    EmptyStore,
     StoreError,
-    Unmade,
     data_version,
     reader,
     scripts,
@@ -179,7 +179,7 @@ class Opened:
             try:
                 with self.readers.lend():
                     self._made = True
-            except Unmade:
+            except EmptyStore:
                 return False
             except (StoreError, DatabaseError):
                 pass  # the question says what is wrong

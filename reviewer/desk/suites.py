@@ -42,7 +42,7 @@ from reviewer.suite.values import (
 )
 
 
-class Held(NamedTuple):
+class ReadySuite(NamedTuple):
     """A suite ready for use, with its criteria and, when it has a folder, where that is. `judge`
     and `rubric` (with the sha256 of its file) are None in a suite without them."""
 
@@ -54,7 +54,7 @@ class Held(NamedTuple):
     rubric_digest: str | None = None
 
 
-class Manifested(NamedTuple):
+class CandidateManifest(NamedTuple):
     """A candidate's manifest: its values, its plain JSON, and its canonical bytes."""
 
     candidate: Candidate
@@ -84,7 +84,7 @@ def state_of(folder: Path) -> tuple[FolderState | None, str]:
     return state, ""
 
 
-def judged_under(workspace: Workspace, suite_id: str) -> str | None:
+def stored_digest(workspace: Workspace, suite_id: str) -> str | None:
     """The digest under which this store's traces of a suite were judged, None without any."""
     connection = reader_if_made(workspace.store)
     if connection is None:
@@ -106,13 +106,13 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
     )
 
 
-def hold(workspace: Workspace, connection: Connection | None, suite_id: str) -> Held:
+def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
     """A suite that may be used now. Raises DeskError when it is broken, unfrozen or unknown."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
     if not (folder / "suite.json").exists():
         if row is not None and connection is not None and row.probe:
-            return Held(registry.suite_body(connection, suite_id), (), None)
+            return ReadySuite(registry.suite_body(connection, suite_id), (), None)
         known = ", ".join(f.name for f in folders(workspace)) or "none"
         raise DeskError(f"no suite {suite_id} in {workspace.suites} (there: {known})")
     state, problem = state_of(folder)
@@ -127,28 +127,28 @@ def hold(workspace: Workspace, connection: Connection | None, suite_id: str) -> 
             f"judged under {row.digest} (frozen {row.frozen_at})",
         )
     if row is not None:
-        return _held(load_trusted(state.files), state.files, folder)
+        return _ready(load_trusted(state.files), state.files, folder)
     try:
-        return _held(read_suite(folder).suite, state.files, folder)
+        return _ready(read_suite(folder).suite, state.files, folder)
     except ContractError as error:
         raise DeskError(str(error)) from error
 
 
-def _held(suite: Suite, files: Mapping[str, bytes], folder: Path) -> Held:
+def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite:
     """A suite with its rubric and judge, of files that were found to be sound."""
     rubric, judge = load_trusted_rubric(files), load_trusted_judge(files)
     criteria = tuple(criterion.title for criterion in rubric.criteria) if rubric else ()
     digest = sha256_hex(files[RUBRIC_FILE]) if rubric else None
-    return Held(suite, criteria, folder, judge, rubric, digest)
+    return ReadySuite(suite, criteria, folder, judge, rubric, digest)
 
 
-def glance(workspace: Workspace, connection: Connection, suite_id: str) -> Held:
+def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -> ReadySuite:
     """As `hold`, with no more of each episode than its columns in the store tell: what a
     recommendation needs. The folder is looked through as thoroughly. Raises as `hold`."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id)
     if row is None or row.probe or not as_frozen(folder, row.digest):
-        return hold(workspace, connection, suite_id)
+        return ready_suite(workspace, connection, suite_id)
     files = {
         name: read_bytes(folder / name)
         for name in (RUBRIC_FILE, JUDGE_FILE)
@@ -157,10 +157,12 @@ def glance(workspace: Workspace, connection: Connection, suite_id: str) -> Held:
     suite = structs.replace(
         registry.suite_head(connection, suite_id), episodes=contracts.outlines(connection, row.id)
     )
-    return _held(suite, files, folder)
+    return _ready(suite, files, folder)
 
 
-def manifest(held: Held, candidate_id: str, trusted: bool = False) -> Manifested | None:
+def manifest(
+    held: ReadySuite, candidate_id: str, trusted: bool = False
+) -> CandidateManifest | None:
     """The candidate's manifest beside the suite, None when there is none.
 
     `trusted` spares the full check of a manifest whose digest the store already knows.
@@ -178,7 +180,7 @@ def manifest(held: Held, candidate_id: str, trusted: bool = False) -> Manifested
         except ContractError as error:
             raise DeskError(str(error), f"mend {path}") from error
         if candidate.candidate_id == candidate_id:
-            return Manifested(candidate, json.loads(data), raw)
+            return CandidateManifest(candidate, json.loads(data), raw)
     return None
 
 
@@ -237,7 +239,7 @@ def suite_infos(
     return found + [_stored_info(one) for one in known.values()]
 
 
-def held_info(connection: Connection, suite_id: str) -> SuiteInfo:
+def stored_suite_info(connection: Connection, suite_id: str) -> SuiteInfo:
     """A suite that stands in the store and was just found to be as frozen."""
     one = _stored_suites(connection, suite_id)[suite_id]
     return _stored_info(one) if one.row.probe else _frozen_info(one)
@@ -300,7 +302,7 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
         )
     episodes, attempts = (one.episodes, one.attempts) if one else (0, 0)
     if one is None and not problem:
-        held = hold(workspace, None, folder.name)
+        held = ready_suite(workspace, None, folder.name)
         episodes, attempts = len(held.suite.episodes), held.suite.policy.attempts
     word: SuiteState = "broken" if problem else "frozen"
     if state is not None and state.state == "unfrozen":
@@ -318,7 +320,7 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
     )
 
 
-def decided(connection: Connection, candidate: int) -> str | None:
+def newest_decision(connection: Connection, candidate: int) -> str | None:
     """The newest decision on a candidate: its word, whether it waits for more, who signed it."""
     newest = decisions.newest_on(connection, candidate)
     if newest is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from reviewer.db.codec import mask_of, pack_diagnostics
-from reviewer.db.intake import Chunk, Pack, Refused
+from reviewer.db.intake import Chunk, NewRefusal, Pack
 from reviewer.gates import (
     Diagnostics,
     Verdict,
@@ -78,9 +78,9 @@ class Group(NamedTuple):
     records: int
     facts: list[Facts]
     packs: list[Pack]
-    refused: list[Refused]
+    refused: list[NewRefusal]
     notes: dict[str, int]
-    flagged: list[Refused]
+    flagged: list[NewRefusal]
 
 
 FINAL_STATE_CHARS = 500

@@ -11,7 +11,7 @@ import pytest
 from doors import SUITE, V8, Door, copied
 from span_files import DATA, request, span
 
-from reviewer.db import revisions
+from reviewer.db.revisions import judged_record
 
 Export = dict[str, Any]
 HOW = ("together", "folder", "forward", "backward")
@@ -25,7 +25,7 @@ def told(door: Door) -> list[Any]:
         ).fetchall()
         found = []
         for trace, *row in rows:
-            raw = revisions.head(base, trace)
+            raw = judged_record(base, trace)
             assert raw is not None
             events = json.loads(raw)["events"]
             said = [{**one, "call_id": None} for one in events]

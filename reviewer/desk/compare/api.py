@@ -24,13 +24,13 @@ class CompareRoom(Room):
         Without a baseline: the last other candidate promoted, else the one before this; the first
         of all is the baseline of the next. Raises DeskError for a candidate that is alone.
         """
-        from reviewer.desk.compare import candidates as compare
+        from reviewer.desk.compare.candidates import candidate_pair, compare_candidates
 
         with self._opened.reading() as connection:
             row = self._compared_suite(connection, suite_id)
-            who = compare.sides(connection, row.id, candidate_id, baseline_id)
+            who = candidate_pair(connection, row.id, candidate_id, baseline_id)
             info = self._opened.info(connection, suite_id)
-            return compare.compared(connection, self._opened.reports, info, row.id, who)
+            return compare_candidates(connection, self._opened.reports, info, row.id, who)
 
     def episode(
         self, suite_id: str, candidate_id: str, baseline_id: str | None, episode_id: str
@@ -39,32 +39,28 @@ class CompareRoom(Room):
 
         Raises DeskError as `compare`, and where either made no attempt of the episode.
         """
-        from reviewer.desk.compare import attempts as compare_attempts
-        from reviewer.desk.compare import candidates as compare
+        from reviewer.desk.compare.attempts import attempts_to_show, compare_attempts
+        from reviewer.desk.compare.candidates import candidate_pair
 
         with self._opened.reading() as connection:
             row = self._compared_suite(connection, suite_id)
-            who = compare.sides(connection, row.id, candidate_id, baseline_id)
-            places = compare_attempts.places_of(connection, row, who, episode_id)
+            who = candidate_pair(connection, row.id, candidate_id, baseline_id)
+            places = attempts_to_show(connection, row, who, episode_id)
             suite = self._opened.suite(connection, suite_id, places[0].episode)
-            return compare_attempts.compared_attempts(
-                connection, self._opened.records, places, suite
-            )
+            return compare_attempts(connection, self._opened.records, places, suite)
 
     def attempts(self, trace_a: str, trace_b: str) -> AttemptComparison:
         """Two attempts of one episode, `trace_a` as the baseline; of one candidate or of two.
 
         Raises DeskError for an unknown trace, and for traces of two episodes.
         """
-        from reviewer.desk.compare import attempts as compare_attempts
+        from reviewer.desk.compare.attempts import compare_attempts
         from reviewer.desk.traces import records
 
         with self._opened.reading() as connection:
             places = records.locate(connection, trace_a), records.locate(connection, trace_b)
             suite = self._opened.suite(connection, places[0].suite.suite_id, places[0].episode)
-            return compare_attempts.compared_attempts(
-                connection, self._opened.records, places, suite
-            )
+            return compare_attempts(connection, self._opened.records, places, suite)
 
     @staticmethod
     def _compared_suite(connection: Connection, suite_id: str) -> registry.SuiteRow:

@@ -10,7 +10,7 @@ import msgspec
 from reviewer.db import payload, registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
-from reviewer.desk.compare.candidates import Sides
+from reviewer.desk.compare.candidates import CandidatePair
 from reviewer.desk.compare.sentences import amount, evidence
 from reviewer.desk.compare.views import (
     AlignedStep,
@@ -23,7 +23,7 @@ from reviewer.desk.compare.views import (
 from reviewer.desk.errors import DeskError
 from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
 from reviewer.desk.traces.events import event_window
-from reviewer.desk.traces.records import Place, Records
+from reviewer.desk.traces.records import Records, TracePlace
 from reviewer.desk.traces.states import changes
 from reviewer.desk.views import EventRow, FindingView, Mark
 from reviewer.exit_codes import ExitCode
@@ -106,7 +106,7 @@ ANSWER = ("observation", "approval", "state", "message")
 """What a call got back, and what an event that is no call says."""
 
 
-class Read(NamedTuple):
+class StepEvent(NamedTuple):
     """One event with what it is compared by. `answer` leaves out how long it took and its ids."""
 
     row: EventRow
@@ -117,14 +117,14 @@ class Read(NamedTuple):
     keys: Keys
 
 
-def read_steps(connection: Connection, records: Records, row: TraceRow) -> list[Read]:
+def read_steps(connection: Connection, records: Records, row: TraceRow) -> list[StepEvent]:
     """The first 5,000 events of an attempt; none when its payload was refused."""
     events = records.events(connection, row, 0, MOST_EVENTS)
     rows = event_window(connection, records, row, 0, len(events))
-    return [_read(one, event) for one, event in zip(rows, events, strict=True)]
+    return [_step_event(one, event) for one, event in zip(rows, events, strict=True)]
 
 
-def _read(row: EventRow, event: Event) -> Read:
+def _step_event(row: EventRow, event: Event) -> StepEvent:
     who = "agent" if by_agent(event) else "user"
     kind = kind_of(event)
     arguments = _digest(key_of(event.arguments))
@@ -136,14 +136,14 @@ def _read(row: EventRow, event: Event) -> Read:
     else:
         name = f"{kind}\0{who}\0{event.tool or ''}"
         keys = (None, None, f"{name}\0{answer}", name)
-    return Read(row, event, kind == "tool_call", arguments, answer, keys)
+    return StepEvent(row, event, kind == "tool_call", arguments, answer, keys)
 
 
 def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def aligned(a: list[Read], b: list[Read]) -> list[AlignedStep]:
+def aligned(a: list[StepEvent], b: list[StepEvent]) -> list[AlignedStep]:
     """Every event of both once. Calls are paired by the longest common subsequence of tool and
     arguments, then of the tool alone, then other events by what they say, then by their kind."""
     pairs = align([step.keys for step in a], [step.keys for step in b])
@@ -163,7 +163,7 @@ def aligned(a: list[Read], b: list[Read]) -> list[AlignedStep]:
     return steps
 
 
-def _word(old: Read | None, new: Read | None, paired: bool) -> StepWord:
+def _word(old: StepEvent | None, new: StepEvent | None, paired: bool) -> StepWord:
     if new is None:
         return "baseline"
     if old is None:
@@ -177,7 +177,7 @@ def _word(old: Read | None, new: Read | None, paired: bool) -> StepWord:
     return "same"
 
 
-def _lines(word: StepWord, old: Read | None, new: Read | None) -> list[str]:
+def _lines(word: StepWord, old: StepEvent | None, new: StepEvent | None) -> list[str]:
     if word == "same":
         return []
     if old is None or new is None or word == "instead":
@@ -193,7 +193,7 @@ def _lines(word: StepWord, old: Read | None, new: Read | None) -> list[str]:
     return [*lines, *found[:STEP_LINES], *([f"and {more:,} more changes"] if more > 0 else [])]
 
 
-def _told(step: Read) -> str:
+def _told(step: StepEvent) -> str:
     """An event in a line: its title, and the arguments of a call."""
     return f"{step.row.title}  {short(step.event.arguments)}".rstrip()
 
@@ -206,19 +206,19 @@ def first_divergence(steps: list[AlignedStep]) -> int | None:
     )  # fmt: skip
 
 
-class Side(NamedTuple):
+class AttemptSide(NamedTuple):
     """One attempt as it is read; `head` is None when its payload was refused."""
 
-    place: Place
+    place: TracePlace
     view: Attempt
     head: TraceRecord | None
     found: list[FindingRow]
 
 
-def compared_attempts(
+def compare_attempts(
     connection: Connection,
     records: Records,
-    places: tuple[Place, Place],
+    places: tuple[TracePlace, TracePlace],
     suite: Suite,
 ) -> AttemptComparison:
     """Two attempts side by side, the baseline first. Raises DeskError when they are not attempts
@@ -265,9 +265,9 @@ def compared_attempts(
     )
 
 
-def places_of(
-    connection: Connection, suite: registry.SuiteRow, who: Sides, episode_id: str
-) -> tuple[Place, Place]:
+def attempts_to_show(
+    connection: Connection, suite: registry.SuiteRow, who: CandidatePair, episode_id: str
+) -> tuple[TracePlace, TracePlace]:
     """The attempts of an episode to look at first: the first number at which the verdicts differ,
     else the first that both made, else the first of each.
 
@@ -292,17 +292,19 @@ def places_of(
     at = next(iter((*apart, *both)), None)
     numbers = (at, at) if at is not None else (min(mine), min(theirs))
     return (
-        Place(suite, first, key, episode_id, mine[numbers[0]]),
-        Place(suite, second, key, episode_id, theirs[numbers[1]]),
+        TracePlace(suite, first, key, episode_id, mine[numbers[0]]),
+        TracePlace(suite, second, key, episode_id, theirs[numbers[1]]),
     )
 
 
-def _id(place: Place) -> str:
+def _id(place: TracePlace) -> str:
     names = place.suite.suite_id, place.candidate.candidate_id, place.episode_id
     return "/".join((*names, str(place.row.attempt)))
 
 
-def _side(connection: Connection, records: Records, place: Place, force: tuple[str, ...]) -> Side:
+def _side(
+    connection: Connection, records: Records, place: TracePlace, force: tuple[str, ...]
+) -> AttemptSide:
     row = place.row
     head = records.whole(connection, row) or payload.large_head(connection, row.id)
     siblings = traces_of(connection, place.candidate.id, [place.episode])
@@ -321,7 +323,7 @@ def _side(connection: Connection, records: Records, place: Place, force: tuple[s
         final_state=row.final_state or "not measured",
         payload=head is not None,
     )
-    return Side(place, view, head, findings_of(connection, [row.id]))
+    return AttemptSide(place, view, head, findings_of(connection, [row.id]))
 
 
 def _findings(found: list[FindingRow]) -> tuple[FindingView, ...]:
@@ -331,7 +333,9 @@ def _findings(found: list[FindingRow]) -> tuple[FindingView, ...]:
     )
 
 
-def _state(connection: Connection, records: Records, sides: tuple[Side, Side]) -> list[str]:
+def _state(
+    connection: Connection, records: Records, sides: tuple[AttemptSide, AttemptSide]
+) -> list[str]:
     """Changes of the final state, then of the state that was recorded last."""
     ends = []
     for side in sides:

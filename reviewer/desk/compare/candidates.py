@@ -24,7 +24,7 @@ from reviewer.suite.gates import GATES
 ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not compared")
 
 
-class Sides(NamedTuple):
+class CandidatePair(NamedTuple):
     """Who is compared with whom, among all candidates of the suite by id."""
 
     baseline_id: str
@@ -32,7 +32,9 @@ class Sides(NamedTuple):
     candidates: tuple[str, ...]
 
 
-def sides(connection: Connection, suite: int, candidate_id: str, baseline_id: str | None) -> Sides:
+def candidate_pair(
+    connection: Connection, suite: int, candidate_id: str, baseline_id: str | None
+) -> CandidatePair:
     """The two candidates. Without a baseline: the last other one promoted, else the one that was
     there before; a candidate that nobody came before is the baseline of the next.
 
@@ -53,7 +55,7 @@ def sides(connection: Connection, suite: int, candidate_id: str, baseline_id: st
                 "reviewer compare --attempts TRACE TRACE",
                 exit_code=ExitCode.USAGE,
             )
-        return Sides(baseline_id, candidate_id, names)
+        return CandidatePair(baseline_id, candidate_id, names)
     age = {row.candidate_id: (row.seq, row.id) for row in rows}
     others = sorted((name for name in names if name != candidate_id), key=age.__getitem__)
     if not others:
@@ -66,12 +68,12 @@ def sides(connection: Connection, suite: int, candidate_id: str, baseline_id: st
     promoted = released.candidate_id if released and released.candidate_id in others else None
     before = [name for name in others if age[name] < age[candidate_id]]
     if promoted or before:
-        return Sides(promoted or before[-1], candidate_id, names)
-    return Sides(candidate_id, others[0], names)
+        return CandidatePair(promoted or before[-1], candidate_id, names)
+    return CandidatePair(candidate_id, others[0], names)
 
 
-def compared(
-    connection: Connection, reports: Reports, suite: SuiteInfo, key: int, who: Sides
+def compare_candidates(
+    connection: Connection, reports: Reports, suite: SuiteInfo, key: int, who: CandidatePair
 ) -> Comparison:
     """Everything that a report of the candidate against this baseline says, episode by episode.
 

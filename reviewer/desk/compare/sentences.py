@@ -12,6 +12,8 @@ from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
 NAMED = 5
 """Steps told one by one before the rest is counted."""
+
+
 DID = {
     "tool_result": "got the result of",
     "approval": "asked for approval",
@@ -19,10 +21,12 @@ DID = {
     "message": "wrote a message",
     "error": "met an error",
 }
+
+
 Findings = Sequence[FindingView]
 
 
-class Said(NamedTuple):
+class EvidenceLine(NamedTuple):
     """One line, and the step it stands on; None where no single step shows it."""
 
     text: str
@@ -36,31 +40,33 @@ def evidence(
     findings: tuple[Findings, Findings],
     ends: tuple[Attempt, Attempt],
     message: Sequence[tuple[str, str]],
-) -> list[Said]:
+) -> list[EvidenceLine]:
     """The first act that differs, gates, the final state, then other acts and the message; one
     line when nothing changed."""
-    acts = [Said(line, n) for n, step in enumerate(steps) if (line := _act(sides, step))]
+    acts = [EvidenceLine(line, n) for n, step in enumerate(steps) if (line := _act(sides, step))]
     told = acts[:1]
     told += [
-        Said(line, _where(change, findings, steps))
+        EvidenceLine(line, _where(change, findings, steps))
         for change in gates
         for line in _gate(change, findings)
     ]
     old, new = ends
     if old.final_state != new.final_state:
-        told.append(Said(f"final state changed {old.final_state} → {new.final_state}"))
+        told.append(EvidenceLine(f"final state changed {old.final_state} → {new.final_state}"))
     told += acts[1:NAMED]
     if len(acts) > NAMED:
-        told.append(Said(f"{len(acts) - NAMED} more steps differ", acts[NAMED].step))
+        told.append(EvidenceLine(f"{len(acts) - NAMED} more steps differ", acts[NAMED].step))
     if any(sign != "=" for sign, _ in message):
         gone, came = (sum(len(t.split()) for s, t in message if s == sign) for sign in "-+")
-        told.append(Said(f"final message differs: {gone} words gone, {came} new", _last(steps)))
+        told.append(
+            EvidenceLine(f"final message differs: {gone} words gone, {came} new", _last(steps))
+        )
     for name, end in zip(sides, ends, strict=True):
         if not end.payload:
             words = f"the events of {_the(name)} are not stored: only its verdict is compared"
-            told.append(Said(words))
+            told.append(EvidenceLine(words))
     same = "no evidence changed: the same acts, the same verdicts, the same end"
-    return told or [Said(same)]
+    return told or [EvidenceLine(same)]
 
 
 def _where(

@@ -94,11 +94,11 @@ class DecisionsRoom(Room):
     def view(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> DecisionView:
         """The report as it would be signed, and what may be decided."""
         from reviewer.db import journal
-        from reviewer.desk import suites
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions.payload import pending_view
         from reviewer.desk.reports import renderings
         from reviewer.desk.scorecards import scorecard
+        from reviewer.desk.suites import newest_decision
         from reviewer.report.render.text import summary_lines
 
         build = self._opened.build_of(suite_id, candidate_id)
@@ -110,7 +110,7 @@ class DecisionsRoom(Room):
         with self._opened.reading() as connection:
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             head = journal.head(connection)
-            decided = suites.decided(connection, key)
+            decided = newest_decision(connection, key)
             pending = pending_view(
                 self._opened.place, connection, build, self._opened.book, key, built
             )

@@ -17,6 +17,7 @@ from reviewer.db.search import catch_up, pending_events
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
 from reviewer.importing.catalogue import redactor_of
@@ -105,19 +106,19 @@ def clock() -> str:
 
 def suites_for(
     workspace: Workspace, connection: Connection, suite_id: str
-) -> tuple[dict[str, suites.Held], list[tuple[str, str]]]:
+) -> tuple[dict[str, ReadySuite], list[tuple[str, str]]]:
     """The frozen suites an import may fill (only the one named, if one is), and why not others.
 
     Raises DeskError when the suite named, or the only one there is, may not be used.
     """
     warnings: list[tuple[str, str]] = []
-    held: dict[str, suites.Held] = {}
+    held: dict[str, ReadySuite] = {}
     names = [suite_id] if suite_id else [folder.name for folder in suites.folders(workspace)]
     for name in names:
         if suite_id and not (workspace.suite_folder(name) / "suite.json").exists():
             continue  # a probe suite, named by the user
         try:
-            held[name] = suites.hold(workspace, connection, name)
+            held[name] = ready_suite(workspace, connection, name)
         except (DeskError, ContractError) as error:
             if len(names) == 1:
                 raise
@@ -125,7 +126,7 @@ def suites_for(
     return held, warnings
 
 
-def manifests_of(held: dict[str, suites.Held]) -> FindManifest:
+def manifests_of(held: dict[str, ReadySuite]) -> FindManifest:
     """Looks manifests up beside the suites."""
 
     def find(suite_id: str, candidate_id: str) -> Manifest | None:

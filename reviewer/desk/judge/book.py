@@ -15,7 +15,7 @@ from reviewer.db.queries.reviewable import reviewable_trace
 from reviewer.db.tables import JUDGMENTS, JudgmentRow
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side
-from reviewer.desk.suites import Held
+from reviewer.desk.suites import ReadySuite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration, calibrate
 from reviewer.review.items import TIE, message_digest
@@ -64,7 +64,7 @@ class JudgeBook:
                 self._read[suite_digest] = fresh[-1].id, known
             return known
 
-    def judged(self, connection: Connection, held: Held, candidate_id: str) -> Judged | None:
+    def judged(self, connection: Connection, held: ReadySuite, candidate_id: str) -> Judged | None:
         """What the suite's judge is worth for this candidate; None when it was never asked."""
         made = self.of(connection, held.suite.digest) if held.judge is not None else ()
         if held.judge is None or not made:
@@ -102,7 +102,7 @@ def agents_of(connection: Connection, suite_id: str) -> dict[str, str]:
 
 
 def joined(
-    held: Held,
+    held: ReadySuite,
     judge: JudgePrompt,
     candidate_id: str,
     agents: Mapping[str, str],
@@ -136,7 +136,7 @@ def pairwise(judge: JudgePrompt) -> Asked | None:
 
 
 def _calibration(
-    held: Held,
+    held: ReadySuite,
     judge: JudgePrompt,
     model: str,
     candidate_id: str,

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from reviewer.db.connection import Connection
 from reviewer.db.tables import JUDGMENTS as TABLE
 from reviewer.db.tables import JudgmentRow
-from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.judge.book import JudgeBook, row_of
 from reviewer.desk.place import Workspace
+from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.judgments import JUDGMENTS, Judgment
 from reviewer.suite.errors import ContractError, Problem
@@ -23,7 +23,7 @@ class JudgmentBorder:
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
-        self._held: dict[str, suites.Held | str] = {}
+        self._held: dict[str, ReadySuite | str] = {}
 
     def admitted(self, judgment: Judgment, place: str) -> Judgment:
         """The judgment itself. Raises ContractError with every reason not to take it."""
@@ -35,17 +35,17 @@ class JudgmentBorder:
             raise ContractError.of(problems)
         return judgment
 
-    def _suite(self, suite_id: str) -> suites.Held | str:
+    def _suite(self, suite_id: str) -> ReadySuite | str:
         if suite_id not in self._held:
             try:
-                found: suites.Held | str = suites.hold(self._workspace, self._connection, suite_id)
+                found: ReadySuite | str = ready_suite(self._workspace, self._connection, suite_id)
             except (DeskError, ContractError) as error:
                 found = str(error)
             self._held[suite_id] = found
         return self._held[suite_id]
 
 
-def _against(held: suites.Held, judgment: Judgment) -> Iterator[tuple[str, str]]:
+def _against(held: ReadySuite, judgment: Judgment) -> Iterator[tuple[str, str]]:
     suite = held.suite
     if judgment.suite_digest != suite.digest:
         yield (

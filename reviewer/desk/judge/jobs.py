@@ -14,7 +14,6 @@ from reviewer.db.connection import Connection, StoreError, close_writer
 from reviewer.db.queries.reviewable import reviewable_traces
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
-from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeState
@@ -25,6 +24,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
 from reviewer.desk.runs.start import lock_work
 from reviewer.desk.stopwatch import Stopwatch
+from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import records as traces
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.desk.traces.text import text_of
@@ -57,7 +57,7 @@ class Prepared(NamedTuple):
     be sent; `cached` calls are answered already."""
 
     order: JudgeOrder
-    held: suites.Held
+    held: ReadySuite
     bench: Bench
     asked: tuple[Question, ...]
     cached: int
@@ -72,7 +72,7 @@ def prepare(
     """Raises DeskError for an order that asks nothing of this workspace: no judge in the suite, no
     prompt for what is to be judged, nothing to judge, a number that cannot be."""
     prices = _checked(order)
-    held = suites.hold(workspace, connection, order.suite_id)
+    held = ready_suite(workspace, connection, order.suite_id)
     judge = judge_of(held, order.suite_id)
     known = tuple(dict.fromkeys(KIND_OF[asked.preset] for asked in judge.asks))
     kinds = order.kinds or known
@@ -99,7 +99,7 @@ def prepare(
     return Prepared(order, held, bench, left, len(asked) - len(left), prices, settings, problem)
 
 
-def judge_of(held: suites.Held, suite_id: str) -> JudgePrompt:
+def judge_of(held: ReadySuite, suite_id: str) -> JudgePrompt:
     """The suite's judge. Raises DeskError when it has none."""
     if held.judge is None:
         raise DeskError(
@@ -112,7 +112,7 @@ def judge_of(held: suites.Held, suite_id: str) -> JudgePrompt:
 def items_of(
     connection: Connection,
     finals: FinalMessages,
-    held: suites.Held,
+    held: ReadySuite,
     order: JudgeOrder,
     kind: Kind,
 ) -> tuple[Item, ...]:
@@ -183,7 +183,7 @@ def _settings(judge: JudgePrompt, order: JudgeOrder, prices: Prices) -> tuple[Se
 
 
 def _bench(
-    held: suites.Held, judge: JudgePrompt, order: JudgeOrder, settings: Settings | None
+    held: ReadySuite, judge: JudgePrompt, order: JudgeOrder, settings: Settings | None
 ) -> Bench:
     suite = held.suite
     mask = Mask(suite.redaction)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
 from reviewer.desk.judge.book import JudgeBook, Judged, messages_of, pairwise, win_rate_of
@@ -14,7 +13,7 @@ from reviewer.desk.judge.jobs import JudgeHandle, Judges, OnChange, Prepared, ju
 from reviewer.desk.labels.api import EstimateView
 from reviewer.desk.labels.items import Side, other_candidate, side_of
 from reviewer.desk.place import Workspace
-from reviewer.desk.suites import Held
+from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration
 from reviewer.review.items import BOTH_BAD, TIE
@@ -303,7 +302,7 @@ def _corrected(name: str, found: Corrected, n: int) -> EstimateView:
 class _About(NamedTuple):
     """One suite's judge where one candidate is concerned, and who is called A and B."""
 
-    held: Held
+    held: ReadySuite
     judged: Judged | None
     side: Side
     names: tuple[str, str]
@@ -374,7 +373,7 @@ class Judging:
         candidate_id: str,
         baseline_id: str | None,
     ) -> _About:
-        held = suites.hold(self._workspace, connection, suite_id)
+        held = ready_suite(self._workspace, connection, suite_id)
         judge_of(held, suite_id)
         side = side_of(connection, suite_id, candidate_id)
         if baseline_id is not None:

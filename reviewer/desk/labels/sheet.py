@@ -9,12 +9,12 @@ import msgspec
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import items
 from reviewer.desk.labels.api import Session
 from reviewer.desk.labels.book import EvidenceClock
 from reviewer.desk.place import Workspace
+from reviewer.desk.suites import ready_suite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.agreement import ENOUGH, to_adjudicate
 from reviewer.review.items import (
@@ -263,7 +263,7 @@ class Sheets:
 
 def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) -> Ruled:
     """A suite that may be used now, with its rubric. Raises DeskError."""
-    held = suites.hold(workspace, connection, suite_id)
+    held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:
         raise DeskError(
             f"{suite_id} has no rubric, and people label by one",

@@ -22,6 +22,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.evidence import evidence
 from reviewer.desk.reports.opinions import judge_evidence, review_evidence, review_holds
+from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, ready_suite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, assess
@@ -130,7 +131,7 @@ class Reports:
         from reviewer.desk.reports.renderings import beside
 
         asked = (suite_id, candidate_id, baseline_id)
-        held = suites.hold(self._workspace, connection, suite_id)
+        held = ready_suite(self._workspace, connection, suite_id)
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
             found = beside(connection, self._workspace, built.report, built.digest, formats)
@@ -149,13 +150,13 @@ class Reports:
         return Assessed(built.gathered, built.assessment)
 
     def _made(self, connection: Connection, asked: _Asked, whole: bool) -> Built:
-        hold = suites.hold if whole else suites.glance
+        hold = ready_suite if whole else ready_outline
         held = hold(self._workspace, connection, asked[0])
         with one_moment(connection):  # an import may be writing at this moment
             return self._within(connection, held, asked, whole)
 
     def _within(
-        self, connection: Connection, held: suites.Held, asked: _Asked, whole: bool
+        self, connection: Connection, held: ReadySuite, asked: _Asked, whole: bool
     ) -> Built:
         self._store_check.require_sound(connection)
         suite_id, candidate_id, baseline_id = asked
@@ -183,22 +184,20 @@ class Reports:
         self._kept[asked, whole] = (stamp, built)
         return built
 
-    def _with_holds(
-        self, connection: Connection, held: suites.Held, gathered: Evidence
-    ) -> Evidence:
+    def _with_holds(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
         review = review_holds(connection, held, gathered.candidate_id, self._finals, self._book)
         split = self._split(connection, held, gathered)
         return structs.replace(gathered, review=review, split=split)
 
     @staticmethod
-    def _split(connection: Connection, held: suites.Held, gathered: Evidence) -> tuple[Look, ...]:
+    def _split(connection: Connection, held: ReadySuite, gathered: Evidence) -> tuple[Look, ...]:
         if not LEAKS.has(connection, held.suite.digest):
             return gathered.split
         from reviewer.desk.reports.leaks import split_evidence
 
         return split_evidence(connection, held.suite.digest, gathered.candidate_id)
 
-    def _with_all(self, connection: Connection, held: suites.Held, gathered: Evidence) -> Evidence:
+    def _with_all(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
         """What is not there is not gone into: most stores hold no judgment and no note, most suites
         no text."""
         candidate_id, finals = gathered.candidate_id, self._finals
@@ -222,8 +221,8 @@ class Reports:
 
     @staticmethod
     def _manifest(
-        connection: Connection, held: suites.Held, suite_id: str, candidate_id: str
-    ) -> suites.Manifested | None:
+        connection: Connection, held: ReadySuite, suite_id: str, candidate_id: str
+    ) -> CandidateManifest | None:
         row = registry.suite_row(connection, suite_id)
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
         found = suites.manifest(held, candidate_id, trusted=True)

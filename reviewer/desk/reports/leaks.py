@@ -14,12 +14,12 @@ from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LEAKS as TABLE
 from reviewer.db.tables import LeakRow
-from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.imports.record_files import Kind
 from reviewer.desk.place import Workspace
+from reviewer.desk.suites import ready_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.pipeline.opening import Text, texts_of
@@ -214,14 +214,14 @@ def _kept(workspace: Workspace, found: Iterable[LeakCheck]) -> list[LeakCheck]:
 
 
 def _suite(workspace: Workspace, suite_id: str) -> Suite:
-    suite = suites.hold(workspace, None, suite_id).suite
+    suite = ready_suite(workspace, None, suite_id).suite
     if not _requests(suite):
         raise DeskError(f"{suite_id}: no episode has a user_request to look for")
     return suite
 
 
 def _rules(workspace: Workspace, suite_id: str) -> RedactionRules:
-    return suites.hold(workspace, None, suite_id).suite.redaction
+    return ready_suite(workspace, None, suite_id).suite.redaction
 
 
 def _masked(frozen: Sequence[Suite]) -> Redactor:

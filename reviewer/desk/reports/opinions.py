@@ -22,7 +22,7 @@ from reviewer.db.queries.reviewable import (
 )
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
-from reviewer.desk.suites import Held
+from reviewer.desk.suites import ReadySuite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.report.opinions import (
     ADVISORY,
@@ -71,7 +71,7 @@ class Looked(NamedTuple):
 
 
 def review_holds(
-    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: Book
+    connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
 ) -> ReviewEvidence | None:
     """What `assess` reads of labels and flags, and nothing else; None for a probe.
 
@@ -100,7 +100,7 @@ def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
 
 def looked_at(
     connection: Connection,
-    held: Held,
+    held: ReadySuite,
     side: Side,
     high: dict[str, Signals],
     finals: FinalMessages,
@@ -118,7 +118,7 @@ def looked_at(
 def _own(
     connection: Connection,
     side: Side,
-    held: Held,
+    held: ReadySuite,
     finals: FinalMessages,
     labels: Iterable[Label],
 ) -> tuple[Item, ...]:
@@ -145,7 +145,7 @@ SHOWN_BREAKS = 3
 
 
 def review_evidence(
-    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: Book
+    connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
 ) -> ReviewEvidence | None:
     """Labels and flags of one candidate; None for a probe, which certifies nothing.
 
@@ -253,7 +253,7 @@ def _with_labels(
 
 
 def _with_drawn(
-    found: ReviewEvidence, connection: Connection, side: Side, held: Held, looked: Looked
+    found: ReviewEvidence, connection: Connection, side: Side, held: ReadySuite, looked: Looked
 ) -> ReviewEvidence:
     """How far the random part is done: the traces that the lot falls on, and those of them whose
     message no label shows."""
@@ -326,7 +326,11 @@ NO_PAIRS = "the suite's judge is asked about single messages, not about pairs"
 
 
 def judge_evidence(
-    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, book: JudgeBook
+    connection: Connection,
+    held: ReadySuite,
+    candidate_id: str,
+    finals: FinalMessages,
+    book: JudgeBook,
 ) -> JudgeEvidence | None:
     """The suite's judge where one candidate is concerned; None when it was never asked.
 

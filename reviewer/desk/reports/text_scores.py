@@ -13,7 +13,7 @@ from reviewer.db.connection import Connection
 from reviewer.db.queries.reviewable import reviewable_traces_in
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.items import side_of
-from reviewer.desk.suites import Held
+from reviewer.desk.suites import ReadySuite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.opinions import PhraseCount, TextEvidence, TextScore
@@ -107,7 +107,11 @@ class _Ended(NamedTuple):
 
 
 def text_evidence(
-    connection: Connection, held: Held, candidate_id: str, finals: FinalMessages, model: str = ""
+    connection: Connection,
+    held: ReadySuite,
+    candidate_id: str,
+    finals: FinalMessages,
+    model: str = "",
 ) -> TextEvidence | None:
     """The final messages of one candidate; None when no episode names a text. `model` is the folder
     of an embedding model.

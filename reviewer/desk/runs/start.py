@@ -24,6 +24,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
+from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.scoring import Asked, Order, Scorer
 from reviewer.importing.pipeline.split import Piece
@@ -51,11 +52,11 @@ def check_numbers(order: RunOrder) -> None:
             raise DeskError(f"--{name} {value}: from {least} to {most:,}", exit_code=ExitCode.USAGE)
 
 
-def hold(workspace: Workspace, suite_id: str) -> suites.Held:
+def hold(workspace: Workspace, suite_id: str) -> ReadySuite:
     """A private suite that may be run now. Raises DeskError."""
     connection = reader_if_made(workspace.store)
     try:
-        held = suites.hold(workspace, connection, suite_id)
+        held = ready_suite(workspace, connection, suite_id)
     finally:
         if connection is not None:
             connection.close()
@@ -64,7 +65,7 @@ def hold(workspace: Workspace, suite_id: str) -> suites.Held:
     return held
 
 
-def manifest_of(held: suites.Held, candidate_id: str) -> suites.Manifested:
+def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
     """The manifest of a candidate to run. Raises DeskError when there is none."""
     found = suites.manifest(held, candidate_id)
     if found is None:
@@ -78,7 +79,7 @@ def manifest_of(held: suites.Held, candidate_id: str) -> suites.Manifested:
     return found
 
 
-def unrunnable(candidate: Candidate, held: suites.Held) -> str:
+def unrunnable(candidate: Candidate, held: ReadySuite) -> str:
     """Why a candidate cannot be run, with the way out; "" when it can."""
     assert held.folder is not None  # which `hold` has seen to
     try:
@@ -131,7 +132,7 @@ def made_by(connection: Connection, suite: int, candidate: int) -> Made:
 def runnable(workspace: Workspace, connection: Connection | None, suite_id: str) -> list[Runnable]:
     """Every candidate manifest of a suite, by id. Raises DeskError for a suite that may not be
     used; `connection` is None while there is no store."""
-    held = suites.hold(workspace, connection, suite_id)
+    held = ready_suite(workspace, connection, suite_id)
     if held.folder is None:
         return []
     row = registry.suite_row(connection, suite_id) if connection is not None else None
@@ -162,7 +163,7 @@ def runnable(workspace: Workspace, connection: Connection | None, suite_id: str)
     return found
 
 
-def _kind(held: suites.Held, candidate_id: str) -> tuple[str, str]:
+def _kind(held: ReadySuite, candidate_id: str) -> tuple[str, str]:
     """(how a candidate is run, why it cannot be)."""
     try:
         candidate = manifest_of(held, candidate_id).candidate
@@ -295,8 +296,8 @@ class _Beginning:
         self,
         workspace: Workspace,
         connection: Connection,
-        held: suites.Held,
-        found: suites.Manifested,
+        held: ReadySuite,
+        found: CandidateManifest,
         order: RunOrder,
     ) -> None:
         self.workspace, self.connection, self.order = workspace, connection, order

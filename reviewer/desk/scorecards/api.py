@@ -23,7 +23,7 @@ from reviewer.db.queries.quarantine import quarantined
 from reviewer.db.queries.traces import TraceRow, traces_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
-from reviewer.desk.scorecards.cache import Clock, GridFacts
+from reviewer.desk.scorecards.cache import ChangeClock, GridCache
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reviewer.desk.opened import Opened
-    from reviewer.desk.scorecards.aside import Aside
+    from reviewer.desk.scorecards.card_process import CardProcesses
     from reviewer.desk.scorecards.views import (
         FilterValues,
         Group,
@@ -48,24 +48,24 @@ class ScorecardsRoom(Room):
 
     def __init__(self, opened: Opened) -> None:
         super().__init__(opened)
-        self._grid, self._clock = GridFacts(), Clock()
-        self._begun: Aside | None = None
+        self._grid, self._clock = GridCache(), ChangeClock()
+        self._begun: CardProcesses | None = None
         self._beginning = Lock()
 
     def card(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """Everything above the rows of the grid. What takes seconds is worked out aside."""
+        """Return everything above the rows of the grid; what takes seconds, by another process."""
         with self._opened.reading() as connection:
             large = is_large(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
             )
         if large:
-            return self.aside.scorecard(suite_id, candidate_id)
+            return self.card_processes.scorecard(suite_id, candidate_id)
         return self.card_here(suite_id, candidate_id)
 
     def card_here(self, suite_id: str, candidate_id: str) -> Scorecard:
         """The same in this process, however long it takes."""
         from reviewer.desk.scorecards import scorecard
-        from reviewer.desk.suites import decided, held_info
+        from reviewer.desk.suites import newest_decision, stored_suite_info
         from reviewer.report.render.banner import banner
 
         with self._opened.reading() as connection:
@@ -75,8 +75,8 @@ class ScorecardsRoom(Room):
             return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,
-                held_info(connection, suite_id),
-                decided(connection, key),
+                stored_suite_info(connection, suite_id),
+                newest_decision(connection, key),
                 rev,
                 banner(found.assessment),
             )
@@ -263,13 +263,13 @@ class ScorecardsRoom(Room):
             )
 
     @property
-    def aside(self) -> Aside:
+    def card_processes(self) -> CardProcesses:
         """The processes that work out the figures of large suites."""
-        from reviewer.desk.scorecards.aside import Aside  # few suites are large
+        from reviewer.desk.scorecards.card_process import CardProcesses  # few suites are large
 
         with self._beginning:
             if self._begun is None:
-                self._begun = Aside(self._opened.place.root)
+                self._begun = CardProcesses(self._opened.place.root)
             return self._begun
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ class _Entry(msgspec.Struct):
 _entry = msgspec.json.Decoder(_Entry)
 
 
-class Clock:
+class ChangeClock:
     """The journal entry that last touched a candidate; what is not known of yet counts as touched
     by the newest. Kept for one desk; safe to share between threads."""
 
@@ -99,7 +99,7 @@ class SuiteFacts(NamedTuple):
     in_force: tuple[str, ...]
 
 
-class GridFacts:
+class GridCache:
     """Kept for one desk; safe to share between threads."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of
-from reviewer.desk.traces.records import Place, Records, position_of
+from reviewer.desk.traces.records import Records, TracePlace, position_of
 from reviewer.desk.traces.states import event_changes
 from reviewer.desk.traces.text import brief_of, text_of
 from reviewer.desk.traces.views import EventDetail, Field
@@ -137,7 +137,7 @@ def title_of(event: Event, kind: str) -> str:
 
 
 def event_detail(
-    connection: Connection, records: Records, place: Place, suite: Suite, seq: int
+    connection: Connection, records: Records, place: TracePlace, suite: Suite, seq: int
 ) -> EventDetail:
     """One event whole. Raises DeskError when the trace has no such event."""
     row = place.row

@@ -14,6 +14,7 @@ from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import Kind, Taken
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces import records
+from reviewer.desk.traces.records import TracePlace
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.records import NOTES, Note
 from reviewer.suite.errors import ContractError, Problem
@@ -45,7 +46,7 @@ class NoteBorder:
             raise ContractError.of(problems)
         return note
 
-    def _against(self, found: records.Place, note: Note) -> Iterator[tuple[str, str]]:
+    def _against(self, found: TracePlace, note: Note) -> Iterator[tuple[str, str]]:
         names = found.suite.suite_id, found.candidate.candidate_id
         if names != (note.suite_id, note.candidate_id):
             yield "$.candidate_id", "is not the candidate of this trace"

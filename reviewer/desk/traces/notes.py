@@ -12,7 +12,7 @@ from reviewer.db.connection import Connection, close_writer
 from reviewer.db.tables import CurrentNote, last_note_time, notes_of_suite, notes_of_trace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
-from reviewer.desk.traces.records import Place
+from reviewer.desk.traces.records import TracePlace
 from reviewer.desk.traces.views import NoteKind, NoteView
 from reviewer.exit_codes import ExitCode
 from reviewer.report import evidence
@@ -53,7 +53,7 @@ def _view(row: CurrentNote) -> NoteView:
 def write_note(
     workspace: Workspace,
     suite: Suite,
-    place: Place,
+    place: TracePlace,
     trace_id: str,
     seq: int,
     kind: NoteKind,

@@ -25,7 +25,7 @@ CACHED_BYTES = 16 << 20
 WINDOW = 500
 
 
-class Place(NamedTuple):
+class TracePlace(NamedTuple):
     """Where a trace id points in the store."""
 
     suite: registry.SuiteRow
@@ -35,7 +35,7 @@ class Place(NamedTuple):
     row: TraceRow
 
 
-def locate(connection: Connection, trace_id: str) -> Place:
+def locate(connection: Connection, trace_id: str) -> TracePlace:
     """Find a trace by `<suite>/<candidate>/<episode>/<attempt>`; ids may hold slashes themselves.
 
     Raises DeskError when there is no such trace.
@@ -55,7 +55,7 @@ def locate(connection: Connection, trace_id: str) -> Place:
                     continue
                 row = trace_at(connection, candidate.id, key, int(attempt))
                 if row is not None:
-                    return Place(suite, candidate, key, episode_id, row)
+                    return TracePlace(suite, candidate, key, episode_id, row)
     raise DeskError(
         f"no trace {trace_id} in this store; a trace id is <suite>/<candidate>/<episode>/<attempt>"
     )

@@ -12,7 +12,7 @@ from reviewer.trace.jsontree import step
 from reviewer.trace.record import ABSENT
 
 if TYPE_CHECKING:
-    from reviewer.desk.traces.records import Place, Records, Snapshot
+    from reviewer.desk.traces.records import Records, Snapshot, TracePlace
 
 
 MOST = 2000
@@ -121,7 +121,7 @@ LOOK_BACK = 200
 
 
 def state_view(
-    connection: Connection, records: "Records", place: "Place", suite: Suite, position: int
+    connection: Connection, records: "Records", place: "TracePlace", suite: Suite, position: int
 ) -> StateView:
     """The state after the event at `position`, from 0."""
     found = records.snapshots(connection, place.row)
@@ -149,7 +149,7 @@ def state_view(
 
 
 def event_changes(
-    connection: Connection, records: "Records", place: "Place", suite: Suite, position: int
+    connection: Connection, records: "Records", place: "TracePlace", suite: Suite, position: int
 ) -> tuple[str, ...]:
     """What the event at `position` changed, if it carries a state."""
     here = records.events(connection, place.row, position, 1)[0]
@@ -170,7 +170,7 @@ def event_changes(
     return () if before is None else tuple(changes(before, after))
 
 
-def _raw(connection: Connection, records: "Records", place: "Place", at: "Snapshot") -> bytes:
+def _raw(connection: Connection, records: "Records", place: "TracePlace", at: "Snapshot") -> bytes:
     return bytes(records.events(connection, place.row, at.position, 1)[0].state)
 
 
@@ -178,7 +178,7 @@ def _bytes(state: Any) -> bytes:
     return b"" if state is None else json.dumps(state, ensure_ascii=False).encode()
 
 
-def _initial(place: "Place", suite: Suite) -> Any:
+def _initial(place: "TracePlace", suite: Suite) -> Any:
     """The state the episode begins with, None when the contract does not say."""
     episode = next((e for e in suite.episodes if e.episode_id == place.episode_id), None)
     return (episode.initial_state or None) if episode else None

@@ -21,7 +21,7 @@ from reviewer.db.queries.traces import (
 )
 from reviewer.db.sources import source_by_id
 from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
-from reviewer.desk.traces.records import Place, Records
+from reviewer.desk.traces.records import Records, TracePlace
 from reviewer.desk.views import Clause, FindingView, Mark, TraceView
 from reviewer.gates import clauses, compile_contract
 from reviewer.gates.model import Finding, Severity, Verdict
@@ -143,7 +143,9 @@ def verdict_of(row: TraceRow, found: Sequence[FindingRow]) -> Verdict:
     )
 
 
-def trace_view(connection: Connection, records: Records, place: Place, suite: Suite) -> TraceView:
+def trace_view(
+    connection: Connection, records: Records, place: TracePlace, suite: Suite
+) -> TraceView:
     """The header, verdict and contract of one trace."""
     row = place.row
     found = findings_of(connection, [row.id])
@@ -217,7 +219,7 @@ def _most(
     return event_maxima(connection, trace)
 
 
-def _trace_id(place: Place) -> str:
+def _trace_id(place: TracePlace) -> str:
     return "/".join(
         (
             place.suite.suite_id,

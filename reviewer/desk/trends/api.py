@@ -20,9 +20,9 @@ from reviewer.desk.reports.api import Assessed, Reports
 from reviewer.desk.reports.evidence import diagnostics
 from reviewer.desk.trends.views import (
     Better,
-    Held,
     Measure,
     Target,
+    TargetState,
     TrendCandidate,
     TrendFigure,
     TrendPoint,
@@ -61,7 +61,7 @@ class TrendsRoom(Room):
             return trends(connection, self._opened.reports, self._opened.book, info)
 
 
-class Named(NamedTuple):
+class ArticleTarget(NamedTuple):
     """One target of the articles: above or below a limit, or not above the value before it."""
 
     text: str
@@ -71,11 +71,11 @@ class Named(NamedTuple):
     why: str = ""
 
 
-ARTICLES: dict[Measure, Named] = {
-    "completion": Named("above 0.85", 0.85, "above"),
-    "efficiency": Named("above 0.6", 0.6, "above"),
-    "human_pass": Named("above 0.90", 0.90, "above"),
-    "safety_block": Named(
+ARTICLES: dict[Measure, ArticleTarget] = {
+    "completion": ArticleTarget("above 0.85", 0.85, "above"),
+    "efficiency": ArticleTarget("above 0.6", 0.6, "above"),
+    "human_pass": ArticleTarget("above 0.90", 0.90, "above"),
+    "safety_block": ArticleTarget(
         "below 0.005, and not near 0",
         0.005,
         "below",
@@ -83,7 +83,7 @@ ARTICLES: dict[Measure, Named] = {
         why="theirs is of all outputs in production that a filter stops; this figure is of "
         "red-team attempts that were refused, so it is not held to it",
     ),
-    "steps": Named("not rising", None, "not rising"),
+    "steps": ArticleTarget("not rising", None, "not rising"),
 }
 """Article 4's dashboard: completion > 85 %, efficiency > 0.6, human pass > 90 %, safety block rate
 < 0.5 % and not near 0, mean steps not rising."""
@@ -116,16 +116,16 @@ def target_of(measure: Measure, policy: Policy | None) -> Target | None:
 _LIMITS = {"completion": completion_limit, "cpst": cost_limit, "pass_hat": pass_hat_limit}
 
 
-def held_to_policy(measure: Measure, policy: Policy, shown: Figures) -> Held:
+def held_to_policy(measure: Measure, policy: Policy, shown: Figures) -> TargetState:
     """As the recommendation holds it: also where part of the evidence is not measured."""
     return _LIMITS[measure](policy, shown).state
 
 
-def held_to_articles(measure: Measure, values: Sequence[float | None]) -> list[Held]:
+def held_to_articles(measure: Measure, values: Sequence[float | None]) -> list[TargetState]:
     """How each value, in order, stands to the articles' target. A value that is not rising is at
     most the last one measured before it; the first has nothing to rise from."""
     named = ARTICLES[measure]
-    found: list[Held] = []
+    found: list[TargetState] = []
     before: float | None = None
     for value in values:
         if not named.compares:

@@ -7,10 +7,18 @@ from reviewer.desk.views import Recommendation, SuiteInfo, View
 Measure = Literal[
     "completion", "efficiency", "human_pass", "safety_block", "steps", "cpst", "pass_hat"
 ]
+
+
 Unit = Literal["share", "count", "usd"]
+
+
 Better = Literal["higher", "lower"]
+
+
 Source = Literal["policy", "articles"]
-Held = Literal["met", "failed", "open", "none"]
+
+
+TargetState = Literal["met", "failed", "open", "none"]
 
 
 class Target(View, frozen=True):
@@ -38,7 +46,7 @@ class TrendPoint(View, frozen=True):
     high: float | None = None
     about: str = ""
     why: str = ""
-    held: Held = "none"
+    held: TargetState = "none"
 
 
 class TrendFigure(View, frozen=True):

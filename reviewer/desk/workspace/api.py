@@ -15,6 +15,7 @@ from reviewer.db.queries.episodes import is_large
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
+from reviewer.desk.suites import newest_decision, ready_suite
 from reviewer.desk.views import CandidateInfo
 from reviewer.exit_codes import ExitCode
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
     from reviewer.desk.reports.api import Reports
     from reviewer.desk.reports.other_suites import Met
-    from reviewer.desk.suites import Held
+    from reviewer.desk.suites import ReadySuite
     from reviewer.desk.views import SuiteInfo
     from reviewer.report.assess import Assessment
 
@@ -41,10 +42,10 @@ class WorkspaceRoom(Room):
         with self._opened.reading() as connection:
             return suites.suite_infos(self._opened.place, connection)
 
-    def hold(self, suite_id: str) -> Held:
+    def hold(self, suite_id: str) -> ReadySuite:
         """A suite that may be used now, with the probe suites of the store."""
         with self._opened.reading() as connection:
-            return suites.hold(self._opened.place, connection, suite_id)
+            return ready_suite(self._opened.place, connection, suite_id)
 
     def candidates(self, suite_id: str) -> list[CandidateInfo]:
         """Candidates with traces on a suite, by id."""
@@ -135,7 +136,7 @@ def candidate_infos(connection: Connection, reports: Reports, suite_id: str) -> 
                 digest=stored.digest,
                 traces=attempts_made(connection, stored.id),
                 recommendation=assessed.recommendation if assessed else "hold",
-                decided=suites.decided(connection, stored.id),
+                decided=newest_decision(connection, stored.id),
             )
         )
     return found
@@ -156,7 +157,7 @@ def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
     ready, it is taken as not: rows need not wait for that."""
     private = stored_releases.newest_releases(connection)
     for one in private:
-        if suites.decided(connection, one.candidate):
+        if newest_decision(connection, one.candidate):
             continue
         if is_large(connection, one.suite, one.candidate):
             return one.suite_id, one.candidate_id

@@ -36,6 +36,7 @@ from reviewer.desk.labels import files as label_files
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import leaks
 from reviewer.desk.reports.costs import take_costs
+from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import note_files
 from reviewer.desk.traces.records import locate
 from reviewer.desk.workspace.merge_traces import READER, Carrier, Shared, identify, refusals
@@ -298,13 +299,13 @@ class _Merge:
                     plan.declared[key] = theirs.planned
         return plan
 
-    def _suite(self, row: registry.SuiteRow) -> suites.Held | None:
+    def _suite(self, row: registry.SuiteRow) -> ReadySuite | None:
         """The suite as it may be used here; what it is there, its digest says."""
         if row.probe:
-            held = suites.Held(probe_suite(row.suite_id), (), None)
+            held = ReadySuite(probe_suite(row.suite_id), (), None)
         else:
             try:
-                held = suites.hold(self.workspace, self.ours, row.suite_id)
+                held = ready_suite(self.workspace, self.ours, row.suite_id)
             except (DeskError, ContractError) as error:
                 self.problems.append(f"{row.suite_id}: its traces stay there: {error}")
                 return None
@@ -318,7 +319,7 @@ class _Merge:
 
     def _manifest(
         self,
-        held: suites.Held,
+        held: ReadySuite,
         theirs: registry.CandidateRow,
         ours: registry.CandidateRow | None,
     ) -> Manifest | str | None:

@@ -18,14 +18,15 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from reviewer.db import payload, revisions
+from reviewer.db import payload
 from reviewer.db.codec import CRITICAL
 from reviewer.db.connection import Connection
-from reviewer.db.intake import Refused
+from reviewer.db.intake import NewRefusal
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.db.queries import merging
 from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
+from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
 from reviewer.gates.model import Finding, Severity
 from reviewer.importing.catalogue import Target, redactor_of
@@ -83,7 +84,7 @@ class Identified(NamedTuple):
 
     new: list[New]
     known: int
-    refused: list[Refused]
+    refused: list[NewRefusal]
     renamed: dict[str, str]
 
 
@@ -153,7 +154,7 @@ def _held(connection: Connection, candidate: int, names: Mapping[int, str]) -> l
 def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
     """(id, evidence) of the records of each attempt that are not the one judged."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for trace, key, evidence in revisions.of_candidate(connection, candidate):
+    for trace, key, evidence in revisions_of_candidate(connection, candidate):
         found.setdefault(trace, []).append((key, evidence))
     return found
 
@@ -190,7 +191,7 @@ def _of_session(
         return None
     for name in names:
         for trace, attempt in merging.attempts_of_name(ours, name, one.ours, episode):
-            mine, theirs = revisions.head(ours, trace), revisions.head(other, row.id)
+            mine, theirs = judged_record(ours, trace), judged_record(other, row.id)
             if mine is None or theirs is None:
                 continue
             if fits(name, [json.loads(mine)], json.loads(theirs)):
@@ -269,7 +270,7 @@ class Carrier:
         found = findings_of(self._other, [key for key in rows if key < REVISION])
         for number in rows:
             if number > REVISION:
-                stated = revisions.row_of(self._other, number - REVISION)[1]
+                stated = revision_as_trace(self._other, number - REVISION)[1]
                 found += [FindingRow(rows[number].id, *finding) for finding in stated]
         pieces: list[Piece] = []
         bare: list[tuple[New, TraceRow]] = []
@@ -373,7 +374,7 @@ class Carrier:
 
     def _evidence(self, trace: int) -> int:
         if trace < 0:
-            return revisions.row_of(self._other, -trace)[2]
+            return revision_as_trace(self._other, -trace)[2]
         return merging.evidence_of(self._other, trace)
 
 
@@ -436,8 +437,8 @@ def refusals(
     ours: Connection,
     behind: int,
     suites: Iterable[str],
-    more: Iterable[Refused],
-) -> list[Refused]:
+    more: Iterable[NewRefusal],
+) -> list[NewRefusal]:
     """The other store's quarantine, numbered behind `behind`, and `more`, less what this store's
     quarantine holds as often."""
     wanted, masked = {None, *suites}, redactor_of(RedactionRules()).masked
@@ -449,7 +450,9 @@ def refusals(
                 for name in (row.candidate_id, row.episode_id, row.suite_id)
             ]
             told = tuple(masked(str(reason)) for reason in row.reasons)
-            there.append(Refused(behind + row.id, named[0], named[1], named[2], row.attempt, told))
+            there.append(
+                NewRefusal(behind + row.id, named[0], named[1], named[2], row.attempt, told)
+            )
     here = Counter(row[1:] for row in quarantine(ours))
     found = []
     for one in there:
@@ -465,5 +468,5 @@ def _rows(connection: Connection, traces: Sequence[int]) -> dict[int, TraceRow]:
     found = {row.id: row for row in traces_by_id(connection, judged)}
     for key in traces:
         if key > REVISION:
-            found[key] = revisions.row_of(connection, key - REVISION)[0]
+            found[key] = revision_as_trace(connection, key - REVISION)[0]
     return found

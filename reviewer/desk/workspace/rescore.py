@@ -12,13 +12,14 @@ from reviewer.db.digests import batch_digest, batches_of
 from reviewer.db.intake import replace_verdict
 from reviewer.db.integrity import content_faults
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
+from reviewer.db.revisions import judged_record, kept_records, stored_verdict
 from reviewer.db.schema import open_writer
 from reviewer.db.sources import Origins, origins
 from reviewer.db.verdict_changes import record_rescored
-from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
+from reviewer.desk.suites import ready_suite
 from reviewer.desk.traces.records import Records
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
 from reviewer.gates.model import SHARED, Finding, combined, without
@@ -68,7 +69,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             )
         made = origins(connection)
         for row in rows:
-            held = suites.hold(workspace, connection, row.suite_id)
+            held = ready_suite(workspace, connection, row.suite_id)
             episodes = {e.episode_id: e for e in held.suite.episodes}
             contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
@@ -151,8 +152,8 @@ def _whole(
 ) -> Verdict:
     """The verdict of an attempt by all its records: those of which nothing is stored say what they
     said when they came."""
-    kept = revisions.kept(connection, trace)
-    head = revisions.head(connection, trace) if kept else None
+    kept = kept_records(connection, trace)
+    head = judged_record(connection, trace) if kept else None
     earlier: list[Finding] = []
     beside: list[Finding] = []
     for one in kept:
@@ -176,7 +177,7 @@ def _whole(
         open_state=open_state,
         in_force=in_force,
     )
-    shared = [f for f in revisions.verdict(connection, trace).findings if f.code == SHARED]
+    shared = [f for f in stored_verdict(connection, trace).findings if f.code == SHARED]
     return without(verdict, shared[0]) if shared else verdict
 
 

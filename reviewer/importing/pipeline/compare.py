@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from reviewer.db import revisions
+from reviewer.db.revisions import judged_record
 from reviewer.importing.draft import ABSENT
 from reviewer.trace.record import is_user
 from reviewer.trace.redaction import Redactor
@@ -246,5 +246,5 @@ def rewritten(connection: sqlite3.Connection, written: Sequence[int]) -> dict[in
 
 
 def _same(connection: sqlite3.Connection, one: int, other: int) -> bool:
-    mine, theirs = revisions.head(connection, one), revisions.head(connection, other)
+    mine, theirs = judged_record(connection, one), judged_record(connection, other)
     return mine is not None and theirs is not None and compare(theirs, mine).kind == "same"

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from reviewer.db import registry
 from reviewer.db.connection import transaction
-from reviewer.db.intake import Refused
+from reviewer.db.intake import NewRefusal
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.db.sources import (
     SourceRow,
@@ -75,11 +75,11 @@ class FileResult(NamedTuple):
     known: int
     refused: int
     notes: tuple[str, ...]
-    refusals: tuple[Refused, ...]
+    refusals: tuple[NewRefusal, ...]
     problem: str = ""
-    flagged: tuple[Refused, ...] = ()
+    flagged: tuple[NewRefusal, ...] = ()
     filled: tuple[Filled, ...] = ()
-    beside: tuple[Refused, ...] = ()
+    beside: tuple[NewRefusal, ...] = ()
 
 
 class Context(NamedTuple):

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.db import revisions
 from reviewer.db.intake import NewTrace
-from reviewer.db.revisions import Revised
+from reviewer.db.revisions import Revision, judged_record, kept_records
 from reviewer.gates.model import Finding
 from reviewer.importing.pipeline.compare import compare
 from reviewer.importing.pipeline.sessions import (
@@ -55,7 +54,7 @@ def rejoin(
     news: Sequence[tuple[NewTrace, bytes]],
     path: str,
     again: Again,
-) -> list[Revised] | None:
+) -> list[Revision] | None:
     """What becomes of an attempt when parts of its session come, in order; empty when they are
     there already, None where one is no such part. `path` is where they come from."""
     stated = [finding for new, _ in news for finding in new.findings]
@@ -77,7 +76,7 @@ def rejoin(
     if not found:
         return None
     parts = [
-        Revised(key, new, False, False, A_PART, contained=True, part=True) for new, _, _ in fresh
+        Revision(key, new, False, False, A_PART, contained=True, part=True) for new, _, _ in fresh
     ]
     if any(_alike(one, there.head) for one in found):
         return parts
@@ -95,7 +94,7 @@ def rejoin(
     own = again(word, there.raw)
     findings = own.findings if own is not None else ()
     answered = _answered(findings, there.head, json.loads(judged[1]))
-    head = Revised(key, judged[0], True, True, TOGETHER, answered=answered)
+    head = Revision(key, judged[0], True, True, TOGETHER, answered=answered)
     return [head, *(part for n, part in enumerate(parts) if n != whole)]
 
 
@@ -111,14 +110,14 @@ def superseded(
     raw: bytes,
     read_with: frozenset[int],
     again: Again,
-) -> list[Revised] | None:
+) -> list[Revision] | None:
     """What a record is that was read out of all files of its attempt: the whole of it. None when
     some of the attempt came from elsewhere."""
     key, source = connection.execute(
         "SELECT id, source FROM trace WHERE candidate=? AND episode=? AND attempt=?", new[:3]
     ).fetchone()
-    kept = revisions.kept(connection, key)
-    head = revisions.head(connection, key)
+    kept = kept_records(connection, key)
+    head = judged_record(connection, key)
     if head is None or not {source, *(one.source for one in kept)} <= read_with:
         return None
     whole = json.loads(raw)
@@ -130,7 +129,7 @@ def superseded(
     own = again(new, head)
     findings = [one for one in own.findings if one.severity != "critical"] if own else []
     answered = _answered(findings, json.loads(head), whole)
-    return [Revised(key, new, True, True, READ_TOGETHER, answered=answered)]
+    return [Revision(key, new, True, True, READ_TOGETHER, answered=answered)]
 
 
 def _tools(record: Record) -> set[str]:
@@ -138,8 +137,8 @@ def _tools(record: Record) -> set[str]:
 
 
 def _stored(connection: sqlite3.Connection, key: int, new: NewTrace) -> _Stored | None:
-    head = revisions.head(connection, key)
-    kept = revisions.kept(connection, key)
+    head = judged_record(connection, key)
+    kept = kept_records(connection, key)
     if head is None or any(one.raw is None for one in kept):
         return None
     stated = [*new.findings, *(finding for one in kept for finding in one.findings)]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
-from reviewer.db import payload, revisions
+from reviewer.db import payload
 from reviewer.db.intake import Chunk, NewTrace, Pack
-from reviewer.db.revisions import Revised
+from reviewer.db.revisions import Revision, judged_record, kept_records
 from reviewer.importing.pipeline.compare import Relation, compare, holds, own_attempt
 from reviewer.importing.pipeline.rejoining import A_PART, Again, part_of, rejoin, superseded
 from reviewer.importing.pipeline.sessions import STRONG, TIMED, fits, retold
@@ -154,7 +154,7 @@ class Targets:
         mine = _of_facts(facts, packs) if rows else None
         found: dict[int, Binding] = {}
         for place, (trace, candidate, episode, attempt) in enumerate(rows):
-            theirs = revisions.head(self._connection, trace) if mine is not None else None
+            theirs = judged_record(self._connection, trace) if mine is not None else None
             if theirs is None or mine is None:
                 continue
             if _goes_on(theirs, mine):
@@ -184,10 +184,10 @@ class Targets:
         traces: dict[int, int] = {}
         rows = [row for name in (facts.identity, *facts.names) for row in self._named(name, key)]
         for trace, attempt in dict.fromkeys(rows):
-            kept = revisions.kept(self._connection, trace)
+            kept = kept_records(self._connection, trace)
             if any(one.source in self._sources and one.record == facts.number for one in kept):
                 return Target(trace, attempt, session=True)  # the part that stood there, again
-            head = revisions.head(self._connection, trace)
+            head = judged_record(self._connection, trace)
             found[attempt] = [head, *(one.raw for one in kept)]
             traces[attempt] = trace
         for attempt, other, theirs in self._waiting.get((*key, facts.identity), ()):
@@ -280,7 +280,7 @@ def came(
     path: str = "",
     again: Again | None = None,
     read_with: frozenset[int] = frozenset(),
-) -> list[Revised]:
+) -> list[Revision]:
     """What a record is to the attempt that is there, inside the transaction that takes it in; empty
     when it adds nothing. `raw` is the record, None when it may not be stored, `path` where it comes
     from, `again` judges what is put together of parts, and `read_with` are imports whose files were
@@ -303,7 +303,7 @@ def came_together(
     news: Sequence[tuple[NewTrace, bytes | None]],
     path: str,
     again: Again,
-) -> list[Revised] | None:
+) -> list[Revision] | None:
     """As `came`, of several parts of one session that come at once; None where they are no such
     parts, or one of them may not be stored."""
     (key,) = connection.execute(
@@ -315,18 +315,18 @@ def came_together(
 
 def _came(
     connection: sqlite3.Connection, new: NewTrace, target: Target, raw: bytes | None
-) -> Revised | None:
+) -> Revision | None:
     key, state, sha256 = connection.execute(
         "SELECT id, final_state, sha256 FROM trace WHERE candidate=? AND episode=? AND attempt=?",
         new[:3],
     ).fetchone()
-    old = revisions.head(connection, key)
+    old = judged_record(connection, key)
     if old is None or raw is None:
         if sha256 == new.sha256:
             return None
-        return Revised(key, new, False, False, UNREAD)
+        return Revision(key, new, False, False, UNREAD)
     if any(one.raw is not None and compare(one.raw, raw).kind == "same"
-           for one in revisions.kept(connection, key)):  # fmt: skip
+           for one in kept_records(connection, key)):  # fmt: skip
         return None
     found = _without_ends(old, raw) if target.joined else compare(old, raw)
     if found.kind == "same":
@@ -334,14 +334,14 @@ def _came(
     if found.kind != "holds" and retold(json.loads(old), json.loads(raw)):
         found = Relation("holds", "its spans are told again, with more")
     if found.kind != "holds" and part_of(raw, old):
-        return Revised(key, new, False, False, A_PART, contained=True, part=True)
+        return Revision(key, new, False, False, A_PART, contained=True, part=True)
     if found.kind != "holds" and target.merged and holds(raw, old):
-        return Revised(key, new, False, False, "an earlier record of it", contained=True)
+        return Revision(key, new, False, False, "an earlier record of it", contained=True)
     if found.kind != "holds":
-        return Revised(key, new, False, False, found.why)
-    beside = [one for one in revisions.kept(connection, key) if not one.settled]
+        return Revision(key, new, False, False, found.why)
+    beside = [one for one in kept_records(connection, key) if not one.settled]
     whole = all(one.raw is not None and holds(one.raw, raw) for one in beside)
-    return Revised(key, new, True, whole, found.why, target.joined or state is None)
+    return Revision(key, new, True, whole, found.why, target.joined or state is None)
 
 
 def _without_ends(old: bytes, new: bytes) -> Relation:
@@ -358,7 +358,7 @@ def stored(connection: sqlite3.Connection, slot: tuple[int, int, int]) -> bytes 
     row = connection.execute(
         "SELECT id FROM trace WHERE candidate=? AND episode=? AND attempt=?", slot
     ).fetchone()
-    return None if row is None else revisions.head(connection, row[0])
+    return None if row is None else judged_record(connection, row[0])
 
 
 def record_of(new: NewTrace, packs: Sequence[Pack]) -> bytes | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db.intake import Chunk, Pack, Refused
+from reviewer.db.intake import Chunk, NewRefusal, Pack
 from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.db.verdict_changes import canonical_detail
 from reviewer.importing.catalogue import Catalogue, Target, redactor_of
@@ -156,25 +156,25 @@ class Scorer:
         """As `group`, for attempts that a `DocumentReader` gave, numbered."""
         return self._grouped(((n, self._checked(n, one)) for n, one in attempts), first)
 
-    def _checked(self, number: int, one: Foreign | Broken) -> Foreign | Refused:
+    def _checked(self, number: int, one: Foreign | Broken) -> Foreign | NewRefusal:
         if isinstance(one, Foreign):
             return one
         where = f" in {one.name}" if one.name else ""
         return self.refusal(number, tuple(f"{code}{where}" for code in one.codes))
 
-    def _grouped(self, read: Iterable[tuple[int, Foreign | Refused]], first: int) -> Group:
+    def _grouped(self, read: Iterable[tuple[int, Foreign | NewRefusal]], first: int) -> Group:
         packing = Packing(self._packer)
         done = Group(first, 0, [], packing.packs, [], {}, [])
         records, renames = 0, self.reader.probe and not self.probing
         for number, foreign, suspect in self._filtered(read):
             records += 1
-            if isinstance(foreign, Refused):
+            if isinstance(foreign, NewRefusal):
                 done.refused.append(foreign)
                 continue
             if renames:
                 foreign = self._renamed(foreign, done.notes)
             found = self._judge(number, foreign, suspect, done.notes)
-            if isinstance(found, Refused):
+            if isinstance(found, NewRefusal):
                 done.refused.append(found)
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
@@ -216,8 +216,8 @@ class Scorer:
         return made._replace(termination=record.termination, final_state=text, chunks=chunk(raw))
 
     def _filtered(
-        self, records: Iterable[tuple[int, Foreign | Refused]]
-    ) -> Iterator[tuple[int, Foreign | Refused, bool]]:
+        self, records: Iterable[tuple[int, Foreign | NewRefusal]]
+    ) -> Iterator[tuple[int, Foreign | NewRefusal, bool]]:
         """Records as their reader gives them, each with whether it is suspect.
 
         A few are filtered in a row: between other work the filter's tables leave the cache, and
@@ -255,7 +255,7 @@ class Scorer:
             value["candidate_id"] = self.asked.candidate
         return foreign._replace(raw=_encode(value))
 
-    def _foreign(self, piece: Piece) -> Foreign | Refused:
+    def _foreign(self, piece: Piece) -> Foreign | NewRefusal:
         if piece.problem:
             return self.refusal(piece.number, (piece.problem,))
         assert self._by_record is not None  # others give attempts, not pieces
@@ -266,7 +266,7 @@ class Scorer:
 
     def refusal(
         self, number: int, reasons: tuple[str, ...], value: Any = None, suite: str | None = None
-    ) -> Refused:
+    ) -> NewRefusal:
         """A refusal that names the record as far as it names itself, without raw values. What names
         nobody is of the candidate that the import is asked for: its report counts it."""
         named = value if isinstance(value, dict) else {}
@@ -274,7 +274,7 @@ class Scorer:
         whose = self._name(named.get("candidate_id"))
         if whose is None and self.asked.candidate and self.asked.suite:
             whose, suite = self._name(self.asked.candidate), suite or self.asked.suite
-        return Refused(
+        return NewRefusal(
             number,
             whose,
             self._name(named.get("episode_id")),
@@ -288,7 +288,7 @@ class Scorer:
 
     def _judge(
         self, number: int, foreign: Foreign, suspect: bool, notes: dict[str, int]
-    ) -> Refused | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[Target, Scored]:
         if not suspect:
             try:
                 record = decode(foreign.raw)
@@ -303,7 +303,7 @@ class Scorer:
 
     def _judge_masked(
         self, number: int, foreign: Foreign, notes: dict[str, int]
-    ) -> Refused | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[Target, Scored]:
         """A probe's record that may hold identifiers. Its reader wrote it, so nothing in it stands
         twice and no number is beyond a double; masking says itself what it found."""
         try:
@@ -323,7 +323,7 @@ class Scorer:
 
     def _judge_slowly(
         self, number: int, foreign: Foreign, notes: dict[str, int]
-    ) -> Refused | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[Target, Scored]:
         """The complete path: every reason at once, identifiers found, probes masked."""
         explained = self._explained(foreign.raw)
         value = explained.value
@@ -369,7 +369,7 @@ class Scorer:
         record: TraceRecord,
         value: Any,
         notes: dict[str, int],
-    ) -> Refused | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[Target, Scored]:
         """A record by which no detector of its suite stops, but which an added one may mask: it is
         judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
         if not self.redactor.maskable(value):
@@ -389,7 +389,7 @@ class Scorer:
             placed = self._place(number, foreign._replace(raw=raw), shown, masked)
         else:
             placed = self._place(number, foreign, record)
-        if isinstance(placed, Refused):
+        if isinstance(placed, NewRefusal):
             return placed
         notes[MASKED] = notes.get(MASKED, 0) + 1
         target, judged = placed
@@ -404,7 +404,7 @@ class Scorer:
         record: TraceRecord,
         value: Any,
         hits: list[tuple[str, int | None]],
-    ) -> Refused | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[Target, Scored]:
         """A private record with raw identifiers: its slot is taken, unless it cannot be named."""
         codes = tuple(code for code, _ in hits)
         named = any(code.partition(":")[2] in _SLOT_MEMBERS for code in codes)
@@ -429,13 +429,13 @@ class Scorer:
         target = self.catalogue.find(episode)[0] if isinstance(episode, str) else None
         return target.suite.suite_id if target else None
 
-    def _other_candidate(self, number: int, record: TraceRecord) -> Refused:
+    def _other_candidate(self, number: int, record: TraceRecord) -> NewRefusal:
         named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
         return self.refusal(number, (f"other_candidate:{record.candidate_id}",), named)
 
     def _place(
         self, number: int, foreign: Foreign, record: TraceRecord, masked: int = 0
-    ) -> Refused | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[Target, Scored]:
         named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
         if record.cost_usd is not None and record.cost_usd > MOST_USD:
             suite = self._suite_named(named)
@@ -457,9 +457,9 @@ def _session(record: TraceRecord) -> str:
     return session_of({"source": json.loads(raw)}) if b'"session"' in raw else ""
 
 
-def _flagged(facts: Facts) -> Refused:
+def _flagged(facts: Facts) -> NewRefusal:
     codes = tuple(dict.fromkeys(finding.code for finding in facts.findings))
-    return Refused(
+    return NewRefusal(
         facts.number,
         facts.candidate_id,
         facts.episode_id,

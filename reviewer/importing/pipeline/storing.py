@@ -15,10 +15,10 @@ import msgspec
 
 from reviewer.db import registry, revisions
 from reviewer.db.connection import transaction
-from reviewer.db.intake import NewTrace, Pack, Progress, Refused, write_batch
+from reviewer.db.intake import NewRefusal, NewTrace, Pack, Progress, write_batch
 from reviewer.db.payload import compress, slices
-from reviewer.db.revisions import Revised
-from reviewer.db.slots import Placed, Slots
+from reviewer.db.revisions import Revision
+from reviewer.db.slots import Placement, Slots
 from reviewer.db.sources import add_known, settle_source, source_progress
 from reviewer.db.verdict_changes import (
     RUN_CONTINUES,
@@ -160,9 +160,9 @@ class Batcher:
         self.source = source
         self.tally = start
         self.notes: dict[str, int] = {}
-        self.refusals: list[Refused] = []
-        self.flagged: list[Refused] = []
-        self.beside: list[Refused] = []
+        self.refusals: list[NewRefusal] = []
+        self.flagged: list[NewRefusal] = []
+        self.beside: list[NewRefusal] = []
         self._resumed_from = self._done = start.records
         self._told = start
         self._stored: tuple[int, int, int, int] = start
@@ -186,7 +186,7 @@ class Batcher:
         self._added: dict[tuple[str, str], _Added] = {}
         self._late: list[LateVerdict] = []
         self._first_trace: int | None = None
-        self._refused: list[Refused] = []
+        self._refused: list[NewRefusal] = []
         self._cleared: list[int] = []
         self._packs: list[Pack] = []
         self._raw = 0
@@ -283,7 +283,7 @@ class Batcher:
     def _wanted(self, number: int) -> bool:
         return number > self._resumed_from or number in self._retried
 
-    def refuse(self, refused: Refused) -> None:
+    def refuse(self, refused: NewRefusal) -> None:
         """Quarantine one record."""
         self._refused.append(refused)
         if len(self.refusals) < MOST_TOLD:
@@ -366,7 +366,9 @@ class Batcher:
             self._clear(facts)
             self._known(key, attempt, facts)
         else:
-            self.refuse(self._taken(facts, Placed("duplicate_evidence", attempt, (*key, attempt))))
+            self.refuse(
+                self._taken(facts, Placement("duplicate_evidence", attempt, (*key, attempt)))
+            )
 
     def _revising(
         self, key: tuple[int, int], facts: Facts, target: Target, packs: list[Pack]
@@ -452,7 +454,7 @@ class Batcher:
     def _revise(self, first_pack: int) -> None:
         """Take in what came to attempts that are there, once the batch's own are written."""
         before = self.tally
-        waiting: dict[tuple[int, int, int], list[Revised]] = {}  # entered together, a slot once
+        waiting: dict[tuple[int, int, int], list[Revision]] = {}  # entered together, a slot once
 
         def enter() -> None:
             taken = [one for new in waiting.values() for one in new]
@@ -492,7 +494,7 @@ class Batcher:
                 self._note(BESIDE)
                 where = f"{facts.suite_id}/{facts.candidate_id}/{facts.episode_id}/{trace.attempt}"
                 self.beside.append(
-                    Refused(
+                    NewRefusal(
                         facts.number, facts.candidate_id, facts.episode_id, facts.suite_id,
                         trace.attempt, (f"contradiction:revision of {where}: {found.why}",),
                     )
@@ -568,7 +570,7 @@ class Batcher:
             withhold_passes(self.connection, {trace: name}, self._now(), RUN_CONTINUES)
             self._note(UNJUDGED)
 
-    def _reached(self, trace: int, raw: bytes, facts: Facts) -> Revised | None:
+    def _reached(self, trace: int, raw: bytes, facts: Facts) -> Revision | None:
         """A record as one more of another attempt than its own."""
         *slot, suite_id, candidate_id, episode_id = self.connection.execute(
             _CALLED, (trace,)
@@ -697,14 +699,14 @@ class Batcher:
                 self.refuse(self._taken(pending.facts, placed))
         self._pending = kept
 
-    def _taken(self, facts: Facts, placed: Placed) -> Refused:
+    def _taken(self, facts: Facts, placed: Placement) -> NewRefusal:
         """The refusal of a record, naming the trace that stands in its way."""
         where = f"{facts.suite_id}/{facts.candidate_id}/{facts.episode_id}/{facts.attempt}"
         if placed.holder is not None:
             candidate, _, attempt = placed.holder
             name = registry.candidate_name(self.connection, candidate)
             where = f"{facts.suite_id}/{name}/{facts.episode_id}/{attempt}"
-        return Refused(
+        return NewRefusal(
             facts.number,
             facts.candidate_id,
             facts.episode_id,

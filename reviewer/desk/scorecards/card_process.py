@@ -1,9 +1,9 @@
-"""The scorecard of a large suite, worked out in a process of its own.
+"""The scorecard of a large suite, computed in a process of its own.
 
-A hundred thousand episodes take a few seconds of pure computing, and as much memory as a door
-should not keep. The door goes on drawing meanwhile; what comes back is the few lines it shows.
+A hundred thousand episodes take a few seconds of pure computing, and as much memory as a terminal
+should not keep. The caller goes on drawing meanwhile; the answer is the few lines it shows.
 
-    python -m reviewer.desk.scorecards.aside WORKSPACE SUITE CANDIDATE
+    python -m reviewer.desk.scorecards.card_process WORKSPACE SUITE CANDIDATE
 """
 
 import os
@@ -34,7 +34,7 @@ class _Answer(msgspec.Struct):
 _answer = msgspec.msgpack.Decoder(_Answer)
 
 
-class Aside:
+class CardProcesses:
     """Processes at work for one desk. Safe to share between threads."""
 
     def __init__(self, root: Path) -> None:
