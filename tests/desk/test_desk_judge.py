@@ -78,9 +78,7 @@ def order(server: JudgeServer | str = "", **changes: Any) -> JudgeOrder:
 def started(desk: Desk, asked: JudgeOrder) -> JudgeHandle:
     """As `desk.start_judge`, and not as patient with an endpoint that fails."""
     desk.judge.plan(asked)
-    desk.judge.judging()._judges = Judges(
-        desk.place, FAST
-    )  # the one thing that a person cannot choose
+    desk.judge._judges = Judges(desk.place, FAST)  # the one thing that a person cannot choose
     return desk.judge.start(asked)
 
 

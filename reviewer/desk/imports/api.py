@@ -4,7 +4,6 @@ from __future__ import annotations  # what only types name is not loaded
 
 import json
 from collections.abc import Callable
-from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import field
@@ -12,12 +11,11 @@ from msgspec import field
 from reviewer.db.connection import Connection
 from reviewer.db.queries.quarantine import refused_records
 from reviewer.db.sources import source_rows
-from reviewer.desk.opened import Room
+from reviewer.desk.opened import Room, late
 from reviewer.desk.views import Refusal, View
 
 if TYPE_CHECKING:
     from reviewer.desk.imports.jobs import ImportHandle, ImportJobs
-    from reviewer.desk.opened import Opened
     from reviewer.desk.views import Refusal, SourceInfo
 
 
@@ -140,38 +138,31 @@ def refusals(connection: Connection) -> list[Refusal]:
 class ImportsRoom(Room):
     """The API of `desk.imports`."""
 
-    def __init__(self, opened: Opened) -> None:
-        super().__init__(opened)
-        self._begun: ImportJobs | None = None
-        self._beginning = Lock()
-
+    @late
     def _jobs(self) -> ImportJobs:
         from reviewer.desk.imports.jobs import ImportJobs
 
-        with self._beginning:
-            if self._begun is None:
-                self._begun = ImportJobs(self._opened.place)
-            return self._begun
+        return ImportJobs(self._opened.place)
 
     def close(self) -> None:
         """Abandon the imports at work."""
-        if self._begun is not None:
-            self._begun.close()
+        if "_jobs" in vars(self):
+            self._jobs.close()
 
     def start(
         self, order: ImportOrder, on_change: Callable[[ImportHandle], None] | None = None
     ) -> ImportHandle:
         """Begin an import (or a dry one) in a process of its own; `on_change` is called from
         another thread when something happened. Raises DeskError when it cannot begin."""
-        return self._jobs().start(order, on_change)
+        return self._jobs.start(order, on_change)
 
     def views(self) -> list[ImportView]:
         """The imports begun here, newest first."""
-        return [] if self._begun is None else self._begun.views()
+        return self._jobs.views() if "_jobs" in vars(self) else []
 
     def handle(self, number: int) -> ImportHandle:
         """What steers an import. Raises DeskError for a number that none has."""
-        return self._jobs().handle(number)
+        return self._jobs.handle(number)
 
     def sources(self) -> list[SourceInfo]:
         """Imported files, newest first."""

@@ -15,12 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from msgspec import structs
+from msgspec import convert, structs
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.api import FileView, FilledView, ImportOrder, ImportState, ImportView
+from reviewer.desk.imports.api import FileView, ImportOrder, ImportState, ImportView
+from reviewer.desk.jobs import Job, Stopwatch
 from reviewer.desk.place import Workspace
-from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode
 
 OnChange = Callable[["ImportHandle"], None]
@@ -31,15 +31,15 @@ SURE = 0.02
 _PREFIX = "reviewer: "
 
 
-class ImportHandle:
-    """One import. Every method may be called from any thread, and none waits but `wait`."""
+class ImportHandle(Job[ImportView]):
+    """One import."""
 
     def __init__(
         self, number: int, order: ImportOrder, workspace: Workspace, on_change: OnChange | None
     ) -> None:
-        self._order, self._on_change = order, on_change
+        super().__init__(on_change)
+        self._order = order
         self._lock = threading.Lock()
-        self._ended = threading.Event()
         self._watch = Stopwatch()
         self._stopped = self._through = False
         self._view = ImportView(
@@ -101,15 +101,6 @@ class ImportHandle:
         self._stopped = True
         if self._process.poll() is None:
             self._process.terminate()
-
-    def wait(self, timeout: float | None = None) -> ImportView:
-        """Until it has ended, or for `timeout` seconds."""
-        self._ended.wait(timeout)
-        return self.view()
-
-    @property
-    def ended(self) -> bool:
-        return self._ended.is_set()
 
     # in the thread that follows ----------------------------------------------------------------
 
@@ -174,10 +165,6 @@ class ImportHandle:
         with self._lock:
             self._view = structs.replace(self._view, **changes)
 
-    def _tell(self) -> None:
-        if self._on_change is not None:
-            self._on_change(self)
-
 
 class ImportJobs:
     """The imports of this process, newest last."""
@@ -241,18 +228,6 @@ def _drain(stream: IO[bytes], said: list[str]) -> None:
 
 
 def _file_view(result: dict[str, Any]) -> FileView:
-    return FileView(
-        path=result["path"],
-        reader=result["reader"],
-        state=result["state"],
-        records=result["records"],
-        added=result["added"],
-        known=result["known"],
-        refused=result["refused"],
-        problem=result["problem"],
-        notes=tuple(result["notes"]),
-        filled=tuple(FilledView(**one) for one in result["filled"]),
-        refusals=tuple(
-            (one["record"], tuple(one["reasons"])) for one in result["refusals"][:SHOWN_REFUSALS]
-        ),
-    )
+    shown = result["refusals"][:SHOWN_REFUSALS]
+    refusals = [(one["record"], one["reasons"]) for one in shown]
+    return convert({**result, "refusals": refusals}, FileView)

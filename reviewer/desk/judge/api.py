@@ -3,19 +3,17 @@
 from __future__ import annotations  # what only types name is not loaded
 
 from collections.abc import Callable
-from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import EstimateView, LabelKind
-from reviewer.desk.opened import Room
+from reviewer.desk.opened import Room, late
 from reviewer.desk.views import View
 
 if TYPE_CHECKING:
-    from reviewer.desk.judge.jobs import JudgeHandle
+    from reviewer.desk.judge.jobs import JudgeHandle, Judges
     from reviewer.desk.judge.judging import Judging
-    from reviewer.desk.opened import Opened
 
 
 JudgeRole = Literal["scoring", "advisory only"]
@@ -147,25 +145,23 @@ class JudgeRunView(View, frozen=True):
 class JudgeRoom(Room):
     """The API of `desk.judge`."""
 
-    def __init__(self, opened: Opened) -> None:
-        super().__init__(opened)
-        self._begun: Judging | None = None
-        self._beginning = Lock()
-
-    def judging(self) -> Judging:
-        """The judge of this workspace, loaded when something is first asked of it."""
+    @late
+    def _judging(self) -> Judging:
         from reviewer.desk.judge.judging import Judging
 
-        with self._beginning:
-            if self._begun is None:
-                opened = self._opened
-                self._begun = Judging(opened.place, opened.finals, opened.reports.judgments)
-            return self._begun
+        opened = self._opened
+        return Judging(opened.place, opened.finals, opened.reports.judgments)
+
+    @late
+    def _judges(self) -> Judges:
+        from reviewer.desk.judge.jobs import Judges
+
+        return Judges(self._opened.place)
 
     def close(self) -> None:
         """Abandon the calls under way."""
-        if self._begun is not None:
-            self._begun.close()
+        if "_judges" in vars(self):
+            self._judges.close()
 
     def view(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> JudgeView:
         """What the suite's judge has earned. Pairs are called A and B by the baseline named and
@@ -176,7 +172,7 @@ class JudgeRoom(Room):
         except DeskError:
             me = ""  # the figures are for all; who has no name has no pairs of his own
         with self._opened.reading() as connection:
-            return self.judging().view(connection, me, suite_id, candidate_id, baseline_id)
+            return self._judging.view(connection, me, suite_id, candidate_id, baseline_id)
 
     def pair(
         self, suite_id: str, candidate_id: str, item: str, baseline_id: str | None = None
@@ -185,12 +181,12 @@ class JudgeRoom(Room):
         the reviewer has not labeled: whoever labels it must not know them."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
-            return self.judging().detail(connection, me, suite_id, candidate_id, item, baseline_id)
+            return self._judging.detail(connection, me, suite_id, candidate_id, item, baseline_id)
 
     def plan(self, order: JudgeOrder) -> JudgePlan:
         """What an order would take; nothing is sent. Raises DeskError for one that asks nothing."""
         with self._opened.reading() as connection:
-            return self.judging().plan(connection, order)
+            return self._judging.plan(connection, order)
 
     def start(
         self, order: JudgeOrder, on_change: Callable[[JudgeHandle], None] | None = None
@@ -198,8 +194,8 @@ class JudgeRoom(Room):
         """Ask the judge what it has not answered yet, in a thread of its own, which calls
         `on_change` when something happened. Raises DeskError when it cannot begin."""
         with self._opened.reading() as connection:
-            prepared = self.judging().prepared(connection, order)
-        return self.judging().start(prepared, on_change)
+            prepared = self._judging.prepared(connection, order)
+        return self._judges.start(prepared, on_change)
 
     def export(self, suite_id: str = "") -> bytes:
         """Every judgment of a suite, of all suites for "", as a file of JSON lines."""

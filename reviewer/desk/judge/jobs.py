@@ -5,9 +5,7 @@ import asyncio
 import math
 import os
 import threading
-import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from reviewer.db.connection import Connection, StoreError, close_writer
@@ -16,6 +14,7 @@ from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
+from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
 from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeState
 from reviewer.desk.judge.book import row_of
 from reviewer.desk.labels.items import message_of, side_of
@@ -23,7 +22,6 @@ from reviewer.desk.labels.labeling import against
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
 from reviewer.desk.runs.start import lock_work
-from reviewer.desk.stopwatch import Stopwatch
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import records as traces
 from reviewer.desk.traces.records import FinalMessages
@@ -214,8 +212,8 @@ OnChange = Callable[["JudgeHandle"], None]
 Number = TypeVar("Number", int, float)
 
 
-class JudgeHandle:
-    """One run of a judge. Every method may be called from any thread; none waits but `wait`."""
+class JudgeHandle(Job[JudgeRunView]):
+    """One run of a judge."""
 
     def __init__(
         self,
@@ -226,13 +224,12 @@ class JudgeHandle:
         on_change: OnChange | None = None,
         pace: Pace = PACE,
     ) -> None:
+        super().__init__(on_change)
         self._store, self._prepared, self._lock_file = workspace.store, prepared, lock
         redaction = prepared.held.suite.redaction
         self._line = Line(prepared.bench, settings, redaction, clock, pace)
-        self._on_change = on_change
         self._control = Control()
         self._tally = _Tally(prepared)
-        self._ended = threading.Event()
 
     def view(self) -> JudgeRunView:
         """The run as it stands."""
@@ -247,15 +244,6 @@ class JudgeHandle:
         """Let go of the calls under way too. What was kept stands."""
         self._control.abandon()
         self._tell()
-
-    def wait(self, timeout: float | None = None) -> JudgeRunView:
-        """Until the run has ended, or for `timeout` seconds."""
-        self._ended.wait(timeout)
-        return self.view()
-
-    @property
-    def ended(self) -> bool:
-        return self._ended.is_set()
 
     def run(self) -> None:
         """Carry the run out, in its own thread; what goes wrong stands in its view."""
@@ -274,10 +262,7 @@ class JudgeHandle:
         except (Unrunnable, StoreError, Silent) as error:
             return str(error)
         except Exception as error:
-            if os.environ.get("REVIEWER_DEBUG"):
-                traceback.print_exc()
-            # No more than its kind: what was at hand when it happened may be a judge's.
-            return f"internal error: {type(error).__name__}; REVIEWER_DEBUG=1 shows where"
+            return internal_error(error)
         return ""
 
     async def _asked_and_kept(self) -> None:
@@ -318,11 +303,6 @@ class JudgeHandle:
                     await asyncio.sleep(TOGETHER)
         finally:
             close_writer(connection, self._store)
-
-    def _tell(self) -> None:
-        if self._on_change is not None:
-            with suppress(Exception):  # a screen that is gone must not end a run
-                self._on_change(self)
 
 
 class _Tally:
@@ -422,8 +402,5 @@ class Judges:
     def close(self) -> None:
         """Let go of what is still asked, and give it a moment to end."""
         with self._lock:
-            working = [handle for handle in self._handles if not handle.ended]
-        for handle in working:
-            handle.abandon()
-        for handle in working:
-            handle.wait(PATIENCE)
+            handles = list(self._handles)
+        abandon_all(handles, PATIENCE)

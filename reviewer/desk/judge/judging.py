@@ -1,7 +1,6 @@
 """Judge views out of a calibration: letters for candidates, sentences for figures."""
 
 from collections.abc import Mapping, Sequence
-from threading import Lock
 from typing import NamedTuple
 
 from reviewer.db import registry
@@ -9,7 +8,7 @@ from reviewer.db.connection import Connection
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
 from reviewer.desk.judge.book import JudgeBook, Judged, messages_of, pairwise, win_rate_of
-from reviewer.desk.judge.jobs import JudgeHandle, Judges, OnChange, Prepared, judge_of, prepare
+from reviewer.desk.judge.jobs import Prepared, judge_of, prepare
 from reviewer.desk.labels.api import EstimateView
 from reviewer.desk.labels.items import Side, other_candidate, side_of
 from reviewer.desk.place import Workspace
@@ -17,13 +16,11 @@ from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration
 from reviewer.review.items import BOTH_BAD, TIE
-from reviewer.review.judge_calls import PACE
 from reviewer.review.judge_questions import estimate, prompt_digest
 from reviewer.review.judged import Corrected, MessageFigures, PairRow, WinRate
 from reviewer.review.judgments import Judgment, counting
 from reviewer.review.labels import Label, done
 from reviewer.review.labels import counting as counting_labels
-from reviewer.running.candidates.openai_http import Pace
 from reviewer.stats.figures import Share
 from reviewer.suite.model import JudgePolicy
 from reviewer.suite.rubric import JudgePrompt
@@ -311,13 +308,8 @@ class _About(NamedTuple):
 class Judging:
     """The judges of one workspace. Safe to share between threads."""
 
-    def __init__(
-        self, workspace: Workspace, finals: FinalMessages, book: JudgeBook, pace: Pace = PACE
-    ) -> None:
+    def __init__(self, workspace: Workspace, finals: FinalMessages, book: JudgeBook) -> None:
         self._workspace, self._finals, self._book = workspace, finals, book
-        self._pace = pace
-        self._judges: Judges | None = None
-        self._lock = Lock()
 
     def view(
         self,
@@ -427,21 +419,6 @@ class Judging:
 
     def prepared(self, connection: Connection, order: JudgeOrder) -> Prepared:
         return prepare(self._workspace, connection, self._finals, order)
-
-    def start(self, prepared: Prepared, on_change: OnChange | None = None) -> JudgeHandle:
-        """Begin to ask. Raises DeskError when nothing can be sent."""
-        with self._lock:
-            if self._judges is None:
-                self._judges = Judges(self._workspace, self._pace)
-            judges = self._judges
-        return judges.start(prepared, on_change)
-
-    def close(self) -> None:
-        """Let go of what is still asked."""
-        with self._lock:
-            judges = self._judges
-        if judges is not None:
-            judges.close()
 
 
 def registry_names(connection: Connection, suite_id: str) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations  # what only types name is not loaded
 
 from collections.abc import Callable
-from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
-from reviewer.desk.opened import Room
+from reviewer.desk.opened import Room, late
 from reviewer.desk.views import View
 from reviewer.suite.gates import ALWAYS
 
 if TYPE_CHECKING:
-    from reviewer.desk.opened import Opened
     from reviewer.desk.runs.jobs import RunHandle, Runs
 
 
@@ -88,23 +86,16 @@ class RunView(View, frozen=True):
 class RunsRoom(Room):
     """The API of `desk.runs`."""
 
-    def __init__(self, opened: Opened) -> None:
-        super().__init__(opened)
-        self._begun: Runs | None = None
-        self._beginning = Lock()
-
-    def _jobs(self) -> Runs:
+    @late
+    def _runs(self) -> Runs:
         from reviewer.desk.runs.jobs import Runs
 
-        with self._beginning:
-            if self._begun is None:
-                self._begun = Runs(self._opened.place)
-            return self._begun
+        return Runs(self._opened.place)
 
     def close(self) -> None:
         """Abandon the runs at work."""
-        if self._begun is not None:
-            self._begun.close()
+        if "_runs" in vars(self):
+            self._runs.close()
 
     def runnable(self, suite_id: str) -> list[Runnable]:
         """The candidates that a suite has manifests of, and whether they can be run."""
@@ -124,12 +115,12 @@ class RunsRoom(Room):
         """Begin a run; it goes on in a thread of its own, which calls `on_change` when something
         happened and gives `keep` the records that were stored. Raises DeskError when it cannot
         begin."""
-        return self._jobs().start(order, on_change, keep)
+        return self._runs.start(order, on_change, keep)
 
     def views(self) -> list[RunView]:
         """The runs begun here, newest first."""
-        return [] if self._begun is None else self._begun.views()
+        return self._runs.views() if "_runs" in vars(self) else []
 
     def handle(self, number: int) -> RunHandle:
         """What steers a run. Raises DeskError for a number that no run has."""
-        return self._jobs().handle(number)
+        return self._runs.handle(number)

@@ -5,7 +5,6 @@ import json
 import os
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Lock
@@ -13,10 +12,10 @@ from threading import Lock
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
+from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.runs.start import Begun, RunWriter, begin
-from reviewer.desk.stopwatch import Stopwatch
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import Facts
 from reviewer.running.attempt import run_attempt
@@ -151,8 +150,8 @@ OnChange = Callable[["RunHandle"], None]
 Keep = Callable[[list[bytes]], None]
 
 
-class RunHandle:
-    """One run. Every method may be called from any thread, and none waits but `wait`."""
+class RunHandle(Job[RunView]):
+    """One run."""
 
     def __init__(
         self,
@@ -162,12 +161,11 @@ class RunHandle:
         keep: Keep | None = None,
         attempt: Attempt = run_attempt,
     ) -> None:
-        self._begun, self._attempt = begun, attempt
-        self._on_change, self._keep = on_change, keep
+        super().__init__(on_change)
+        self._begun, self._attempt, self._keep = begun, attempt, keep
         self._control = Control()
         self._progress = Progress(number, begun.order, begun.places, begun.in_force)
         self._refused: list[str] = []
-        self._ended = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._dirty = asyncio.Event()
         self._asking: dict[int, asyncio.Future[bool]] = {}
@@ -209,15 +207,6 @@ class RunHandle:
             with suppress(RuntimeError):  # the run has ended
                 self._loop.call_soon_threadsafe(self._answered, number, granted)
 
-    def wait(self, timeout: float | None = None) -> RunView:
-        """Until the run has ended, or for `timeout` seconds."""
-        self._ended.wait(timeout)
-        return self.view()
-
-    @property
-    def ended(self) -> bool:
-        return self._ended.is_set()
-
     def _changed(self) -> None:
         if self._loop is not None:
             with suppress(RuntimeError):
@@ -251,10 +240,7 @@ class RunHandle:
         except OSError as error:
             problem = f"its records cannot be kept ({error.strerror})"
         except Exception as error:
-            if os.environ.get("REVIEWER_DEBUG"):
-                traceback.print_exc()
-            # No more than its kind: what was at hand when it happened may be a candidate's.
-            problem = f"internal error: {type(error).__name__}; REVIEWER_DEBUG=1 shows where"
+            problem = internal_error(error)
         if not problem and self._refused:
             count = len(self._refused)
             problem = f"{count} records were refused ({self._refused[0]}): reviewer quarantine show"
@@ -323,11 +309,6 @@ class RunHandle:
             self._tell()
             await asyncio.sleep(TOGETHER)
 
-    def _tell(self) -> None:
-        if self._on_change is not None:
-            with suppress(Exception):  # a screen that is gone must not end a run
-                self._on_change(self)
-
     async def ask(self, request: ApprovalRequest) -> Approval:
         """As an Approver: the call waits until a person answers it."""
         self._asked += 1
@@ -395,8 +376,5 @@ class Runs:
     def close(self) -> None:
         """Abandon what still runs, and give it a moment to let its environments go."""
         with self._lock:
-            running = [handle for handle in self._handles if not handle.ended]
-        for handle in running:
-            handle.abandon()
-        for handle in running:
-            handle.wait(PATIENCE)
+            handles = list(self._handles)
+        abandon_all(handles, PATIENCE)

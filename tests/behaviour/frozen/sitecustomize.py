@@ -29,7 +29,7 @@ PLACES: dict[str, dict[str, Any]] = {
     # The digest of the package's own source is part of the journal: it changes with each commit.
     "reviewer.judging": {"judging_version": lambda: "0.1.0+behaviour"},
     # How long this machine takes for a run and for its attempts.
-    "reviewer.desk.stopwatch": {"time": StillClock},
+    "reviewer.desk.jobs": {"time": StillClock},
     "reviewer.running.meter": {"time": StillClock},
 }
 """What is replaced, by module and name: a name that a module lacks is an error."""

@@ -1,0 +1,89 @@
+"""Jobs of this process: what runs of candidates, runs of a judge and imports share."""
+
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class Stopwatch:
+    """Seconds since it was made, and of them those that were worked."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._rested = 0.0
+        self._resting: float | None = None
+        self._ended: float | None = None
+
+    def rest(self) -> None:
+        if self._resting is None:
+            self._resting = time.monotonic()
+
+    def work(self) -> None:
+        if self._resting is not None:
+            self._rested += time.monotonic() - self._resting
+            self._resting = None
+
+    def end(self) -> None:
+        self.work()
+        self._ended = time.monotonic()
+
+    def seconds(self) -> float:
+        return (self._ended or time.monotonic()) - self._began
+
+    def worked(self) -> float:
+        now = time.monotonic()
+        return self.seconds() - self._rested - (now - self._resting if self._resting else 0.0)
+
+
+class Job(Generic[V]):
+    """A job at work, in a thread or process of its own. Every method may be called from any thread,
+    and none blocks but `wait`. `on_change` is called with the job when something happened."""
+
+    def __init__(self, on_change: Callable[[Any], None] | None) -> None:
+        self._on_change = on_change
+        self._ended = threading.Event()
+
+    def view(self) -> V:
+        """The job as it stands now."""
+        raise NotImplementedError
+
+    def abandon(self) -> None:
+        """End the job and what it has under way. What it finished is kept."""
+        raise NotImplementedError
+
+    def wait(self, timeout: float | None = None) -> V:
+        """Return the job as it is when it has ended, or after `timeout` seconds."""
+        self._ended.wait(timeout)
+        return self.view()
+
+    @property
+    def ended(self) -> bool:
+        return self._ended.is_set()
+
+    def _tell(self) -> None:
+        if self._on_change is not None:
+            with suppress(Exception):  # a screen that is gone must not end a job
+                self._on_change(self)
+
+
+def internal_error(error: Exception) -> str:
+    """Return what a job says of an error nobody expected: no more than its kind, as its text may
+    hold what a candidate or a judge said. Call it where the error is caught."""
+    if os.environ.get("REVIEWER_DEBUG"):
+        traceback.print_exc()
+    return f"internal error: {type(error).__name__}; REVIEWER_DEBUG=1 shows where"
+
+
+def abandon_all(jobs: Sequence[Job[Any]], patience: float) -> None:
+    """Abandon the jobs that are still at work, and give each a moment to end."""
+    working = [job for job in jobs if not job.ended]
+    for job in working:
+        job.abandon()
+    for job in working:
+        job.wait(patience)
