@@ -27,8 +27,9 @@ class Choice(View, frozen=True):
 
 
 class Pending(View, frozen=True):
-    """A decision on this candidate that waits for another signature. `signers` signed it already,
-    `needed` must; `differs` are the fields in which it is not what this store gives now."""
+    """A decision on this candidate that waits for another signature. `signers` have signed it,
+    `needed` signatures are required; `differs` are the fields in which it is not what this store
+    gives now."""
 
     number: int
     decision: str
@@ -43,8 +44,9 @@ class Pending(View, frozen=True):
 
 
 class DecisionInfo(View, frozen=True):
-    """One line of what was signed: a decision, or a break-glass record (`number` None). `standing`
-    is signed, pending, elsewhere (a file that this store did not sign) or break-glass."""
+    """One line of the list of signed statements: a decision, or a break-glass record (`number`
+    None). `standing` is signed, pending, elsewhere (a file that this store did not sign) or
+    break-glass."""
 
     number: int | None
     word: str
@@ -92,7 +94,7 @@ class DecisionsRoom(Room):
     """The API of `desk.decisions`."""
 
     def view(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> DecisionView:
-        """The report as it would be signed, and what may be decided."""
+        """Return the report as it would be signed, and the decisions that may be made on it."""
         from reviewer.db import journal
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions.payload import pending_view
@@ -144,7 +146,7 @@ class DecisionsRoom(Room):
             )
 
     def keys(self) -> list[KeyInfo]:
-        """Keys that could sign here."""
+        """Return the keys that could sign here."""
         from reviewer.desk.integrity.trust import available_keys
 
         return available_keys(self._opened.place)
@@ -184,9 +186,9 @@ class DecisionsRoom(Room):
         signature: bytes | None = None,
         look: Callable[[str], None] | None = None,
     ) -> Signed:
-        """Derive a decision (a number, or a file) anew from this store, refuse any difference by
-        its field, and put one more signature under it: by a key, or one that ssh-keygen made.
-        `look` is told first what cannot be derived."""
+        """Derive a decision (a number, or a file) again from this store, refuse any difference by
+        its field, and add one more signature: by a key, or one that ssh-keygen made. `look` is
+        given first what cannot be derived."""
         from reviewer.desk.decisions import signing
 
         with refused():
@@ -217,7 +219,7 @@ class DecisionsRoom(Room):
             )  # fmt: skip
 
     def state_loss(self, key: str, reason: str, passphrase: str | None = None) -> Stated:
-        """Sign that the store lost journal, and goes on from where it stands."""
+        """Sign that the store lost journal and continues from its present state."""
         from reviewer.desk.decisions import statements
 
         with refused():
@@ -226,7 +228,7 @@ class DecisionsRoom(Room):
     def attest(
         self, suite_id: str, candidate_id: str, key: str, passphrase: str | None = None
     ) -> list[Attested]:
-        """Sign, as a runner, what the runs and imports of a candidate came to."""
+        """Sign the results of a candidate's runs and imports, as a runner."""
         from reviewer.desk.decisions import run_results
 
         with refused():
@@ -238,7 +240,7 @@ class DecisionsRoom(Room):
             )
 
     def signed(self) -> list[DecisionInfo]:
-        """Everything that was signed on a release."""
+        """Return everything that was signed on a release."""
         from reviewer.desk.decisions.signed_list import listed
 
         if not self._opened.has_store():

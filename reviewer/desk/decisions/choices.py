@@ -1,4 +1,4 @@
-"""What may be decided on a report, and what it then lasts."""
+"""The decisions that may be signed on a report, and how long they last."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ _OWN = {"promote": "PROMOTE", "block": "BLOCK", "repair": "REPAIR"}
 
 
 def valid_for(policy: Policy) -> timedelta:
-    """How long a decision under this policy holds."""
+    """Return how long a decision under this policy is valid."""
     longest = policy.approvals.longest
     return VALID_FOR if longest is None else min(VALID_FOR, timedelta(days=longest))
 
@@ -25,8 +25,9 @@ def valid_for(policy: Policy) -> timedelta:
 def choices(
     recommendation: Recommendation, reasons: int, pending: Pending | None = None
 ) -> tuple[Choice, ...]:
-    """What may be signed: PROMOTE only when the report recommends it, BLOCK and REPAIR always; and
-    first of all a decision that waits for a signature, when this store derives the same."""
+    """Return the decisions that may be signed: PROMOTE only when the report recommends it, BLOCK
+    and REPAIR always; first of all a decision that waits for a signature, when this store derives
+    the same."""
     why = ""
     if (
         pending is not None
@@ -46,7 +47,8 @@ def choices(
 
 
 def preselected(recommendation: Recommendation, pending: Pending | None = None) -> str | None:
-    """What the report recommends; of a decision that waits, its word."""
+    """Return the decision that is selected at first: the one the report recommends, or the one that
+    waits for a signature."""
     if pending is not None and not pending.differs:
         return pending.decision
     return _OWN.get(recommendation)

@@ -51,8 +51,8 @@ from reviewer.signing.trusted import approved
 
 
 def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
-    """The judge as a decision carries it: its confusion with people in forward order, where the
-    message that stood left is the positive one and an answer that could not be used is wrong."""
+    """Return the judge as a decision carries it: its confusion with people in forward order, where
+    the left message is the positive one and an unusable answer is wrong."""
     if judge is None or judge.prompt_digest is None or judge.label_set_sha256 is None:
         return ()
     cells = {"tp": 0, "fp": 0, "tn": 0, "fn": 0}
@@ -75,8 +75,8 @@ def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
 
 
 class Told(NamedTuple):
-    """What the first signer says. `journal_seq` is where the journal stood; `previous` the payload
-    of the decision before this one."""
+    """The fields that the first signer states. `journal_seq` is the last journal entry then;
+    `previous` the payload of the decision before this one."""
 
     decision: str
     number: int
@@ -92,8 +92,8 @@ class Told(NamedTuple):
 def decision_facts(
     connection: Connection, built: Built, told: Told, signers: Signers, book: Book
 ) -> DecisionFacts:
-    """Raises DeskError when the journal does not reach as far as is told, or when the trust file
-    names too few approvers for the policy."""
+    """Return every field of a decision. Raises DeskError when the journal is shorter than stated,
+    or when the trust file names too few approvers for the policy."""
     gathered, assessment = built.gathered, built.assessment
     suite, candidate = gathered.suite, gathered.candidate
     assert candidate is not None  # refused by the caller otherwise
@@ -162,8 +162,8 @@ def decision_facts(
 
 
 def head_at(connection: Connection, seq: int) -> str:
-    """The hash of a journal entry, hex. Raises DeskError when this journal has none of that
-    number."""
+    """Return the hash of a journal entry, hex. Raises DeskError when this journal has no entry of
+    that number."""
     if seq == 0:
         return journal.GENESIS.hex()
     found = journal.hash_at(connection, seq)
@@ -183,7 +183,7 @@ def stamp(when: datetime) -> str:
 def _reviewers(
     signers: Signers, authors: tuple[str, ...], threshold: int
 ) -> tuple[ReviewerFact, ...]:
-    """Everybody who may approve: named before the first signature, so that all sign the same
+    """Return all who may approve: named before the first signature, so that everyone signs the same
     bytes."""
     keys = approvers_for(signers, authors)
     people = {one.principal for one in keys}
@@ -204,15 +204,15 @@ def _gate_fact(gate: GateFigures) -> GateFact:
 
 
 def _evidence_digest(connection: Connection, built: Built) -> str:
-    """One digest over the records judged: their sha256 in order of slot."""
+    """Return one digest over the records judged: their sha256 in order of slot."""
     gathered = built.gathered
     digests = record_digests(connection, gathered.suite.suite_id, gathered.candidate_id)
     return hashlib.sha256("".join(one + "\n" for one in digests).encode()).hexdigest()
 
 
 def _label_facts(connection: Connection, built: Built, book: Book) -> LabelFacts:
-    """The labels about this candidate. The tree is over every one ever made, in order of uid; who
-    made one has labeled, even when it was withdrawn."""
+    """Return the facts about labels of this candidate. The tree covers every label ever made, in
+    order of uid; a person who withdrew a label is still a labeler."""
     gathered, review = built.gathered, built.gathered.review
     about = sorted(
         (
@@ -233,7 +233,7 @@ def _label_facts(connection: Connection, built: Built, book: Book) -> LabelFacts
 
 
 Build = Callable[[str | None], Built]
-"""The report of the candidate against a baseline."""
+"""Builds the report of the candidate against a baseline."""
 
 
 class Waiting(NamedTuple):
@@ -251,7 +251,8 @@ def rederived(
     book: Book,
     one: Filed,
 ) -> bytes:
-    """The payload as this store gives it. Raises DeskError or AttestError where it gives none."""
+    """Return the payload that this store derives. Raises DeskError or AttestError where it derives
+    none."""
     predicate = one.statement.predicate
     others = [
         other
@@ -277,8 +278,8 @@ def rederived(
 def waiting(
     workspace: Workspace, connection: Connection, candidate: int, built: Built
 ) -> list[Waiting]:
-    """Decisions on this candidate that wait for another signature, the newest first: those of this
-    store, and files that came from others. One that has expired waits for nothing."""
+    """Return the decisions on this candidate that wait for another signature, newest first: those
+    of this store, and files that came from others. An expired one waits no longer."""
     rows = decisions.pending(connection, candidate)
     if not rows and not decision_files.strays(workspace, connection):
         return []  # as nearly always: nothing heavy is loaded for it
@@ -313,7 +314,8 @@ def pending_view(
     candidate: int,
     built: Built,
 ) -> Pending | None:
-    """The newest decision that waits, with the fields in which it is not what this store gives."""
+    """Return the newest decision that waits, with the fields in which it is not what this store
+    gives."""
     found = waiting(workspace, connection, candidate, built)
     signers = signers_of(workspace)
     if not found or signers is None:
@@ -350,8 +352,8 @@ def refuse_twin(
     decision: str,
     environment: str,
 ) -> None:
-    """Raises DeskError when the very decision somebody is about to sign waits for a signature: two
-    halves would never make a whole."""
+    """Raise DeskError when the same decision waits for a signature already: two decisions with one
+    signature each would never be complete."""
     candidate = decision_files.keys_of(connection, built.gathered)[1]
     for one, _ in waiting(workspace, connection, candidate, built):
         predicate = one.statement.predicate

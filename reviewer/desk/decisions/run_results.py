@@ -21,7 +21,7 @@ from reviewer.signing.records import RUNNER_ROLE, RunResultFacts, build_run_resu
 
 
 class Attested(NamedTuple):
-    """One signed test result: its file, what it came to, and of how many attempts."""
+    """One signed test result: its file, its result, and the number of attempts."""
 
     path: str
     result: str
@@ -30,7 +30,8 @@ class Attested(NamedTuple):
 
 
 def current_results(connection: Connection, built: Built) -> list[RunResultRow]:
-    """The newest signed result of each run whose verdicts are still those it was signed over."""
+    """Return the newest signed result of each run whose verdicts are still those it was signed
+    over."""
     gathered = built.gathered
     kept = run_result_rows(connection, gathered.suite.suite_id, gathered.candidate_id)
     if not kept:
@@ -41,7 +42,7 @@ def current_results(connection: Connection, built: Built) -> list[RunResultRow]:
 
 
 def attest(workspace: Workspace, built: Built, key: str, passphrase: str | None) -> list[Attested]:
-    """Sign what each run and import of this candidate came to, where no signed result says it yet.
+    """Sign the result of each run and import of this candidate that has no signed result yet.
 
     Raises DeskError: no manifest, a key without the role `runner`, a refused signature.
     """

@@ -1,4 +1,4 @@
-"""What was signed in this workspace, one line each; and taking in what was signed elsewhere."""
+"""The list of signed decisions and statements; taking in, and exporting, signed files."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,8 @@ from reviewer.signing.trusted import approved, vouched
 
 
 def listed(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
-    """Decisions by number, those of other stores among them, then break-glass records."""
+    """Return the decisions by number, those of other stores included, then the break-glass
+    records."""
     signers = signers_of(workspace)
     found = []
     for row in decisions.rows(connection):
@@ -58,10 +59,10 @@ def listed(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
 
 def take(workspace: Workspace, path: Path) -> DecisionInfo:
     """Keep a decision or a break-glass record that was signed in another workspace, or further
-    signatures under a decision that stands here.
+    signatures under a decision of this store.
 
-    Nothing is derived anew: what others signed is theirs. Raises DeskError for what no trusted key
-    signed, or what is about nothing in this store.
+    Nothing is derived again: the signed bytes are kept as they are. Raises DeskError for what no
+    trusted key signed, or for a release that this store does not have.
     """
     signers = trusted(workspace)
     try:
@@ -127,9 +128,10 @@ def export_decision(
     key: str | None = None,
     passphrase: str | None = None,
 ) -> list[tuple[str, str]]:
-    """Write every form of a decision (by number, or a file) into a folder; (path, sha256) of each.
+    """Write every form of a decision (by number, or a file) into a folder; returns (path, sha256)
+    of each.
 
-    With `key`, whoever exports signs the verification summary too. Raises DeskError.
+    With `key`, the exporter signs the verification summary too. Raises DeskError.
     """
     signers = trusted(workspace)
     connection = reader(workspace.store)

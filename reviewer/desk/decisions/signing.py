@@ -1,4 +1,4 @@
-"""What is checked before a signature is made, and before it is kept."""
+"""Signing a decision: the checks before a signature is made, and before it is kept."""
 
 import platform
 from collections.abc import Callable
@@ -59,8 +59,8 @@ WAY_OUT = "restore a backup"
 
 
 def intact(workspace: Workspace, connection: Connection) -> None:
-    """Schema, chain, file and everything that was signed are whole, checked before every signature
-    as doctor checks them. Raises DeskError."""
+    """Raise DeskError unless schema, chain, file and every signed file are sound: the checks of
+    doctor, made before every signature."""
     with one_moment(connection):
         content_intact(connection)
         wrong = [one.text for one in signed_checks(workspace, connection) if one.ok is False]
@@ -69,7 +69,7 @@ def intact(workspace: Workspace, connection: Connection) -> None:
 
 
 def content_intact(connection: Connection) -> None:
-    """The store does not contradict itself, whatever lies beside it. Raises DeskError."""
+    """Raise DeskError unless the store is consistent in itself, whatever files lie beside it."""
     if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
         raise DeskError(f"the store's schema is not ours: {named}", WAY_OUT)
@@ -89,7 +89,8 @@ def content_intact(connection: Connection) -> None:
 def as_a_stranger(
     workspace: Workspace, built: Built, envelope: bytes, now: datetime
 ) -> VerifyResult:
-    """What `reviewer verify` says of it. Raises DeskError when more than approvals is wanting."""
+    """Return the result of `reviewer verify`. Raises DeskError when more than approvals is
+    missing."""
     checked = verify(
         envelope,
         msgspec.json.encode(built.gathered.manifest),
@@ -112,9 +113,9 @@ def sign(
     passphrase: str | None = None,
     environment: str = ENVIRONMENT,
 ) -> Signed:
-    """Sign what `built` reports, check the signature as a stranger would, then keep it.
+    """Sign a decision on the report `built`, check the signature with the verifier, then keep it.
 
-    Where the policy wants more people, the decision waits for them. Nothing is written until the
+    Where the policy requires more people, the decision waits for them. Nothing is written until the
     signed bytes have verified. Raises DeskError: unknown key, an author of the candidate, PROMOTE
     that the report does not recommend, the same decision waiting already, a store that changed, a
     refused signature.
@@ -170,10 +171,10 @@ class Found(NamedTuple):
 
 
 def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
-    """The decision of this number, or in this file, with every signature known here.
+    """Return the decision of this number, or in this file, with every signature known here.
 
-    Raises DeskError when there is none, when no trusted key signed it, or when this store has
-    nothing of what it is about.
+    Raises DeskError when there is none, when no trusted key signed it, or when this store does not
+    have its release.
     """
     signers = trusted(workspace)
     path = _path(workspace, connection, signers, reference)
@@ -218,9 +219,9 @@ def add(
     signature: bytes | None = None,
     look: Callable[[str], None] | None = None,
 ) -> Signed:
-    """Put one more signature under a decision, by a key, or with one that `ssh-keygen -Y sign`
-    made (`signature`, a .sig file). `look` is given, line by line, what is taken from the decision
-    and not derived, before anything is signed.
+    """Add one more signature to a decision, by a key, or with one that `ssh-keygen -Y sign` made
+    (`signature`, a .sig file). `look` is given, line by line, the fields that are taken from the
+    decision and not derived, before anything is signed.
 
     Raises DeskError: no such decision, a field that this store does not give (each is named), one
     that has expired, a person who may not approve or has already, a refused signature.
@@ -293,7 +294,7 @@ def _signer(key: str, passphrase: str | None, signature: bytes | None) -> Signer
 
 
 def _path(workspace: Workspace, connection: Connection, signers: Signers, reference: str) -> Path:
-    """The file that a number or a path stands for."""
+    """Return the file that a number or a path names."""
     if not (reference.isascii() and reference.isdigit() and len(reference) < 16):
         return Path(reference)
     row = decisions.row(connection, int(reference))
@@ -312,7 +313,7 @@ def _path(workspace: Workspace, connection: Connection, signers: Signers, refere
 
 
 def _joined(one: Filed, known: bytes, signers: Signers) -> Filed:
-    """A decision with its file's signatures, and those that this store has under the payload."""
+    """Return a decision with the signatures of its file and those that this store has."""
     both = (*one.found.envelope.signatures, *parse_envelope(known).signatures)
     data = serialise_envelope(Envelope(one.found.envelope.payload, tuple(dict.fromkeys(both))))
     return decision_files.filed(one.path, data, signers)

@@ -1,5 +1,5 @@
-"""Signed statements beside decisions: break-glass records and losses of journal. Each is kept and
-shown in every later report."""
+"""Signed statements other than decisions: break-glass records and losses of journal. Each is kept
+and shown in every later report."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def break_glass(
     environment: str,
     passphrase: str | None = None,
 ) -> DecisionInfo:
-    """Sign that this candidate goes out without its decision, verify it as a stranger would, keep.
+    """Sign that this candidate is released without its decision, check with the verifier, keep.
 
     Raises DeskError: no reason, more than a day, a key without the role `breakglass`.
     """
@@ -124,8 +124,8 @@ def break_glass(
 
 
 def take_break_glass(workspace: Workspace, path: Path, found: Vouched, data: bytes) -> DecisionInfo:
-    """Keep a record that was signed elsewhere. AttestError, DeskError for one that does not
-    stand."""
+    """Keep a break-glass record that was signed elsewhere. Raises AttestError, and DeskError for an
+    invalid one."""
     statement = break_glass_of(found.body)
     if faults := break_glass_faults(statement.predicate, found.by):
         raise DeskError(f"{path}: {faults[0]}", exit_code=ExitCode.POLICY_NOT_MET)
@@ -179,8 +179,8 @@ def info_of(workspace: Workspace, row: BreakGlassRow) -> DecisionInfo:
 
 
 class Stated(NamedTuple):
-    """A statement that is kept: its file, who signed it, what it says, and the signed files that it
-    is about."""
+    """A statement of loss as it was kept: its file, its signer, the entries it names, and the
+    signed files that it is about."""
 
     path: str
     principal: str
@@ -192,8 +192,8 @@ class Stated(NamedTuple):
 def state_loss(
     workspace: Workspace, key: str, reason: str, passphrase: str | None = None
 ) -> Stated:
-    """Sign that this store goes on from where it stands, and keep that. Signed decisions that it
-    names are taken in, as far as the store knows what they are about.
+    """Sign that this store continues from its present state, and keep the statement. Signed
+    decisions that it names are taken in, as far as the store has their release.
 
     Raises DeskError: no reason, nothing that shows a loss, a key without the role `approver`, a
     store that contradicts itself.

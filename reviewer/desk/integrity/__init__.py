@@ -1,1 +1,1 @@
-"""Whether the store is whole and its signatures hold: doctor, trust file, witness, backups."""
+"""Integrity of the store and its signed files: doctor, trust file, witness, backups."""

@@ -32,9 +32,9 @@ class BackedUp(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """A backup that is the store now. `aside` is where the store before it lies, None without one;
-    `later` are the entries of that one's journal that the backup does not have, None where the two
-    do not share one history."""
+    """A backup that became the store. `aside` is where the former store was moved, None without
+    one; `later` counts the journal entries of the former store that the backup lacks, None where
+    the two share no history."""
 
     head: Head
     aside: Path | None = None
@@ -42,7 +42,7 @@ class Restored(NamedTuple):
 
 
 def backup(workspace: Workspace, target: Path) -> BackedUp:
-    """Copy the store whole, through SQLite's backup, while others may write.
+    """Copy the whole store through SQLite's backup, while others may write.
 
     The copy is one file (no write-ahead log), so it can be read where nothing can be written.
     Raises DeskError when there is no store or the target exists.
@@ -152,8 +152,8 @@ def _with(path: Path, suffix: str) -> Path:
 
 
 def _only_one(store: Path, head: Head) -> int | None:
-    """See that nobody has the store open and fold its log into it; how many entries it is ahead.
-    What cannot be read as a store is set aside as it is."""
+    """Fold the log of the store into it, provided that no process has it open; returns how many
+    entries it is ahead. A file that cannot be read as a store is set aside as it is."""
     if not (store.exists() and store.stat().st_size):
         return None  # opening an empty file makes SQLite remove the log beside it
     try:

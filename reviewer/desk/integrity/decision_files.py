@@ -1,5 +1,5 @@
-"""Decisions where they are kept: the store's rows, the files in `store/decisions/`, and those among
-the files that were signed in another store."""
+"""The decisions of the store: its rows, the files in `store/decisions/`, and files among them that
+were signed in another store."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ from reviewer.signing.verify import VerifyResult, decision_in
 
 
 class Filed(NamedTuple):
-    """A decision in a file, vouched for by a key of the trust file."""
+    """A decision in a file that a key of the trust file signed."""
 
     path: Path
     data: bytes
@@ -50,31 +50,32 @@ class Filed(NamedTuple):
 
 
 def read_envelope(path: Path) -> bytes:
-    """A file's bytes, and no more than one byte beyond what an envelope may have. OSError."""
+    """Return a file's bytes, at most one more than an envelope may have. Raises OSError."""
     with path.open("rb") as handle:
         return handle.read(MAX_ENVELOPE_BYTES + 1)
 
 
 def envelope_files(folder: Path) -> list[Path]:
-    """The envelopes in a folder, by name; none without it."""
+    """Return the envelopes in a folder, by name; none without the folder."""
     return sorted(path for path in folder.glob("*.dsse.json") if path.is_file())
 
 
 def filed(path: Path, data: bytes, signers: Signers) -> Filed:
-    """Raises AttestError for what is no decision that a trusted key signed."""
+    """Read an envelope as a decision. Raises AttestError unless it is one that a trusted key
+    signed."""
     found = vouched(data, signers)
     return Filed(path, data, found, decision_in(found))
 
 
 def strays(workspace: Workspace, connection: Connection) -> list[Path]:
-    """Envelopes beside the decisions that no row of this store names."""
+    """Return the envelopes in the folder of decisions that no row of this store names."""
     names = files_of(connection)
     return [path for path in envelope_files(workspace.decisions) if path.name not in names]
 
 
 def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) -> list[Filed]:
-    """Decisions among the files that this store has no row of. What no trusted key signed is left
-    out: doctor tells of it."""
+    """Return the decisions among the files that this store has no row of, except those that no
+    trusted key signed: doctor reports these."""
     payloads = {one.payload_sha256 for one in decisions.rows(connection)}
     found = []
     for path in strays(workspace, connection):
@@ -88,7 +89,7 @@ def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) ->
 
 
 def next_number(connection: Connection, others: list[Filed]) -> int:
-    """Above every number known here, in rows and in files."""
+    """Return the next number: above all in rows and in files."""
     rows = [one.number for one in decisions.rows(connection)]
     return max([0, *rows, *(one.number for one in others)]) + 1
 
@@ -100,7 +101,7 @@ def before(
     environment: str,
     number: int | None = None,
 ) -> str | None:
-    """The payload of the decision that number `number` (None: the next) follows, by sha256."""
+    """Return the payload (sha256) of the decision that number `number` (None: the next) follows."""
     known = [
         (one.number, one.digest)
         for one in others
@@ -113,7 +114,7 @@ def before(
 
 
 def standing_of(one: Filed) -> Standing:
-    """Whether the trusted signatures under a decision meet its own policy of signatures."""
+    """Return whether the trusted signatures of a decision meet its own policy."""
     return "pending" if approved(one.statement.predicate, one.found).faults else "signed"
 
 
@@ -130,11 +131,11 @@ def keep(
     at: str,
     kind: str = decisions.SIGNED,
 ) -> DecisionRow:
-    """Keep a decision with all the signatures under it. `keys` are suite and candidate, `kind` says
-    whether it was signed here or taken in.
+    """Keep a decision with all its signatures. `keys` are suite and candidate, `kind` says whether
+    it was signed here or taken in.
 
-    File first, then the store: a file without a row is seen by doctor, a row without a file would
-    claim what nobody can check. Both under the lock, so that no number is given twice.
+    The file is written first, then the row: doctor sees a file without a row, and a row without a
+    file could not be checked. Both happen under the lock, so that no number is given twice.
     """
     predicate = one.statement.predicate
     first, *others = one.found.by
@@ -166,7 +167,7 @@ def keep(
 
 
 def _refuse_other_file(one: Filed) -> None:
-    """Raises DeskError when the place of a decision's file holds anything but the same decision."""
+    """Raise DeskError when the file of a decision holds anything but the same decision."""
     try:
         there = parse_envelope(read_envelope(one.path)).payload
     except FileNotFoundError:
@@ -195,7 +196,7 @@ def keep_more(
 
 
 def keys_of(connection: Connection, gathered: Evidence) -> tuple[int, int]:
-    """Suite and candidate of a report, as the store keys them."""
+    """Return the keys of a report's suite and candidate in this store."""
     suite = registry.suite_row(connection, gathered.suite.suite_id)
     stored = registry.candidate_row(connection, suite.id, gathered.candidate_id) if suite else None
     if suite is None or stored is None:
@@ -210,7 +211,7 @@ def told(
     who: TrustedKey,
     checked: VerifyResult,
 ) -> Signed:
-    """A signature that was kept, and what verifying said of it."""
+    """Return a signature that was kept, with the result of the verifier."""
     return Signed(
         decision=row.decision,
         path=str(workspace.decisions / row.file),

@@ -33,7 +33,7 @@ BACKPORTS = ((3, 44, 6), (3, 50, 7))
 
 
 def examine(workspace: Workspace) -> list[Check]:
-    """Every check, in a fixed order. A store that cannot be opened is one failed check."""
+    """Run every check, in a fixed order. A store that cannot be opened is one failed check."""
     found = [_sqlite_version(SQLITE_VERSION)]
     if not workspace.store.exists():
         return [
@@ -72,14 +72,14 @@ def _index(connection: Connection) -> Check:
 
 
 def content(connection: Connection) -> list[Check]:
-    """What a store's rows say of themselves: integrity, chain, facts, roll-ups, payloads. May raise
-    any of DAMAGE."""
+    """Check the content of a store: integrity, chain, facts, roll-ups, payloads. May raise any of
+    DAMAGE."""
     return [_integrity(connection), *_chain(connection), payloads(connection)]
 
 
 def damage(workspace: Workspace) -> str | None:
-    """What is wrong with the store's content, None when nothing is: whether an odd error that
-    reading it gave is the file's fault or ours."""
+    """Return the faults in the store's content, None without any. Tells whether an unexpected error
+    in reading comes from the file or from this program."""
     if not workspace.store.exists():
         return None
     wrong = [check for check in examine(workspace) if check.ok is False and check.name in CONTENT]
@@ -118,7 +118,7 @@ def _integrity(connection: Connection) -> Check:
 
 
 def _chain(connection: Connection) -> list[Check]:
-    """The chain, and when it holds what it says of the rest."""
+    """Check the chain, and when it is whole, the rows that it speaks of."""
     head, fault = journal.verify(connection)
     if fault is not None:
         return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]
@@ -144,7 +144,7 @@ def _chain(connection: Connection) -> list[Check]:
 
 
 def payloads(connection: Connection) -> Check:
-    """Every compressed frame against its digest or its own checksum."""
+    """Check every compressed frame against its digest or its own checksum."""
     bad = []
     for key in pack_keys(connection):
         try:

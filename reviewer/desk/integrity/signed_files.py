@@ -1,4 +1,5 @@
-"""What doctor looks at of everything that was signed: files, rows, signatures, bound heads."""
+"""The checks of signed files: files and rows agree, signatures verify, bound journal heads
+exist."""
 
 import hashlib
 import json
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Check(NamedTuple):
-    """One thing looked at. `ok` is None for a remark that is not a fault."""
+    """One check. `ok` is None for a remark that is not a fault."""
 
     name: str
     ok: bool | None
@@ -27,7 +28,8 @@ class Check(NamedTuple):
 
 
 def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
-    """Files and rows agree, and the head each decision binds still stands in the chain."""
+    """Check that files and rows agree, and that the journal still has the head each decision
+    binds."""
     from reviewer.desk.integrity.trust import signers_of
 
     faults = [*linked_folders(workspace), *decisions.faults(connection)]
@@ -125,7 +127,8 @@ def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
 
 
 def _signature(workspace: Workspace, what: str, envelope: bytes, trusted: object) -> list[str]:
-    """The chain is only as good as a head outside it, and that only as good as its signature."""
+    """Check the signature of an envelope: the chain is only as trustworthy as a head outside it,
+    and that only as its signature."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.signers import Signers
     from reviewer.signing.trusted import vouched
@@ -155,8 +158,8 @@ def _bound_head(connection: Connection, what: str, envelope: bytes) -> list[str]
 def _strays(
     workspace: Workspace, connection: Connection, listed: set[str], trusted: object
 ) -> tuple[list[str], list[str]]:
-    """(files that nobody trusted signed, or that this store should hold; files that were signed in
-    another store)."""
+    """Return (files that no trusted key signed or that this store should have, files that were
+    signed in another store)."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
 
     wrong, elsewhere = [], []
@@ -186,8 +189,8 @@ def _strays(
 
 
 def _entered_meanwhile(workspace: Workspace) -> set[str]:
-    """The files that have a row once whoever is writing has written: a file is there a moment
-    before its row. Nothing where the store cannot be asked again."""
+    """Return the files that have a row once the present writer is done: a file exists a moment
+    before its row. Returns nothing where the store cannot be read again."""
     try:
         with write_lock(workspace.store):
             pass
@@ -198,8 +201,8 @@ def _entered_meanwhile(workspace: Workspace) -> set[str]:
 
 
 def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
-    """Whether an envelope is a decision still short of a signature: one that a colleague handed on
-    to be signed here is taken in by signing it."""
+    """Return whether an envelope is a decision that lacks a signature: one that a colleague passed
+    on for signing is taken in by signing it."""
     from reviewer.desk.integrity.decision_files import filed, standing_of
     from reviewer.signing.errors import AttestError
     from reviewer.signing.signers import Signers
@@ -213,9 +216,9 @@ def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
 
 
 def beyond(connection: Connection, envelope: bytes) -> str | None:
-    """Why an envelope shows that this store lost something: it was signed on this journal, at an
-    entry that the journal does not have, or has otherwise. None when it does not show that, or when
-    somebody stated, signed, that what it stands on is lost."""
+    """Return why an envelope shows that this store lost entries: it was signed on this journal, at
+    an entry that the journal lacks or has with other content. None when it shows no loss, or when a
+    signed statement of loss covers it."""
     bound = _bound(envelope)
     if bound is None or not _ours(connection, bound.uri) or bound.digest in lost(connection):
         return None
@@ -233,7 +236,7 @@ def beyond(connection: Connection, envelope: bytes) -> str | None:
 
 
 class Gone(NamedTuple):
-    """A signed file that shows that the journal went as far as `seq`; `digest` is its payload's."""
+    """A signed file that shows that the journal reached `seq`; `digest` is its payload's."""
 
     path: Path
     digest: str
@@ -241,8 +244,8 @@ class Gone(NamedTuple):
 
 
 def gone_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[Gone]:
-    """The files by trusted keys that show that this store lost journal, and that no statement of a
-    loss names."""
+    """Return the files signed by trusted keys that show that this store lost journal, and that no
+    statement of loss names."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
 
     listed, found = files_of(connection), []
@@ -258,8 +261,8 @@ def gone_files(workspace: Workspace, connection: Connection, signers: "Signers")
 
 
 def handed_on(workspace: Workspace, connection: Connection) -> set[str]:
-    """The payloads of decisions that wait for a signature in files that this store has no row of,
-    signed where its journal stands now."""
+    """Return the payloads of decisions that wait for a signature, in files that this store has no
+    row of and that were signed at the present end of its journal."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
     from reviewer.desk.integrity.trust import signers_of
 
@@ -277,12 +280,12 @@ def handed_on(workspace: Workspace, connection: Connection) -> set[str]:
 
 
 def lost(connection: Connection) -> set[str]:
-    """The payloads that somebody stated to stand on journal that is lost."""
+    """Return the payloads that a statement of loss names."""
     return {one for row in loss_rows(connection) for one in json.loads(row.decisions)}
 
 
 class _Bound(NamedTuple):
-    """Where a decision says that the journal stood, and whose journal it was."""
+    """The journal entry that a signed file binds, and the journal it belongs to."""
 
     seq: int
     head: str

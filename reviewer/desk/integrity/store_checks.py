@@ -1,14 +1,15 @@
-"""What every report checks before it is made: the store must not contradict itself, nor what was
-signed, and it must hold the failures that a signed decision names.
+"""The checks before every report: the store must not contradict itself or what was signed, and must
+have the failures that a signed decision names.
 
-A store put back as it was before a failure is sound in itself. What gives it away lies beside it:
-decisions that were signed on its journal, at entries that it no longer has. So each report looks at
-the names of the signed files, at the newest of them, and at the ends of the store; a signature
-wants the whole proof, as doctor gives it.
+A store that was put back to a state before a failure is consistent in itself. The evidence against
+it is beside it: decisions signed on its journal at entries that it no longer has. So each report
+reads the names of the signed files, the newest of them, and the ends of the store; a signature
+requires the full check of doctor.
 
-A store made again of the traces that passed contradicts nothing, and neither does one that an
-approver stated to have lost journal. A decision on the same candidate and suite that was not signed
-on what the store holds still says by digest which records failed; nothing is promoted without them.
+A store that was made again from the traces that passed contradicts nothing, and neither does one
+for which an approver stated a loss of journal. A decision on the same candidate and suite that was
+not signed on this store's content still names the failed records by digest; nothing is promoted
+without them.
 """
 
 import os
@@ -28,7 +29,7 @@ from reviewer.suite.model import Suite
 from reviewer.trace.safetext import visible_line
 
 NEWEST = 20
-"""Of so many decisions the file is compared with the row; of all others that it is there."""
+"""The newest decisions whose file is compared with the row; of older ones the file must exist."""
 
 WAYS_OUT = (
     "reviewer doctor says all of it",
@@ -38,7 +39,7 @@ WAYS_OUT = (
 
 
 class StoreCheck:
-    """The check of one workspace: what was found sound is not read again until the journal has
+    """The check of one workspace. What was found sound is not read again until the journal has
     another head. Safe to share between threads."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -46,7 +47,7 @@ class StoreCheck:
         self._sound: journal.Head | None = None
 
     def require_sound(self, connection: Connection) -> None:
-        """Raises DeskError when doctor would find a fault, as far as can be told at once. May raise
+        """Raise DeskError when doctor would find a fault, as far as can be seen quickly. May raise
         any of DAMAGE."""
         head = journal.head(connection)
         if head != self._sound:
@@ -96,7 +97,7 @@ def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
 
 
 def files_of(connection: Connection) -> set[str]:
-    """The names of all signed files that this store has a row of."""
+    """Return the names of all signed files that this store has a row of."""
     listed = {file for _, file in decisions.files(connection)}
     listed.update(one.file for one in break_glass_rows(connection))
     listed.update(one.file for one in run_result_rows(connection))
@@ -105,7 +106,7 @@ def files_of(connection: Connection) -> set[str]:
 
 
 def linked_folders(workspace: Workspace) -> list[str]:
-    """Folders of signed files that lie elsewhere."""
+    """Return the folders of signed files that are links."""
     return [
         f"{folder} is a link, and signed files are not kept behind one: make it a folder"
         for folder in (workspace.decisions, workspace.attestations)
@@ -114,7 +115,7 @@ def linked_folders(workspace: Workspace) -> list[str]:
 
 
 def envelope_names(folder: Path) -> set[str]:
-    """The names of the envelopes in a folder; none without it."""
+    """Return the names of the envelopes in a folder; none without the folder."""
     try:
         with os.scandir(folder) as found:
             return {one.name for one in found if one.name.endswith(".dsse.json") and one.is_file()}
@@ -142,9 +143,9 @@ def missing_failures(
     candidate_id: str,
     digest: str | None,
 ) -> tuple[Lacking, ...]:
-    """The decisions of trusted keys that name failing traces of this candidate (by the `digest` of
-    its manifest) which the store lacks, by number. Costs next to nothing where every decision was
-    signed on this store. Raises DeskError for a trust file that cannot be read."""
+    """Return the decisions of trusted keys that name failing traces of this candidate (by the
+    `digest` of its manifest) which the store lacks, by number. Costs next to nothing where every
+    decision was signed on this store. Raises DeskError for a trust file that cannot be read."""
     names = envelope_names(workspace.decisions)
     if digest is None or not names:
         return ()
@@ -195,7 +196,7 @@ def _missing_failures(
 
 
 def _record_digests(connection: Connection, suite_id: str, candidate_id: str) -> set[str]:
-    """The digest of every record of the candidate, earlier ones of an attempt included."""
+    """Return the digest of every record of the candidate, earlier ones of an attempt included."""
     row = registry.suite_row(connection, suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
     if stored is None:

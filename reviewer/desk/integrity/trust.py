@@ -1,4 +1,4 @@
-"""Who may sign here: the trust file, the keys at hand, and who of the trust file may approve."""
+"""The trust file, the local keys, and the people who may sign and approve."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,8 @@ HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
 
 
 def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str:
-    """Add one line to `store/signers`; the whole file must still stand. Returns the line."""
+    """Add one line to `store/signers`, provided that the whole file stays valid. Returns the
+    line."""
     try:
         key = read_public_file(public)
         line = f"{principal} {roles} {key.line()}"
@@ -30,7 +31,7 @@ def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str
 
 
 def signers_of(workspace: Workspace) -> Signers | None:
-    """The trust file, None when it is missing. Raises DeskError when it cannot stand."""
+    """Return the trust file, None when it is missing. Raises DeskError for an invalid file."""
     if not workspace.signers.exists():
         return None
     try:
@@ -40,7 +41,7 @@ def signers_of(workspace: Workspace) -> Signers | None:
 
 
 def trusted(workspace: Workspace) -> Signers:
-    """The trust file. Raises DeskError when it names nobody."""
+    """Return the trust file. Raises DeskError when it names no key."""
     signers = signers_of(workspace)
     if signers is None or not signers.keys:
         raise DeskError(
@@ -52,7 +53,7 @@ def trusted(workspace: Workspace) -> Signers:
 
 
 def signing_key(key: str, passphrase: str | None) -> Signer:
-    """The key of a --key argument. Raises DeskError."""
+    """Return the key of a --key argument. Raises DeskError."""
     try:
         return load_signer(
             key, ask_passphrase=lambda path: passphrase, passphrase_env="REVIEWER_PASSPHRASE"
@@ -62,7 +63,7 @@ def signing_key(key: str, passphrase: str | None) -> Signer:
 
 
 def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -> TrustedKey:
-    """The line of the trust file behind a key. Raises DeskError (30) when it lacks the role."""
+    """Return the line of the trust file for a key. Raises DeskError (30) when it lacks the role."""
     found = signers.find(signer.public)
     if found is None or role not in found.roles:
         who = f"{found.principal} has no {role} role" if found else "this key is not"
@@ -78,7 +79,7 @@ def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -
 def approving(
     workspace: Workspace, signers: Signers, signer: Signer, gathered: Evidence
 ) -> TrustedKey:
-    """The line of the trust file behind a key that may approve this candidate. Raises DeskError
+    """Return the line of the trust file for a key that may approve this candidate. Raises DeskError
     (30): no approver, or an author of the candidate."""
     found = in_role(workspace, signers, signer, "approver")
     candidate = gathered.candidate
@@ -93,7 +94,8 @@ def approving(
 
 
 def approvers_for(signers: Signers, authors: Iterable[str]) -> tuple[TrustedKey, ...]:
-    """The keys that may approve a candidate of these authors, in the order of the trust file."""
+    """Return the keys that may approve a candidate of these authors, in the order of the trust
+    file."""
     names = list(authors)
     return tuple(
         one for one in signers.with_role("approver") if not is_one_of(one.principal, names)
@@ -101,7 +103,7 @@ def approvers_for(signers: Signers, authors: Iterable[str]) -> tuple[TrustedKey,
 
 
 def available_keys(workspace: Workspace) -> list[KeyInfo]:
-    """Keys that could sign here: those in ssh-agent, then Ed25519 files in ~/.ssh."""
+    """Return the keys that could sign here: those in ssh-agent, then Ed25519 files in ~/.ssh."""
     signers = signers_of(workspace)
     found: dict[str, KeyInfo] = {}
 

@@ -1,8 +1,9 @@
-"""The witness of a workspace, `store/witness`: kept where the file is, looked at by every report.
+"""The witness of a workspace, `store/witness`: kept where the file exists, and checked by every
+report.
 
-The file is for version control. Each first signature under a decision, each break-glass record and
-each statement of loss adds the journal entry that tells of it; a store that no longer has such an
-entry is not reported on and not signed.
+The file is for version control. Each first signature of a decision, each break-glass record and
+each statement of loss adds its journal entry; a store that no longer has such an entry is not
+reported on and not signed.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from reviewer.signing.journal import Kind
 
 NOTHING = "0" * 64
-"""What the first line of a journal follows."""
+"""The digest that the first line of a journal follows."""
 BRING_BACK = "bring the file back from version control"
 
 
@@ -36,9 +37,9 @@ class Seen(NamedTuple):
 
 
 def seen(workspace: Workspace, connection: Connection) -> list[Seen]:
-    """The lines about this journal, with no more checked of the others than that each follows the
-    one before it of its journal: cheap enough for every report. Nothing where no witness is kept.
-    Raises DeskError for a file that is none."""
+    """Return the lines about this journal; of the others it is only checked that each follows the
+    one before it of its journal, which is cheap enough for every report. Returns nothing where no
+    witness is kept. Raises DeskError for an invalid file."""
     try:
         data = _bytes(workspace.witness)
     except FileNotFoundError:
@@ -77,8 +78,8 @@ def seen(workspace: Workspace, connection: Connection) -> list[Seen]:
 
 
 def _bytes(place: Path) -> bytes:
-    """The file's bytes. Raises OSError, and DeskError for what is no file: a pipe is refused, not
-    waited for."""
+    """Return the file's bytes. Raises OSError, and DeskError for anything but a regular file: a
+    pipe is refused, not waited for."""
     handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -87,7 +88,7 @@ def _bytes(place: Path) -> bytes:
 
 
 def gone(workspace: Workspace, connection: Connection) -> list[Seen]:
-    """The lines that this store contradicts, and that no statement of a loss speaks of."""
+    """Return the lines that this store contradicts, and that no statement of loss covers."""
     lines = seen(workspace, connection)
     if not lines:
         return []
@@ -104,8 +105,8 @@ def gone(workspace: Workspace, connection: Connection) -> list[Seen]:
 
 
 def _same_decision(connection: Connection, one: Seen) -> bool:
-    """Return whether this store entered the same decision at the same place, right behind the head
-    that it binds: a copy that added its signature has entered it with more of them."""
+    """Return whether this store recorded the same decision as the same entry, directly after the
+    head that it binds: a copy that added its signature recorded it with more signatures."""
     row = decisions.by_payload(connection, one.signed) if one.signed is not None else None
     if row is None or row.seq != one.seq:
         return False
@@ -118,8 +119,8 @@ def _same_decision(connection: Connection, one: Seen) -> bool:
 
 
 def _handed_on(workspace: Workspace, connection: Connection, one: Seen) -> bool:
-    """Return whether a line tells of a decision that a colleague signed on a copy of this very
-    journal, and handed on to be signed here: it stands right behind our head, and waits."""
+    """Return whether a line is about a decision that a colleague signed on a copy of this journal
+    and passed on to be signed here: it follows our head directly, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
         return False
     from reviewer.desk.integrity.signed_files import handed_on
@@ -128,7 +129,7 @@ def _handed_on(workspace: Workspace, connection: Connection, one: Seen) -> bool:
 
 
 def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
-    """Return what the witness knows that this store does not have."""
+    """Return the entries of the witness that this store does not have."""
     if workspace.witness.is_symlink():
         return [f"{workspace.witness} is a link, and a witness is not kept behind one"]
     head = journal.head(connection).seq
@@ -142,7 +143,7 @@ def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
 
 
 def order_faults(workspace: Workspace) -> list[str]:
-    """Lines that do not follow each other; for doctor and before a signature."""
+    """Return the lines that do not follow each other; for doctor and before a signature."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.journal import read_witness
 
@@ -156,18 +157,18 @@ def order_faults(workspace: Workspace) -> list[str]:
 
 
 def add(workspace: Workspace, connection: Connection, kind: "Kind", payload: str) -> None:
-    """Write down the entry that tells of what was just signed here, where a witness is kept.
+    """Add the entry of what was just signed here, where a witness is kept.
 
-    Raises DeskError when the file cannot be read as one, or not be written: what was signed is kept
-    all the same.
+    Raises DeskError when the file is invalid or cannot be written: what was signed is kept all the
+    same.
     """
     if workspace.witness.exists():
         _write(workspace, connection, [_told(connection, kind, payload)])
 
 
 def look(workspace: Workspace, connection: Connection) -> list[Seen]:
-    """Write down the decisions that were signed here and are not in the witness, and the head as it
-    stands, beginning the file where there is none; what was added. Raises DeskError."""
+    """Add the decisions that were signed here and are missing from the witness, and the present
+    head, creating the file where there is none; returns the lines added. Raises DeskError."""
     head, known = journal.head(connection), {one.signed for one in seen(workspace, connection)}
     new = [
         Seen(seq, journal.hash_at(connection, seq) or "", "decision", payload)
@@ -180,7 +181,7 @@ def look(workspace: Workspace, connection: Connection) -> list[Seen]:
 
 
 def _write(workspace: Workspace, connection: Connection, new: list[Seen]) -> list[Seen]:
-    """Add what goes beyond the last line of this journal."""
+    """Add the lines after the last line of this journal."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.journal import line_bytes, of_journal, read_witness
 
@@ -219,7 +220,7 @@ def _append(place: Path, data: bytes) -> None:
 
 
 def _told(connection: Connection, kind: "Kind", payload: str) -> Seen:
-    """The entry that tells of what was signed, which is among the last of its journal."""
+    """Return the journal entry of what was signed, which is among the last."""
     if kind == "decision":
         row = decisions.by_payload(connection, payload)
         seq = row.seq if row is not None else 0

@@ -76,7 +76,7 @@ class Assessed(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A report with what its renderings show beside it."""
+    """A report and what its renderings show in addition to it."""
 
     built: Built
     beside: Beside
@@ -126,7 +126,7 @@ class Reports:
         baseline_id: str | None,
         formats: Sequence[str],
     ) -> Shown:
-        """The report as `build` makes it, and what these formats show beside it, out of the same
+        """Return the report of `build`, and what these formats show in addition, from the same
         reading."""
         from reviewer.desk.reports.renderings import beside
 
@@ -144,8 +144,8 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None = None,
     ) -> Assessed:
-        """The recommendation that `build` comes to, without what a report only shows beside it: of
-        labels no more than holds a promotion back, no judge, no texts. Raises as `build`."""
+        """Return the recommendation of `build` without the parts that only a report shows: of
+        labels no more than can hold a promotion back, no judge, no texts. Raises as `build`."""
         built = self._made(connection, (suite_id, candidate_id, baseline_id), whole=False)
         return Assessed(built.gathered, built.assessment)
 
@@ -198,8 +198,8 @@ class Reports:
         return split_evidence(connection, held.suite.digest, gathered.candidate_id)
 
     def _with_all(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
-        """What is not there is not gone into: most stores hold no judgment and no note, most suites
-        no text."""
+        """Add labels, judge, texts, notes and leaks, each only where the store or suite has any:
+        most stores hold no judgment and no note, most suites no text."""
         candidate_id, finals = gathered.candidate_id, self._finals
         review = review_evidence(connection, held, candidate_id, finals, self._book)
         judge = text = None
@@ -247,7 +247,7 @@ class ReportsRoom(Room):
         baseline: str | None = None,
         formats: tuple[str, ...] = renderings.USUAL,
     ) -> Shown:
-        """The report with what its renderings show beside it."""
+        """Return the report, and what its renderings show in addition to it."""
         with self._opened.reading() as connection:
             return self._opened.reports.shown(connection, suite_id, candidate_id, baseline, formats)
 

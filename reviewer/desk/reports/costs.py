@@ -30,8 +30,8 @@ from reviewer.suite.errors import ContractError, Problem
 
 
 class NewCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks to enter: `amount` as it was typed, `entry_id` and `corrects` empty for
-    none, `kind` None for that of the entry it corrects."""
+    """A cost to enter: `amount` as it was typed, `entry_id` and `corrects` empty for none, `kind`
+    None for that of the entry it corrects."""
 
     suite_id: str
     candidate_id: str
@@ -43,7 +43,7 @@ class NewCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entered(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry as it stands; `added` is false for one that stood already."""
+    """An entry as the store has it; `added` is false for one that it had already."""
 
     suite_id: str
     candidate_id: str
@@ -54,9 +54,9 @@ class Entered(msgspec.Struct, frozen=True, kw_only=True):
 def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
     """Keep one entry: durable when this returns, and the same entry again adds nothing.
 
-    Raises DeskError for an amount that is none, an unknown candidate, an id that stands for another
-    amount, a correction of what is not there or no longer counts; StoreError when nothing could be
-    written.
+    Raises DeskError for a text that is no amount, an unknown candidate, an id that another amount
+    has, a correction of an entry that does not exist or no longer counts; StoreError when nothing
+    could be written.
     """
     connection = open_writer(workspace.store)
     try:
@@ -208,8 +208,8 @@ KIND: Kind[Cost, CostRow] = Kind("cost", COSTS, TABLE, _row_of, _Border, lambda 
 
 
 def take_costs(there: There) -> Taken:
-    """Join the entries of another store. One that stands here already, whoever entered it, counts
-    once; one whose id stands here for another amount is refused."""
+    """Join the entries of another store. An entry that this store has already counts once,
+    whichever person entered it; one whose id belongs to another amount is refused."""
     lines = [
         (f"{there.name}: cost {row.id}", row.body)
         for suite in TABLE.suites(there.other)

@@ -259,7 +259,7 @@ def journal_losses(connection: Connection) -> tuple[JournalLost, ...]:
 
 
 class Against(NamedTuple):
-    """The baseline's id and key; None when there is none here."""
+    """The id and key of the baseline; None when there is none in this store."""
 
     baseline_id: str | None
     key: int | None
@@ -269,8 +269,8 @@ class Against(NamedTuple):
 def promoted_of(
     connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> Promoted | None:
-    """The last promoted other candidate of the same agent, and whether it has attempts on this
-    suite; None for a probe, which is no release."""
+    """Return the last promoted other candidate of the same agent, and whether it has attempts on
+    this suite; None for a probe, which is no release."""
     found = None if suite.probe else last_promoted(connection, candidate)
     if found is None:
         return None
@@ -324,11 +324,11 @@ def evidence(
     criteria: tuple[str, ...] = (),
     whole: bool = True,
 ) -> Evidence:
-    """Everything one report may speak of; not `whole`: less what no recommendation stands on and
-    every trace is read for. Raises DeskError when the candidate has no trace.
+    """Return everything one report may speak of. Not `whole` leaves out what every trace would be
+    read for and no recommendation depends on. Raises DeskError when the candidate has no trace.
 
-    `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must
-    be the ones the traces were imported under, else they are left out and the report says so.
+    `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must be
+    the ones the traces were imported under, else they are left out and the report says so.
     """
     row = registry.suite_row(connection, suite.suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
@@ -404,7 +404,8 @@ def _causes(
     candidate: int,
     codes: list[Unmeasured],
 ) -> tuple[Cause, ...]:
-    """What is not measured, kind by kind. `prefix` is a trace id up to its episode."""
+    """Return the causes of missing measurements, kind by kind. `prefix` is a trace id up to its
+    episode."""
     kinds: dict[str, list[Unmeasured]] = {}
     for code in codes:
         kinds.setdefault(code.code.partition(":")[0], []).append(code)
@@ -445,7 +446,8 @@ def _peeking(connection: Connection, suite: int, candidate: int, arrivals: int) 
 def _within(
     connection: Connection, candidate: int, policy: Policy, known: list[float]
 ) -> tuple[tuple[int, int], ...]:
-    """Only where a limit on the p95 stands on it."""
+    """Return the latencies within the p95 per episode; nothing where the policy has no limit on the
+    p95."""
     p95 = latency_quantile(known, 0.95) if policy.latency_p95_ms is not None else None
     return () if p95 is None else tuple(latencies_within(connection, candidate, p95))
 
@@ -498,7 +500,8 @@ def _duplicates(connection: Connection, suite_id: str, candidate_id: str) -> int
 
 
 def probes(connection: Connection, suite: Suite, candidate_id: str) -> tuple[dict[str, Any], ...]:
-    """What public benchmarks say of the same candidate: apart, and never certifying."""
+    """Return the counts of public benchmarks on the same candidate: shown apart, and never
+    certifying."""
     found: list[dict[str, Any]] = []
     for row in registry.suites(connection):
         if not row.probe or row.suite_id == suite.suite_id:

@@ -1,7 +1,7 @@
-"""Split integrity: are frozen episodes in data that a candidate may have learned from?
+"""Split integrity: searching data that a candidate may have learned from for frozen episodes.
 
-Each look at a file is kept, what it found and what it could not see. Nothing of the file is kept
-but its digest, its masked name, and where in it an episode stands.
+Each search of a file is kept with what it found and what it could not read. Nothing of the file is
+kept but its digest, its masked name, and where in it an episode was found.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ OnText = Callable[[Path, int], None]
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A file that could not be looked at, and why."""
+    """A file that could not be searched, and why."""
 
     file: str
     problem: str
@@ -55,11 +55,11 @@ def look(
     keep: bool = True,
     on_text: OnText = lambda path, texts: None,
 ) -> tuple[list[LeakCheck], list[Refused]]:
-    """Look for the episodes of each suite in each file; with `keep`, what was found is durable when
-    this returns. A file that cannot be read costs that file.
+    """Search each file for the episodes of each suite; with `keep`, the results are durable when
+    this returns. A file that cannot be read is reported, and the others are searched.
 
-    Raises DeskError for a suite that may not be used or has no request to look for, and for a
-    threshold that is none.
+    Raises DeskError for a suite that may not be used or has no request to search for, and for a
+    threshold out of range.
     """
     frozen = [_suite(workspace, suite_id) for suite_id in suite_ids]
     try:
@@ -82,9 +82,10 @@ def look(
 
 
 def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> LeakCheck:
-    """Take a look back, for a reason: durable when this returns. `uid` may be its first characters.
+    """Withdraw a search, for a reason: durable when this returns. `uid` may be its first
+    characters.
 
-    Raises DeskError when there is no such look, or several, or no reason.
+    Raises DeskError when no search or several have this id, or without a reason.
     """
     looks = all_looks(workspace)
     named = [one for one in looks if uid and one.check.uid.startswith(uid)]
@@ -110,7 +111,7 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
 
 
 def all_looks(workspace: Workspace) -> list[Look]:
-    """Every look in the store, by time."""
+    """Return every search in the store, by time."""
     if not workspace.store.exists():
         return []
     connection = open_writer(workspace.store)
@@ -122,7 +123,8 @@ def all_looks(workspace: Workspace) -> list[Look]:
 
 
 def looks_of(connection: Connection, suite_digest: str, candidate_id: str = "") -> tuple[Look, ...]:
-    """Looks at a suite that concern a candidate (every one for ""), by time."""
+    """Return the searches for a suite's episodes that concern a candidate (all of them for ""), by
+    time."""
     book = LeakBook().of(connection, suite_digest)
     return with_withdrawals(
         one for one in book if not candidate_id or one.candidate_id in ("", candidate_id)
@@ -132,7 +134,8 @@ def looks_of(connection: Connection, suite_digest: str, candidate_id: str = "") 
 def split_evidence(
     connection: Connection, suite_digest: str, candidate_id: str
 ) -> tuple[evidence.Look, ...]:
-    """Return the looks at a suite that concern a candidate, as a report shows them."""
+    """Return the searches for a suite's episodes that concern a candidate, as a report shows
+    them."""
     return tuple(
         evidence.Look(
             reviewer=one.check.reviewer,
@@ -168,7 +171,7 @@ def split_evidence(
 
 
 class LeakBook:
-    """Every look and withdrawal of a suite, read anew each time: they are few."""
+    """Every search and withdrawal of a suite, read again each time: there are few."""
 
     def of(self, connection: Connection, suite_digest: str) -> Iterator[LeakCheck]:
         for row in TABLE.of_suite(connection, suite_digest):
@@ -177,14 +180,15 @@ class LeakBook:
 
 
 class LeakBorder:
-    """A look from another store comes in as it is: it names its suite by digest."""
+    """The rule for searches of another store: taken as they are, since each names its suite by
+    digest."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         del connection
         self._workspace = workspace
 
     def admitted(self, check: LeakCheck, place: str) -> LeakCheck:
-        """The look itself. Raises ContractError when it holds an identifier."""
+        """Return the search. Raises ContractError when it holds an identifier."""
         rules = redactor_of(_rules(self._workspace, check.suite_id))
         texts = [("file", check.file), ("reason", check.reason), ("reviewer", check.reviewer)]
         texts += [(f"leaks[{n}].pointer", leak.pointer) for n, leak in enumerate(check.leaks)]
@@ -278,7 +282,7 @@ def _missed(known: Known) -> float:
 
 
 class _Seen:
-    """What one file showed so far."""
+    """The matches in one file so far."""
 
     def __init__(self, known: dict[str, Known]) -> None:
         self._known = known
@@ -302,7 +306,7 @@ class _Seen:
                     self._best[place] = match, text
 
     def leaks(self, suite_id: str, rules: Redactor) -> tuple[Leak, ...]:
-        """Episodes of one suite that were found, the plainest first."""
+        """Return the episodes of one suite that were found, the clearest match first."""
         mine = [(found, place) for place, found in self._best.items() if place[0] == suite_id]
         mine.sort(key=lambda each: (_worth(each[0][0]), each[1][1]))
         return tuple(

@@ -1,8 +1,8 @@
-"""What a report says of labels, flags and the judge, gathered from the store as plain values.
+"""The labels, flags and judge figures of a report, gathered from the store as plain values.
 
-A report over a million traces reads what its labels are about, not every message: flags stand in
-narrow columns, and payloads are opened for the episodes that have labels alone. A recommendation
-needs less than a report (`review_holds`), and loads nothing of agreement and judges.
+A report over a million traces reads only the messages that labels are about: flags come from narrow
+columns, and payloads are opened for the episodes that have labels alone. A recommendation needs
+less than a report (`review_holds`), and loads nothing of agreement and judges.
 """
 
 from __future__ import annotations  # what only types name is not loaded
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 
 class Looked(NamedTuple):
-    """One candidate's messages on the episodes that have a label, the labels that one of them
-    stands in, its traces with a high flag, and those that no label has closed."""
+    """One candidate's messages on the episodes that have a label, the labels that show one of them,
+    its traces with a high flag, and the high flags that no label has closed."""
 
     own: tuple[Item, ...]
     about: list[Label]
@@ -73,7 +73,7 @@ class Looked(NamedTuple):
 def review_holds(
     connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
 ) -> ReviewEvidence | None:
-    """What `assess` reads of labels and flags, and nothing else; None for a probe.
+    """Return what `assess` reads of labels and flags, and nothing else; None for a probe.
 
     Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
     """
@@ -89,7 +89,7 @@ def review_holds(
 
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
-    """Traces with a high flag, by id."""
+    """Return the traces with a high flag, by id."""
     signals = signals_of(connection, side, flaggable_traces(connection, side.key))
     return {
         trace: known
@@ -106,7 +106,8 @@ def looked_at(
     finals: FinalMessages,
     book: Book,
 ) -> Looked:
-    """Payloads are opened of the episodes that have labels alone."""
+    """Read one candidate's messages and labels; payloads are opened only of episodes that have
+    labels."""
     labels = [
         x for x in book.of(connection, held.suite.digest) if x.rubric_digest == held.rubric_digest
     ]
@@ -122,7 +123,7 @@ def _own(
     finals: FinalMessages,
     labels: Iterable[Label],
 ) -> tuple[Item, ...]:
-    """The candidate's messages on the episodes that have a label."""
+    """Return the candidate's messages on the episodes that have a label."""
     keys = {name: key for key, name in side.names.items()}
     labeled = {keys[x.episode_id] for x in labels if x.episode_id in keys}
     traces = reviewable_traces_in(connection, side.key, sorted(labeled)) if labeled else []
@@ -132,22 +133,22 @@ def _own(
 
 
 def _about(labels: Iterable[Label], own: Sequence[Item]) -> list[Label]:
-    """The labels that one of these messages stands in, whichever store they were made in."""
+    """Return the labels that show one of these messages, in whichever store they were made."""
     mine = {(item.episode_id, item.messages[0].digest) for item in own}
     return [x for x in labels if not mine.isdisjoint(shown_texts([x]))]
 
 
 MOST_CHECKED = 5_000
-"""Messages whose wording a report checks; of more, the first so many."""
+"""Messages whose wording a report checks; the first ones where there are more."""
 MOST_DRAWN = 50_000
-"""Traces over which a report works out on which the lot falls."""
+"""The most traces of which a report computes the random sample."""
 SHOWN_BREAKS = 3
 
 
 def review_evidence(
     connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
 ) -> ReviewEvidence | None:
-    """Labels and flags of one candidate; None for a probe, which certifies nothing.
+    """Return the labels and flags of one candidate; None for a probe, which certifies nothing.
 
     Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
     """
@@ -255,8 +256,7 @@ def _with_labels(
 def _with_drawn(
     found: ReviewEvidence, connection: Connection, side: Side, held: ReadySuite, looked: Looked
 ) -> ReviewEvidence:
-    """How far the random part is done: the traces that the lot falls on, and those of them whose
-    message no label shows."""
+    """Count the traces in the random sample, and those of them whose message no label shows."""
     if count_reviewable_traces(connection, side.key) > MOST_DRAWN:
         return found
     salt, rate = held.suite.digest, held.suite.policy.labels.sample_rate
@@ -276,7 +276,7 @@ def _with_drawn(
 
 
 def _others(labels: Iterable[Label], candidate_id: str) -> dict[str, set[str]]:
-    """Who else stands behind each item."""
+    """Return the other candidates behind each item."""
     found: dict[str, set[str]] = {}
     for label in labels:
         found.setdefault(label.item, set()).update(candidates_of(label) - {candidate_id})
@@ -284,7 +284,7 @@ def _others(labels: Iterable[Label], candidate_id: str) -> dict[str, set[str]]:
 
 
 def _first(labels: Iterable[Label], mine: set[tuple[str, str]]) -> dict[str, str]:
-    """The other side of each pair with exactly one message of this candidate."""
+    """Return the other side of each pair that has exactly one message of this candidate."""
     found = {}
     for label in labels:
         theirs = [
@@ -332,7 +332,7 @@ def judge_evidence(
     finals: FinalMessages,
     book: JudgeBook,
 ) -> JudgeEvidence | None:
-    """The suite's judge where one candidate is concerned; None when it was never asked.
+    """Return the figures of the suite's judge for one candidate; None when it was never asked.
 
     Raises StoreError for a damaged payload.
     """
@@ -417,7 +417,7 @@ def _share(share: Share, bound: float | None) -> JudgeShare:
 
 
 def _label_set(judged: Judged, found: Calibration) -> str | None:
-    """One digest over the labels that the calibration rests on."""
+    """Return one digest over the labels that the calibration is based on."""
     items = {row.item for row in found.rows}
     uids = sorted(label.uid for label in counting(judged.labels) if label.item in items)
     return sha256_hex(canonical_bytes(uids)) if uids else None

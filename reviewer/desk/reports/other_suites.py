@@ -25,7 +25,8 @@ MOST_CHARACTERS = 1000
 
 
 class Met(NamedTuple):
-    """Another suite that candidates of this one met; `reason` is empty until one is given."""
+    """Another suite that candidates of this one were tried on; `reason` is empty until one is
+    given."""
 
     suite_id: str
     digest: str
@@ -39,23 +40,25 @@ class Met(NamedTuple):
 def met_suites(
     connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> tuple[MetSuite, ...]:
-    """Every other suite this candidate met, with the reason that counts. A probe has none."""
+    """Return every other suite this candidate was tried on, with the reason that counts; none for a
+    probe."""
     found = [] if suite.probe else other_suites(connection, suite.id, candidate)
     return tuple(MetSuite(**one._asdict()) for one in _explained(connection, suite.digest, found))
 
 
 def listed(connection: Connection, suite_id: str) -> list[Met]:
-    """The other suites that candidates of a suite met. Raises DeskError for an unknown suite."""
+    """Return the other suites that candidates of a suite were tried on. Raises DeskError for an
+    unknown suite."""
     suite = _suite(connection, suite_id)
     return _explained(connection, suite.digest, other_suites_of_all(connection, suite.id))
 
 
 def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, reviewer: str) -> None:
-    """Say in the journal why two suites were both used. It holds for either beside the other, and
-    the last word counts.
+    """Record in the journal why two suites were both used. The reason applies to each suite beside
+    the other, and the last one given counts.
 
     Raises DeskError: no reason, an unknown suite, two names of one suite, suites that no candidate
-    met both of.
+    was tried on both.
     """
     text = visible_line(reason).strip()
     if not text or len(text) > MOST_CHARACTERS:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("json", "md", "html", "junit", "sarif", "github")
 USUAL = ("json", "md", "html", "junit")
-"""Those written when none is asked for."""
+"""The formats written when none is named."""
 FILES = {
     "json": "report.json",
     "md": "report.md",
@@ -49,7 +49,7 @@ FILES = {
 
 
 def known(formats: tuple[str, ...]) -> tuple[str, ...]:
-    """Each format once. Raises DeskError for one that there is not."""
+    """Return each format once. Raises DeskError for an unknown format."""
     if any(name not in FORMATS for name in formats):
         raise DeskError(
             f"--format {','.join(name for name in formats if name not in FORMATS)}: not one of "
@@ -60,7 +60,7 @@ def known(formats: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def renderings(shown: Shown, formats: tuple[str, ...]) -> dict[str, bytes]:
-    """File name → bytes for each format asked. Raises DeskError for an unknown format."""
+    """Return file name → bytes for each format. Raises DeskError for an unknown format."""
     makers: dict[str, Callable[[Shown], bytes]] = {
         "json": lambda one: one.built.raw,
         "md": lambda one: markdown(one).encode(),
@@ -73,7 +73,7 @@ def renderings(shown: Shown, formats: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def markdown(shown: Shown) -> str:
-    """report.md."""
+    """Return the report as Markdown."""
     from reviewer.report.render.markdown import render_markdown
 
     return render_markdown(shown.built.report, shown.beside)
@@ -104,7 +104,8 @@ def _github(shown: Shown) -> bytes:
 
 
 def annotation_lines(shown: Shown) -> list[str]:
-    """Lines that GitHub Actions reads from a step's output: the first reasons, each at its file."""
+    """Return the lines that GitHub Actions reads from a step's output: the first reasons, each at
+    its file."""
     from reviewer.report.render.github import annotations
 
     return annotations(shown.built.report, shown.beside)
@@ -141,9 +142,10 @@ def beside(
     digest: str,
     formats: Sequence[str],
 ) -> Beside:
-    """What these formats show beside a report; `digest` is that of report.json.
+    """Gather what these formats show in addition to a report; `digest` is that of report.json.
 
-    Call it within the transaction that the report was built in. Raises DeskError as the desk does.
+    Call it within the transaction in which the report was built. Raises DeskError when the
+    candidate has no trace.
     """
     suite_id = report.suite.suite_id
     candidate_id = report.candidate.candidate_id
@@ -162,8 +164,8 @@ def beside(
 
 
 def suite_path(workspace: Workspace, suite_id: str) -> str:
-    """The suite's folder as seen from the root of the repository that holds the workspace, or from
-    the workspace where none does."""
+    """Return the suite's folder relative to the root of the repository that holds the workspace, or
+    to the workspace where there is none."""
     folder = workspace.suites / suite_id
     root = workspace.root
     for parent in (root, *root.parents):
@@ -291,7 +293,7 @@ def _parts(event: Event) -> list[tuple[str, str]]:
 
 
 def _told(raw: Any) -> str:
-    """A string as it is, anything else as JSON on one line."""
+    """Return a string as it is, anything else as JSON on one line."""
     data = bytes(raw)
     try:
         value = json.loads(data)

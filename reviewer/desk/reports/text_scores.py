@@ -1,4 +1,4 @@
-"""What a report says of final messages as text, gathered from the store as plain values.
+"""The text scores of a candidate's final messages, gathered from the store as plain values.
 
 Payloads are opened only of episodes that name a reference message or a wanted phrase.
 """
@@ -29,11 +29,11 @@ UNNAMED = (
 )
 UNINSTALLED = "the extra is not installed: pip install release-reviewer[embeddings]"
 DIGITS = 4
-"""Of a likeness: the last bits of a vector are the processor's own."""
+"""Digits of a similarity: the last bits of a vector depend on the processor."""
 
 
 class NotInstalled(Exception):
-    """The extra is not there; the text says the way out."""
+    """The extra is not installed; the text says how to install it."""
 
 
 class Model(NamedTuple):
@@ -44,8 +44,8 @@ class Model(NamedTuple):
     encode: Any
 
     def likeness(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """Cosine of each pair, clipped to 0 to 1; None where a text holds no word that the model
-        knows."""
+        """Return the cosine of each pair, clipped to 0 to 1; None where a text holds no word that
+        the model knows."""
         import numpy as np
 
         places = {
@@ -66,8 +66,8 @@ class Model(NamedTuple):
 
 
 def open_model(path: str) -> Model:
-    """The model in a folder of this machine. Raises NotInstalled, and DeskError for a folder that
-    holds no such model."""
+    """Open the model in a local folder. Raises NotInstalled, and DeskError for a folder that holds
+    no such model."""
     folder = Path(path).expanduser()
     absent = [name for name in FILES if not (folder / name).is_file()]
     if absent:
@@ -94,13 +94,13 @@ def open_model(path: str) -> Model:
 
 
 MOST_CHECKED = 5_000
-"""Messages that a report looks at; of more, the first so many."""
+"""The most messages that a report scores; the first ones where there are more."""
 NO_REFERENCE = "no episode names a reference message"
 NO_MESSAGE = "no message of an episode with a reference is known"
 
 
 class _Ended(NamedTuple):
-    """One message beside its episode's reference; `message` is "" for a trace without one."""
+    """One message and the reference of its episode; `message` is "" for a trace without one."""
 
     message: str
     reference: str
@@ -113,8 +113,8 @@ def text_evidence(
     finals: FinalMessages,
     model: str = "",
 ) -> TextEvidence | None:
-    """The final messages of one candidate; None when no episode names a text. `model` is the folder
-    of an embedding model.
+    """Score the final messages of one candidate; None when no episode names a text. `model` is the
+    folder of an embedding model.
 
     Raises DeskError when the candidate has no trace or `model` holds none, StoreError for a damaged
     payload.
