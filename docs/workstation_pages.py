@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 from textual.screen import Screen
 
-from reviewer.tui.screens.help.text import acts
+from reviewer.tui.screens.help import acts
 from reviewer.tui.screens.scenes import screens
 from reviewer.tui.settings.keys import everywhere
-from reviewer.tui.settings.settings import THEMES
-from reviewer.tui.settings.settings_file import documented
+from reviewer.tui.settings.settings import THEMES, documented
 
 GOLDENS = Path(__file__).resolve().parents[1] / "tests" / "tui" / "goldens"
 

@@ -5,8 +5,7 @@ import argparse
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.workstation import settings_of
 from reviewer.exit_codes import ExitCode
-from reviewer.tui.settings.settings import OPTIONS, Settings
-from reviewer.tui.settings.settings_file import documented, in_force
+from reviewer.tui.settings.settings import OPTIONS, Settings, documented, in_force
 
 NONE = " (there is none: every value is the default)"
 

@@ -11,18 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.keys import _character_to_key
 
-from reviewer.tui.settings.keyboard import key_name, written
+from reviewer.tui.settings.keys import FIXED, defaults, key_name, remappable, written
 from reviewer.tui.settings.settings import (
     DEFAULT,
     OPTIONS,
     THEMES,
     Settings,
+    documented,
     place,
     read,
     read_text,
 )
-from reviewer.tui.settings.settings_file import documented
-from reviewer.tui.settings.verbs import FIXED, defaults, remappable
 
 
 def settings(door: Door, text: str | bytes) -> Path:

@@ -15,8 +15,7 @@ from textual.binding import Binding
 
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.scenes import bindings, screens
-from reviewer.tui.widgets.choice import Choice
-from reviewer.tui.widgets.chrome import Menu, Scroll
+from reviewer.tui.widgets.chrome import Choice, Menu, Scroll
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.textview import TextView
 

@@ -39,35 +39,38 @@ Made = Callable[[], Screen[Any]]
 
 def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     """How each screen is opened, by the name of its class, with the most hostile text it takes."""
+    from reviewer.tui.screens import help as help
+    from reviewer.tui.screens import releases as releases
+    from reviewer.tui.screens import search as search
+    from reviewer.tui.screens import settings as settings
+    from reviewer.tui.screens import settings as themes
+    from reviewer.tui.screens import trends as trends
     from reviewer.tui.screens.compare import episode as compare_episode
     from reviewer.tui.screens.compare import screen as compare
     from reviewer.tui.screens.decision import screen as decision
     from reviewer.tui.screens.decision import sign
-    from reviewer.tui.screens.dialogs import choose, error, prompt, question
-    from reviewer.tui.screens.dialogs import choose as compare_choose
+    from reviewer.tui.screens.dialogs import ask as choose
+    from reviewer.tui.screens.dialogs import ask as compare_choose
+    from reviewer.tui.screens.dialogs import ask as prompt
+    from reviewer.tui.screens.dialogs import ask as question
+    from reviewer.tui.screens.dialogs import error
     from reviewer.tui.screens.dialogs import import_traces as import_traces
     from reviewer.tui.screens.dialogs import run_order as order
-    from reviewer.tui.screens.help import screen as help
-    from reviewer.tui.screens.judge import order as judge_order
-    from reviewer.tui.screens.judge import pair as judge_pair
+    from reviewer.tui.screens.judge import dialogs as judge_order
+    from reviewer.tui.screens.judge import dialogs as judge_pair
     from reviewer.tui.screens.judge import screen as judge
     from reviewer.tui.screens.label import message as label_message
     from reviewer.tui.screens.label import pair as label_pair
-    from reviewer.tui.screens.label import skip
-    from reviewer.tui.screens.queue import agreement
+    from reviewer.tui.screens.label import screen as skip
+    from reviewer.tui.screens.queue import screen as agreement
     from reviewer.tui.screens.queue import screen as queue
-    from reviewer.tui.screens.releases import screen as releases
-    from reviewer.tui.screens.runs import approve
-    from reviewer.tui.screens.runs import import_read as import_read
+    from reviewer.tui.screens.runs import dialogs as approve
+    from reviewer.tui.screens.runs import dialogs as import_read
     from reviewer.tui.screens.runs import screen as runs
-    from reviewer.tui.screens.scorecard import filter as scorecard_filter
+    from reviewer.tui.screens.scorecard import dialogs as scorecard_filter
+    from reviewer.tui.screens.scorecard import dialogs as scorecard_views
     from reviewer.tui.screens.scorecard import screen as scorecard
-    from reviewer.tui.screens.scorecard import views as scorecard_views
-    from reviewer.tui.screens.search import screen as search
-    from reviewer.tui.screens.settings import screen as settings
-    from reviewer.tui.screens.settings import themes
     from reviewer.tui.screens.trajectory import screen as trajectory
-    from reviewer.tui.screens.trends import screen as trends
 
     text = hostile(0)[:400]
 

@@ -14,13 +14,13 @@ from textual.binding import Binding
 from textual.screen import ModalScreen, Screen
 from tui_probe import press, screen_text, settle, strips
 
+from reviewer.tui.app.acts import Acts
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.app.commands import Acts
-from reviewer.tui.screens.help.text import acts as helped
-from reviewer.tui.screens.help.text import keys_of
+from reviewer.tui.screens.help import acts as helped
+from reviewer.tui.screens.help import keys_of
 from reviewer.tui.screens.scenes import bindings, screens
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-from reviewer.tui.settings.verbs import MOTIONS, VERBS
+from reviewer.tui.settings.keys import MOTIONS, VERBS
 from reviewer.tui.widgets.chrome import LineBox
 
 NAMES = [screen.__name__ for screen in screens()]

@@ -20,10 +20,10 @@ from reviewer.desk.runs.api import RunOrder
 from reviewer.desk.views import SourceInfo
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.run_order import OrderScreen
-from reviewer.tui.screens.runs.import_read import ImportReadScreen
+from reviewer.tui.screens.runs.dialogs import ImportReadScreen
 from reviewer.tui.screens.runs.screen import RunsScreen
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-from reviewer.tui.widgets.choice import Choice
+from reviewer.tui.widgets.chrome import Choice
 
 ORDER = ImportOrder(path="/traces/v7-night.jsonl", suite_id=SUITE)
 
@@ -137,7 +137,7 @@ async def test_what_a_job_said_stands_below_and_goes_to_the_pager(
         lent.append(text)
         return True
 
-    monkeypatch.setattr("reviewer.tui.widgets.pager.open_in_pager", keep)
+    monkeypatch.setattr("reviewer.tui.widgets.textview.open_in_pager", keep)
     desk = ImportingDesk.ready()
     async with at_jobs(desk, (100, 40)) as (app, pilot):
         desk.importing.end(result(filled(V7), refused=2))

@@ -15,7 +15,7 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeOrder, JudgePlan
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.screens.judge.order import JudgeOrderScreen
+from reviewer.tui.screens.judge.dialogs import JudgeOrderScreen
 from reviewer.tui.widgets.grid import Grid
 
 URL = "http://127.0.0.1:9/v1"

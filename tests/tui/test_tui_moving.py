@@ -15,9 +15,9 @@ from textual.widgets import Input
 from tui_probe import press, screen_text, settle
 
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.screens.help.screen import HelpScreen
-from reviewer.tui.screens.runs.import_read import ImportReadScreen
-from reviewer.tui.screens.settings.themes import ThemesScreen
+from reviewer.tui.screens.help import HelpScreen
+from reviewer.tui.screens.runs.dialogs import ImportReadScreen
+from reviewer.tui.screens.settings import ThemesScreen
 from reviewer.tui.widgets.chrome import Menu, Scroll
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span

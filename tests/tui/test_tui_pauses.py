@@ -9,7 +9,9 @@ import pytest
 from template import Bent
 from tui_probe import press, settle
 
-from reviewer.tui.app import ahead, app, tidy
+from reviewer.tui.app import app
+from reviewer.tui.app import places as ahead
+from reviewer.tui.app import terminal as tidy
 from reviewer.tui.app.app import ReviewerApp
 
 
@@ -107,7 +109,7 @@ async def test_the_first_pause_brings_in_what_may_be_asked_for_next(
 def test_what_is_brought_is_there_and_nothing_large_comes_with_it() -> None:
     """In a process of its own: others have brought in everything already."""
     code = (
-        "import sys, reviewer.tui.app.app; from reviewer.tui.app.ahead import NEXT, bring;"
+        "import sys, reviewer.tui.app.app; from reviewer.tui.app.places import NEXT, bring;"
         "bring().join(); print([name for name in NEXT if name not in sys.modules],"
         " [name for name in ('pydantic', 'numpy', 'httpx') if name in sys.modules])"
     )

@@ -12,7 +12,7 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import OPEN_FLAG, DisagreementView, QueueView, ReasonLine
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.widgets import bars
+from reviewer.tui.widgets import plot as bars
 from reviewer.tui.widgets.lines import plain
 
 MINE = DisagreementView(

@@ -13,7 +13,7 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 from reviewer.desk.desk import Desk
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.compare.screen import CompareScreen
-from reviewer.tui.screens.releases.screen import ReleasesScreen
+from reviewer.tui.screens.releases import ReleasesScreen
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"

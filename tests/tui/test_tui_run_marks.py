@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reviewer.desk.runs.api import RunOrder, RunView
 from reviewer.desk.views import ALWAYS, AttemptMark, Cell, EpisodeRow
-from reviewer.tui.views.run import Overlay
+from reviewer.tui.views.jobs import Overlay
 
 EPISODES = ("a", "b", "c")
 STAGES = st.sampled_from(["pending", "running", "told", "landed"])

@@ -13,9 +13,9 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunOrder
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.screens.dialogs.question import QuestionScreen
+from reviewer.tui.screens.dialogs.ask import QuestionScreen
 from reviewer.tui.screens.dialogs.run_order import OrderScreen
-from reviewer.tui.screens.runs.approve import ApproveScreen
+from reviewer.tui.screens.runs.dialogs import ApproveScreen
 from reviewer.tui.shell.runs import LiveRuns
 from reviewer.tui.widgets.grid import Grid
 

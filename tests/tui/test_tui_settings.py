@@ -9,7 +9,7 @@ from tui_probe import press, screen_text, settle
 
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.settings import keys
-from reviewer.tui.settings.keyboard import Keyboard
+from reviewer.tui.settings.keys import Keyboard
 from reviewer.tui.settings.settings import Settings, read_text
 
 

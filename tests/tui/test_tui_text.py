@@ -19,9 +19,18 @@ from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible
 from reviewer.tui.app.terminal import AsciiOnly, SafeText
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Span, fit, middle, plain, rule, spread, width_of
+from reviewer.tui.widgets.lines import (
+    Block,
+    Document,
+    Span,
+    fit,
+    middle,
+    plain,
+    rule,
+    spread,
+    width_of,
+)
 from reviewer.tui.widgets.textview import TextView
-from reviewer.tui.widgets.wrap import Block, Document
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -100,7 +109,7 @@ async def test_ten_megabytes_in_one_line_open_and_are_searched(door: Door) -> No
 
 def test_a_large_document_is_not_wrapped_before_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     wrapped = []
-    from reviewer.tui.widgets import wrap
+    from reviewer.tui.widgets import lines as wrap
 
     real = wrap._wrap
     monkeypatch.setattr(

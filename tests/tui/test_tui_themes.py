@@ -10,8 +10,7 @@ from test_tui_screens import running, shell
 from tui_probe import press, screen_text, segments_with, settle, strips
 
 from reviewer.tui.app.app import ReviewerApp
-from reviewer.tui.settings.settings import THEMES, Settings, read
-from reviewer.tui.settings.settings_file import with_theme
+from reviewer.tui.settings.settings import THEMES, Settings, read, with_theme
 from reviewer.tui.settings.theme import PALETTES, PLAIN, STATES, Palette
 
 COLORED = [palette for palette in PALETTES if palette.name != "ansi"]

@@ -19,11 +19,11 @@ from reviewer.desk.traces import notes
 from reviewer.desk.views import ALWAYS, EventRow
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
-from reviewer.tui.screens.search.screen import SearchScreen
+from reviewer.tui.screens.search import SearchScreen
 from reviewer.tui.screens.trajectory.controller import WAIT
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.screens.trajectory.view import clauses
-from reviewer.tui.views.event_list import EventSheet, Shown, bar
+from reviewer.tui.views.event import EventSheet, Shown, bar
 from reviewer.tui.widgets.lines import width_of
 
 Events = Callable[[str, int, int], list[EventRow]]

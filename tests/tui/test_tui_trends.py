@@ -15,9 +15,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Trends
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
-from reviewer.tui.screens.trends.screen import TrendsScreen
-from reviewer.tui.screens.trends.view import short_names
-from reviewer.tui.settings.verbs import VERBS
+from reviewer.tui.screens.trends import TrendsScreen, short_names
+from reviewer.tui.settings.keys import VERBS
 from reviewer.tui.widgets.grid import Grid
 
 

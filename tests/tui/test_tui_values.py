@@ -186,7 +186,7 @@ def test_places_are_told_in_the_order_of_reading() -> None:
 
 
 def jsontree_block(text: str) -> Any:
-    from reviewer.tui.widgets.wrap import Block
+    from reviewer.tui.widgets.lines import Block
 
     return Block(text)
 
@@ -403,7 +403,7 @@ async def test_the_pager_gets_the_value_under_the_cursor(
         lent.append(text)
         return True
 
-    monkeypatch.setattr("reviewer.tui.widgets.pager.open_in_program", keep)
+    monkeypatch.setattr("reviewer.tui.widgets.textview.open_in_program", keep)
     async with inside(answering(door, ORDER)) as (_app, pilot, _, __):
         await press(pilot, "z", "j", "j", "o")
         assert json.loads(lent[0]) == ORDER["customer"]

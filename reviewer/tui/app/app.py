@@ -12,22 +12,21 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.app.ahead import bring
-from reviewer.tui.app.leaving import Leaving
-from reviewer.tui.app.places import named, screen_of
+from reviewer.tui.app.acts import Acts, Leaving
+from reviewer.tui.app.places import bring, named, screen_of
 from reviewer.tui.app.preferences import KeysClash, Preferences
 from reviewer.tui.app.terminal import (
     SIGNALS,
     AsciiOnly,
     SafeText,
+    Tidy,
     crash_console,
     ended_by_signals,
     plain_terminal,
+    tidied_in_pauses,
 )
-from reviewer.tui.app.tidy import Tidy, tidied_in_pauses
 from reviewer.tui.app.tour import Tour
-from reviewer.tui.settings.keyboard import written
-from reviewer.tui.settings.keys import bind
+from reviewer.tui.settings.keys import bind, written
 from reviewer.tui.settings.settings import Settings, read
 from reviewer.tui.settings.theme import DEFAULTS
 from reviewer.tui.shell.background import Answer, Background, Delivery, Job
@@ -45,19 +44,13 @@ if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.desk.runs.api import RunOrder
     from reviewer.tui.screens.base import DeskScreen
-    from reviewer.tui.shell.host import Here
+    from reviewer.tui.shell.shell import Here
 
 
 BROKEN = 40
 """The exit code of a workstation that broke, as of any command."""
 LEVELS = 12
 """How many screens Esc can retrace."""
-
-
-def _commands() -> type[Provider]:
-    from reviewer.tui.app.commands import Acts
-
-    return Acts
 
 
 class ReviewerApp(App[None]):
@@ -77,7 +70,7 @@ class ReviewerApp(App[None]):
     """
     TITLE = "reviewer"
     AUTO_FOCUS = None
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Acts}
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("space", "tour_on", "the tour's next step"),
         bind("S", "go('scorecard')"),
@@ -228,7 +221,7 @@ class ReviewerApp(App[None]):
 
     def action_explain(self) -> None:
         """Help for the screen on top."""
-        from reviewer.tui.screens.help.screen import HelpScreen
+        from reviewer.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
@@ -292,7 +285,7 @@ class ReviewerApp(App[None]):
         if self.here is not None and self.here.BLIND:
             self.here.say("nothing is answered from here: Esc goes back and hands the item back")
         elif self.live.approvals:
-            from reviewer.tui.screens.runs.approve import ApproveScreen
+            from reviewer.tui.screens.runs.dialogs import ApproveScreen
 
             self.push_screen(ApproveScreen())
         elif self.here is not None:
@@ -333,14 +326,14 @@ class ReviewerApp(App[None]):
 
     def action_theme(self) -> None:
         """Choose the colors."""
-        from reviewer.tui.screens.settings.themes import ThemesScreen
+        from reviewer.tui.screens.settings import ThemesScreen
 
         if not isinstance(self.screen, ThemesScreen):
             self.push_screen(ThemesScreen())
 
     def action_settings(self) -> None:
         """What is set, and where that comes from."""
-        from reviewer.tui.screens.settings.screen import SettingsScreen
+        from reviewer.tui.screens.settings import SettingsScreen
 
         if not isinstance(self.screen, SettingsScreen):
             self.push_screen(SettingsScreen())

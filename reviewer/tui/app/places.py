@@ -1,5 +1,8 @@
-"""Which screen shows a place. A screen is imported when somebody first goes there."""
+"""The screen of every place, and the modules that are imported before they are asked for."""
 
+import importlib
+import threading
+from time import sleep
 from typing import TYPE_CHECKING
 
 from reviewer.tui.settings.keys import key_of
@@ -16,6 +19,7 @@ from reviewer.tui.shell.places import (
 if TYPE_CHECKING:
     from reviewer.tui.screens.base import DeskScreen
     from reviewer.tui.shell.shell import Shell
+
 
 _WHY = {
     "compare": "to compare",
@@ -39,7 +43,7 @@ def named(shell: "Shell", name: str) -> "DeskScreen | str":
 
         return RunsScreen()
     if name == "search":
-        from reviewer.tui.screens.search.screen import SearchScreen
+        from reviewer.tui.screens.search import SearchScreen
 
         return SearchScreen(*where)
     if name == "trajectory":
@@ -65,11 +69,11 @@ def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
 
         return QueueScreen(*where)
     if name == "agreement":
-        from reviewer.tui.screens.queue.agreement import AgreementScreen
+        from reviewer.tui.screens.queue.screen import AgreementScreen
 
         return AgreementScreen(*where)
     if name == "trends":
-        from reviewer.tui.screens.trends.screen import TrendsScreen
+        from reviewer.tui.screens.trends import TrendsScreen
 
         return TrendsScreen(*where)
     if name == "judge":
@@ -87,7 +91,7 @@ def screen_of(shell: "Shell", place: Place) -> "DeskScreen":
 
             return ScorecardScreen(*place)
         case ToReleases():
-            from reviewer.tui.screens.releases.screen import ReleasesScreen
+            from reviewer.tui.screens.releases import ReleasesScreen
 
             return ReleasesScreen(*place)
         case ToTrace():
@@ -111,3 +115,47 @@ def screen_of(shell: "Shell", place: Place) -> "DeskScreen":
             from reviewer.tui.screens.label.message import LabelMessageScreen
 
             return LabelMessageScreen(*where, place.role, place.reason, place.item)
+
+
+BREATH = 0.01
+"""Seconds between two modules, for whoever presses a key meanwhile."""
+NEXT = (
+    "reviewer.tui.screens.trajectory.screen",
+    "reviewer.desk.traces.records",
+    "reviewer.desk.traces.events",
+    "reviewer.desk.traces.notes",
+    "reviewer.desk.traces.states",
+    "reviewer.desk.traces.verdict",
+    "reviewer.tui.screens.scorecard.dialogs",
+    "reviewer.tui.screens.dialogs.ask",
+    "reviewer.tui.screens.help",
+    "reviewer.tui.screens.compare.screen",
+    "reviewer.desk.compare.candidates",
+    "reviewer.tui.screens.label.screen",
+    "reviewer.desk.labels.reviewers",
+    "reviewer.desk.labels.labeling",
+    "reviewer.desk.labels.queue",
+    "reviewer.desk.labels.sheet",
+    "reviewer.tui.screens.queue.screen",
+    "reviewer.tui.screens.decision.screen",
+    "reviewer.tui.screens.runs.screen",
+    "reviewer.desk.imports.api",
+    "reviewer.tui.screens.trends",
+    "reviewer.desk.trends.figures",
+    "reviewer.tui.screens.search",
+)
+"""In the order in which they are likely to be wanted. What checks decisions, judges and runs is
+left to those who use it: it brings pydantic, and is large."""
+
+
+def bring() -> threading.Thread:
+    """Begin to bring them in, on a thread that holds up nobody, not even the end."""
+
+    def work() -> None:
+        for name in NEXT:
+            importlib.import_module(name)
+            sleep(BREATH)
+
+    thread = threading.Thread(target=work, name="ahead", daemon=True)
+    thread.start()
+    return thread

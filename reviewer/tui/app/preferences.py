@@ -77,7 +77,7 @@ class Preferences:
 
     def choose_theme(self, theme: str) -> str:
         """Draw in a theme and keep it; answers what became of that, in words."""
-        from reviewer.tui.settings.settings_file import keep_theme
+        from reviewer.tui.settings.settings import keep_theme
 
         self.wear(theme)
         self.settings = self.settings._replace(theme=theme)

@@ -142,7 +142,7 @@ class Tour:
 
     def first_time(self) -> None:
         """The tour, for a reader who has not seen it and has not said no to it."""
-        from reviewer.tui.settings.settings_file import note_tour_seen, tour_seen
+        from reviewer.tui.settings.settings import note_tour_seen, tour_seen
 
         if self._app.settings.tour and not tour_seen():
             note_tour_seen()

@@ -9,7 +9,7 @@ from reviewer.desk.imports.api import ImportView
 from reviewer.desk.runs.api import RunView
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind, key_of
-from reviewer.tui.views.run import AT_WORK
+from reviewer.tui.views.jobs import AT_WORK
 
 RUN_KEYS: list[BindingType] = [
     bind("r", "run", "run a candidate", "Choose a candidate and run it."),
@@ -86,7 +86,7 @@ class RunActs(DeskScreen):
         if view is None:
             return
         if view.state == "stopping":
-            from reviewer.tui.screens.dialogs.question import abandoning
+            from reviewer.tui.screens.dialogs.ask import abandoning
 
             self.app.push_screen(
                 abandoning(view),

@@ -8,8 +8,7 @@ from typing import Any
 from textual.binding import Binding
 from textual.screen import ModalScreen, Screen
 
-from reviewer.tui.settings.keyboard import Keyboard, written
-from reviewer.tui.settings.verbs import MOTIONS, defaults
+from reviewer.tui.settings.keys import MOTIONS, Keyboard, defaults, written
 
 
 def screens() -> list[type[Screen[Any]]]:
@@ -24,7 +23,7 @@ def screens() -> list[type[Screen[Any]]]:
 
 def opens(screen: type[Screen[Any]]) -> bool:
     """Whether a class is a screen itself, and not what screens are made of."""
-    from reviewer.tui.screens.dialogs.prompt import (
+    from reviewer.tui.screens.dialogs.ask import (
         PromptScreen,  # which another dialog is made of too
     )
 

@@ -1,15 +1,293 @@
-"""Bindings made from the key map, and the keyboard in force.
+"""The key map: verbs as data, the keyboard in force, and the bindings made from both.
 
-Every act is a binding with an id and a tooltip: help, the hint line and the palette are made from
-these, so none of them can drift.
+One key, one verb. Every act is a binding with an id and a tooltip: bindings, help, hints, palette
+and the settings are made from these tables, so none of them can drift. Textual is imported only
+where a binding is made: the command that prints settings does without it.
 """
 
 import re
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from textual.binding import Binding, BindingType
+if TYPE_CHECKING:
+    from textual.binding import Binding, BindingType
 
-from reviewer.tui.settings.keyboard import Keyboard
-from reviewer.tui.settings.verbs import MOTIONS, VERBS
+# key: (id, default words, tooltip). The id is the verb: a key has the same id on every screen.
+VERBS: dict[str, tuple[str, str, str]] = {
+    "S": ("screen.scorecard", "Scorecard", "Go to the scorecard."),
+    "T": ("screen.trajectory", "Trajectory", "Go to the trace you look at."),
+    "C": ("screen.compare", "Compare", "Go to what changed against another candidate."),
+    "L": ("screen.label", "Label", "Label final messages, blind."),
+    "Q": ("screen.queue", "Queue", "Go to what is to be labeled, and how far people agree."),
+    "A": ("screen.agreement", "Agreement", "Go to how far people agree, and with themselves."),
+    "E": ("screen.trends", "Trends", "Go to the figures over all candidates."),
+    "J": ("screen.judge", "Judge", "Go to the calibration of the model judge."),
+    "D": ("screen.decision", "Decision", "Go to the report and the decision."),
+    "R": ("screen.runs", "Runs", "Go to sources and refused records."),
+    "escape": ("back", "back, close", "Back one level. Never quits, never discards."),
+    "q": ("back.q", "back, close", "Back one level, as Esc."),
+    "enter": ("enter", "go in", "The evidence behind this."),
+    "n": ("next", "next that needs you", "The next thing that needs you."),
+    "N": ("previous", "the one before", "The previous thing that needs you."),
+    "slash": ("search", "filter, search", "Filter or search."),
+    "f": ("failing", "only failing", "Show only what fails, and everything again."),
+    "s": ("sort", "sort by this column", "Sort by the cursor's column; again reverses."),
+    "number_sign": ("group", "group", "Group by tag, by category, and not at all again."),
+    "vertical_line": ("sides", "side by side", "Candidates side by side, and gates again."),
+    "v": ("view", "the other view", "The other view of this."),
+    "z": ("fold", "fold, unfold", "Fold or unfold the lower region."),
+    "c": ("choose", "choose", "Choose suite and candidate."),
+    "y": ("copy", "copy", "Copy the id, value or digest."),
+    "o": ("pager", "open in $PAGER", "Open it in $PAGER."),
+    "x": ("export", "export", "Write the report and its renderings to a folder."),
+    "e": ("error", "next error", "The next event that is not ok."),
+    "asterisk": ("same", "next of this tool", "The next call of the same tool."),
+    "semicolon": ("jump.again", "the same jump again", "The last jump again."),
+    "comma": ("jump.back", "the same jump, backwards", "The last jump, the other way."),
+    "less_than_sign": ("candidate.before", "candidate before", "The candidate before."),
+    "greater_than_sign": ("candidate.after", "candidate after", "The candidate after."),
+    "left_square_bracket": ("attempt.before", "attempt before", "The attempt before."),
+    "right_square_bracket": ("attempt.after", "attempt after", "The attempt after."),
+    "shift+left": ("attempt.before.arrow", "attempt before", "The attempt before."),
+    "shift+right": ("attempt.after.arrow", "attempt after", "The attempt after."),
+    "left_curly_bracket": ("episode.before", "episode before", "The episode before."),
+    "right_curly_bracket": ("episode.after", "episode after", "The episode after."),
+    "shift+up": ("episode.before.arrow", "episode before", "The episode before."),
+    "shift+down": ("episode.after.arrow", "episode after", "The episode after."),
+    "question_mark": ("help", "this help", "What you can do here."),
+    "w": ("note", "comment", "Write a comment."),
+    "m": ("bookmark", "bookmark", "Put a bookmark here, or take it away."),
+    "apostrophe": ("marks", "next bookmark, note", "The next bookmark or note."),
+    "left_parenthesis": ("snapshot.before", "state before", "The state before this event."),
+    "right_parenthesis": ("snapshot.after", "state after", "The next state recorded."),
+    "ctrl+o": ("editor", "open in $EDITOR", "Open a copy of it in $EDITOR."),
+    "F": ("screen.search", "search all traces", "Search the words of every trace."),
+    "t": ("tie", "tie", "Neither message is better."),
+    "b": ("both_bad", "both bad", "Neither message will do."),
+    "0": ("clear", "clear this answer", "Take the answer to this criterion away."),
+    "exclamation_mark": ("flag", "flag", "Flag this item for another person, or take it back."),
+    "minus": ("skip", "skip, with a reason", "Do not answer this item, and say why by number."),
+    "u": (
+        "undo",
+        "take back the last label",
+        "Take the last saved label back; it is kept as said.",
+    ),
+    "i": ("import", "import", "Take in a file."),
+    "tab": ("region", "next region", "Go to the next region."),
+    "r": ("run", "run, run again", "Run a candidate; on an error, look again whether it holds."),
+    "p": ("pause", "pause, go on", "No new attempts for now, those at work finish; or go on."),
+    "full_stop": ("stop", "stop, abandon", "No new attempts; again: abandon those at work."),
+    "a": ("approve", "answer a waiting call", "Approve or refuse a call that asks for it."),
+    "delete": ("drop", "remove", "Remove what is under the cursor."),
+    "ctrl+t": ("theme", "theme", "Choose the colors, and keep them."),
+    "space": ("tour", "tour, its next step", "The tour: begin it, or go to its next step."),
+    **{
+        str(digit): (f"numbered.{digit}", f"number {digit}", f"The thing with the number {digit}.")
+        for digit in range(1, 10)
+    },
+}
+
+SHOWN = {
+    "slash": "/",
+    "number_sign": "#",
+    "vertical_line": "|",
+    "asterisk": "*",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "question_mark": "?",
+    "full_stop": ".",
+    "exclamation_mark": "!",
+    "minus": "-",
+    "apostrophe": "'",
+    "left_parenthesis": "(",
+    "right_parenthesis": ")",
+    "escape": "Esc",
+    "enter": "Enter",
+    "delete": "Del",
+    "space": "space",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+}
+
+
+class Motion(NamedTuple):
+    """A movement: the keys a settings file may replace, those that always do it, its words."""
+
+    keys: tuple[str, ...]
+    fixed: tuple[str, ...]
+    words: str
+
+    @property
+    def every(self) -> str:
+        """All its keys, as a binding takes them."""
+        return ",".join((*self.keys, *self.fixed))
+
+
+MOTIONS: dict[str, Motion] = {
+    "move.up": Motion(("k",), ("up",), "up"),
+    "move.down": Motion(("j",), ("down",), "down"),
+    "move.left": Motion(("h",), ("left",), "left"),
+    "move.right": Motion(("l",), ("right",), "right"),
+    "move.first": Motion(("g",), ("home",), "first"),
+    "move.last": Motion(("G",), ("end",), "last"),
+    "move.page.up": Motion((), ("pageup",), "page up"),
+    "move.page.down": Motion((), ("pagedown",), "page down"),
+    "move.half.up": Motion(("ctrl+u",), (), "half a page up"),
+    "move.half.down": Motion(("ctrl+d",), (), "half a page down"),
+}
+"""Movement, everywhere. Arrows, pages and ends keep their meaning whatever the settings say."""
+
+ANSWERS = {"answer.yes": ("y", "approve the call"), "answer.no": ("n", "refuse the call")}
+"""Verbs of the one dialog where two letters mean something else than everywhere."""
+
+FIXED = frozenset(
+    {
+        "back",
+        "enter",
+        "region",
+        "quit",
+        "move.page.up",
+        "move.page.down",
+        *(f"numbered.{digit}" for digit in range(1, 10)),
+        "clear",
+        "drop",
+    }
+)
+"""Verbs whose keys stay: Esc, Enter, tab, Ctrl+Q, pages, and the digits printed on the screen."""
+
+TAKEN = frozenset(
+    {"escape", "enter", "tab", "shift+tab", "ctrl+q", "ctrl+p", "ctrl+c", "super+c"}
+    | {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "delete", "backspace"}
+    | {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h"}  # which terminals send for tab, Enter, Backspace
+    | set("0123456789")
+)
+"""Keys that no verb can be put on."""
+
+
+def defaults() -> dict[str, tuple[str, ...]]:
+    """Verb → the keys it has when no settings say otherwise, without those that always do it."""
+    found = {verb: (key,) for key, (verb, _, _) in VERBS.items()}
+    found |= {verb: (key,) for verb, (key, _) in ANSWERS.items()}
+    return found | {verb: motion.keys for verb, motion in MOTIONS.items()}
+
+
+def remappable() -> dict[str, tuple[str, ...]]:
+    """Verb → its default keys, for every verb that a settings file may put elsewhere."""
+    return {verb: keys for verb, keys in defaults().items() if verb not in FIXED}
+
+
+def words_of(verb: str) -> str:
+    """What a verb does, in a few words."""
+    if verb in MOTIONS:
+        return MOTIONS[verb].words
+    if verb in ANSWERS:
+        return ANSWERS[verb][1]
+    return next(words for name, words, _ in VERBS.values() if name == verb)
+
+
+_NAMES = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+_NAMED = re.compile(r"(f([1-9]|1\d|2[0-4])|space|insert)\Z")
+_MODIFIED = re.compile(
+    r"(?:ctrl|alt|shift|ctrl\+shift)\+(?:[a-z]|f\d{1,2}|space|up|down|left|right)\Z"
+)
+_BY_SIGN = {shown: name for name, shown in SHOWN.items() if len(shown) == 1 and shown.isascii()}
+
+
+def key_name(written: str) -> str | None:
+    """The name of a key as bindings spell it: a character, `space`, `f5`, `ctrl+n`; else None."""
+    if len(written) == 1:
+        if written.isalnum():
+            return written
+        if written in _BY_SIGN:
+            return _BY_SIGN[written]
+        if written == " " or not written.isprintable() or unicodedata.combining(written):
+            return None
+        name = unicodedata.name(written, "").lower().replace(" ", "_").replace("-", "_")
+        return _NAMES.get(name, name) or None
+    if _NAMED.match(written) or _MODIFIED.match(written) or written in SHOWN:
+        return written
+    return None
+
+
+def written(key: str) -> str:
+    """A key as it is printed: `/` for `slash`, `Enter`, `ctrl+o`, `shift+←`."""
+    if key in SHOWN:
+        return SHOWN[key]
+    if "+" in key:
+        *modifiers, last = key.split("+")
+        return "+".join((*modifiers, SHOWN.get(last, last)))
+    if len(key) > 1 and key_name(sign := _sign(key)) == key:
+        return sign
+    return key
+
+
+def _sign(name: str) -> str:
+    back = {short: long for long, short in _NAMES.items()}
+    try:
+        return unicodedata.lookup(back.get(name, name).replace("_", " "))
+    except KeyError:
+        return ""
+
+
+_TOKEN = re.compile(r"Enter|Esc|Del|tab|space|Pg(?:Up|Dn)|(?:ctrl|shift|alt)\+\S+|\^\w|\S|\s+")
+
+
+class Keyboard:
+    """Which keys stand for which verbs: the defaults, and what the settings put in their place."""
+
+    def __init__(self, remapped: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        self.remapped = dict(remapped or {})
+        self._keys = defaults() | self.remapped
+        self._by_sign = {
+            sign: verb
+            for verb, keys in defaults().items()
+            if verb not in ANSWERS
+            for key in keys
+            for sign in (written(key), key.replace("ctrl+", "^"))
+        }
+
+    def keys(self, verb: str) -> tuple[str, ...]:
+        """The keys of a verb, as bindings spell them, without arrows and the like."""
+        return self._keys[verb]
+
+    def key(self, verb: str) -> str:
+        """The key of a verb as it is printed: its first."""
+        return written(self._keys[verb][0])
+
+    def keymap(self) -> dict[str, str]:
+        """What Textual replaces: binding id → keys."""
+        return {
+            verb: ",".join((*keys, *(MOTIONS[verb].fixed if verb in MOTIONS else ())))
+            for verb, keys in self.remapped.items()
+        }
+
+    def said(self, keys: str) -> str:
+        """The keys of a hint (`n`, `jk`, `[]`, `< >`, `1-9`) as they are now."""
+        if not self.remapped or re.fullmatch(r"\d-\d", keys):
+            return keys
+        return "".join(
+            self.key(verb) if (verb := self._by_sign.get(token, "")) in self.remapped else token
+            for token in _TOKEN.findall(keys)
+        )
+
 
 _now = Keyboard()
 
@@ -35,25 +313,29 @@ def worded(text: str) -> str:
     return re.sub(r"\{([a-z_.]+)\}", lambda found: key_of(found[1]), text)
 
 
-def bind(key: str, action: str, words: str = "", tooltip: str = "") -> Binding:
+def bind(key: str, action: str, words: str = "", tooltip: str = "") -> "Binding":
     """A binding of the key map; `words` and `tooltip` say what the verb means on this screen."""
+    from textual.binding import Binding
+
     name, default, tip = VERBS[key]
     return Binding(key, action, words or default, show=False, tooltip=tooltip or tip, id=name)
 
 
-def move(verb: str, action: str, words: str = "", tooltip: str = "") -> Binding:
+def move(verb: str, action: str, words: str = "", tooltip: str = "") -> "Binding":
     """A binding of one of the movements; `words` say what it moves here."""
+    from textual.binding import Binding
+
     words = words or MOTIONS[verb].words
     tip = tooltip or f"{words[0].upper()}{words[1:]}."
     return Binding(MOTIONS[verb].every, action, words, show=False, tooltip=tip, id=verb)
 
 
-def digits(action: str) -> list[BindingType]:
+def digits(action: str) -> "list[BindingType]":
     """Bindings 1 to 9 of `action(n)`."""
     return [bind(str(digit), f"{action}({digit})") for digit in range(1, 10)]
 
 
-def rows() -> list[BindingType]:
+def rows() -> "list[BindingType]":
     """Movement in a list: rows, pages, ends."""
     return [
         move("move.up", "move(-1)"),
@@ -67,12 +349,12 @@ def rows() -> list[BindingType]:
     ]
 
 
-def motions() -> list[BindingType]:
+def motions() -> "list[BindingType]":
     """Movement in grids and texts: as in a list, and sideways."""
     return [*rows(), move("move.left", "side(-1)"), move("move.right", "side(1)")]
 
 
-def scrolling() -> list[BindingType]:
+def scrolling() -> "list[BindingType]":
     """Movement through a text that the screen itself scrolls: rows, pages, ends."""
     return [
         move("move.up", "read(-1)", "scroll up"),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.api import ImportOrder, ImportView
-from reviewer.tui.views.imports import ended_words
+from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.tui.views.jobs import import_ended
 
 if TYPE_CHECKING:
-    from reviewer.tui.shell.host import Host
+    from reviewer.tui.shell.shell import Host
 
 
 IMPORTING = frozenset({"reading", "pausing", "paused"})
@@ -105,7 +105,7 @@ class LiveImports:
                 screen.imports_changed()
         for view in self._ended_now():
             if here is not None:
-                here.tell(*ended_words(view))
+                here.tell(*import_ended(view))
 
     def _ended_now(self) -> list[ImportView]:
         """Imports that wrote and whose end was not told yet; each is given once."""

@@ -12,9 +12,9 @@ from textual.message import Message
 from reviewer.desk.errors import DeskError
 
 if TYPE_CHECKING:
-    from reviewer.desk.judge.api import JudgeOrder, JudgeRunView
     from reviewer.desk.judge.jobs import JudgeHandle
-    from reviewer.tui.shell.host import Host
+    from reviewer.desk.judge.views import JudgeOrder, JudgeRunView
+    from reviewer.tui.shell.shell import Host
 
 AT_WORK = frozenset({"running", "stopping"})
 
@@ -86,7 +86,7 @@ class LiveJudge:
             self._app.exit()
 
     def _ended(self, view: "JudgeRunView") -> None:
-        from reviewer.tui.views.judge import ended_words
+        from reviewer.tui.views.judge import judge_ended
 
         if self._app.here is not None:
-            self._app.here.tell(*ended_words(view))
+            self._app.here.tell(*judge_ended(view))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from reviewer.desk.compare.views import AttemptComparison, Comparison
-    from reviewer.desk.labels.api import LabelRole
-    from reviewer.tui.shell.traces import Ready
+    from reviewer.desk.desk import Desk
+    from reviewer.desk.labels.views import LabelRole
+    from reviewer.desk.traces.views import NoteView
+    from reviewer.desk.views import EventRow, TraceView
 
 
 By = Literal["suite", "candidate"]
@@ -74,3 +76,35 @@ class ToLabel(NamedTuple):
 
 
 Place = ToScorecard | ToReleases | ToTrace | ToCompare | ToAttempts | ToLabel
+
+
+BLOCK = 32
+"""Lines that are read at once."""
+
+
+SHORT_LIST = 2 * BLOCK
+"""Events of a trace at most, for their list to be read with it."""
+
+
+class Ready(NamedTuple):
+    """A trace, what people noted on it, and the list of its events where that is short."""
+
+    trace: "TraceView"
+    notes: "list[NoteView]"
+    blocks: "tuple[list[EventRow], ...]" = ()
+
+
+def listed(trace: "TraceView") -> int:
+    """Return how many events a list can show: none where the record itself was withheld."""
+    return trace.events if trace.payload else 0
+
+
+def read_whole(desk: "Desk", trace_id: str) -> Ready:
+    """What the first frame of a trace shows. Raises DeskError."""
+    trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)
+    if listed(trace) > SHORT_LIST:
+        return Ready(trace, notes)
+    firsts = range(0, listed(trace), BLOCK)
+    counts = [min(BLOCK, listed(trace) - first) for first in firsts]
+    blocks = map(desk.traces.events, [trace_id] * len(counts), firsts, counts)
+    return Ready(trace, notes, tuple(map(list, blocks)))

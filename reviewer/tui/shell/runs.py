@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
-from reviewer.tui.views.run import AT_WORK, Overlay, ended_words
+from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.tui.views.jobs import AT_WORK, Overlay, run_ended
 
 if TYPE_CHECKING:
     from reviewer.desk.runs.jobs import RunHandle
-    from reviewer.tui.shell.host import Host
+    from reviewer.tui.shell.shell import Host
 
 
 class RunsChanged(Message):
@@ -181,7 +181,7 @@ class LiveRuns:
         self._next()
 
     def _ended(self, view: RunView) -> None:
-        text, style = ended_words(view)
+        text, style = run_ended(view)
         if self._orders and view.state != "done":
             text += f"; {len(self._orders)} that were to follow are dropped"
             self._orders.clear()

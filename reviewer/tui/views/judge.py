@@ -5,10 +5,9 @@ from reviewer.desk.labels.api import EstimateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.settings.theme import STATES
-from reviewer.tui.widgets import bars
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, rule, spread
+from reviewer.tui.widgets import plot as bars
+from reviewer.tui.widgets.lines import Block, Document, Line, Span, cut, middle, pad, rule, spread
 from reviewer.tui.widgets.words import UNKNOWN, plural, short
-from reviewer.tui.widgets.wrap import Block, Document
 
 
 def top(found: JudgeView, run: JudgeRunView | None, width: int) -> list[Line]:
@@ -60,7 +59,7 @@ def calibration(found: JudgeView, width: int) -> list[Line]:
     lines: list[Line] = [rule(width, [Span("calibration", "strong")], note)]
     name, room = _rooms(width)
     heads = f" {pad('', name)} {pad('point', 11)}{pad('bound', 9)}{pad('policy', 7)}"
-    lines.append([Span(f"{heads}{bars.axis(room)}", "dim")])
+    lines.append([Span(f"{heads}{bars.bar_axis(room)}", "dim")])
     limits = dict(found.policy)
     lines += [_estimate(each, limits.get(each.name), width) for each in found.estimates]
     for label, text in (("slot of the flips", found.slots), ("same answer again", found.repeats)):
@@ -176,7 +175,7 @@ def run_words(run: JudgeRunView) -> str:
     return f"{words}, stopping" if run.state == "stopping" else words
 
 
-def ended_words(run: JudgeRunView) -> tuple[str, str]:
+def judge_ended(run: JudgeRunView) -> tuple[str, str]:
     """What is said when a judge ends, and its style. Safe to show."""
     name = visible_line(run.judge_id)
     made = f"{run.done:,} of {plural(run.calls, 'call')} answered, {spent(run)}"

@@ -1,10 +1,11 @@
-"""Text of any length in a window: wrapped lazily, searched, hostile characters made visible."""
+"""Text of any length in a window: wrapped lazily, searched, lent to a pager."""
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.style import Style
+from textual.app import App, SuspendNotSupported
 from textual.binding import BindingType
 from textual.events import MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Region, Size
@@ -13,11 +14,10 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from reviewer.trace.safetext import visible_line
+from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.settings.keys import motions
 from reviewer.tui.widgets.chrome import styles_for
-from reviewer.tui.widgets.lines import Line, Span, paint, rule, width_of
-from reviewer.tui.widgets.wrap import FENCE, Block, Document
+from reviewer.tui.widgets.lines import FENCE, Block, Document, Line, Span, paint, rule, width_of
 
 
 class TextView(ScrollView, can_focus=True):
@@ -268,3 +268,28 @@ class Passage(TextView, can_focus=False):
         event.stop()
         event.prevent_default()
         self.post_message(self.Wheeled(self, rows))
+
+
+def open_in_pager(app: App[Any], text: str) -> bool:
+    """Show `text` in $PAGER (or less); False where the terminal cannot be lent out."""
+    return open_in_program(app, text, "PAGER", "less")
+
+
+def open_in_program(app: App[Any], text: str, variable: str, otherwise: str) -> bool:
+    """Show a copy of `text` in the program that an environment variable names."""
+    import os
+    import shlex
+    import subprocess
+    import tempfile
+    from pathlib import Path
+
+    command = shlex.split(os.environ.get(variable) or otherwise)
+    with tempfile.TemporaryDirectory(prefix="reviewer-") as folder:
+        path = Path(folder) / "value.txt"
+        path.write_text(visible(text), encoding="utf-8")
+        try:
+            with app.suspend():
+                subprocess.run([*command, str(path)], check=False)
+        except (SuspendNotSupported, OSError):
+            return False
+    return True

@@ -23,9 +23,8 @@ from reviewer.trace.jsontree import (
     text_in,
 )
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.widgets.lines import Span, cut, middle
+from reviewer.tui.widgets.lines import Block, Span, cut, middle
 from reviewer.tui.widgets.words import plural, size
-from reviewer.tui.widgets.wrap import Block
 
 MEMBERS = 100
 """Members shown of one node, before more are asked for."""

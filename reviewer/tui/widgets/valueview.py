@@ -9,10 +9,9 @@ from textual.message import Message
 
 from reviewer.trace.jsontree import Hit, find
 from reviewer.tui.settings.keys import bind, motions
-from reviewer.tui.widgets.lines import Line, Span, reversed_line
+from reviewer.tui.widgets.lines import Block, Line, Span, reversed_line
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.value_tree import Entry, Tree
-from reviewer.tui.widgets.wrap import Block
 
 Part = Entry | Tree
 

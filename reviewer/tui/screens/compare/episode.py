@@ -11,16 +11,15 @@ from reviewer.desk.compare.views import AttemptComparison, Comparison
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.compare import view as view
-from reviewer.tui.screens.compare.sheet import StepRow, StepSheet, step_rows
+from reviewer.tui.screens.compare.view import StepRow, StepSheet, step_rows
 from reviewer.tui.settings.keys import bind, key_of
 from reviewer.tui.shell.places import ToTrace
 from reviewer.tui.views.event import changed
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Line, Span, plain
+from reviewer.tui.widgets.lines import Block, Line, Span, plain
 from reviewer.tui.widgets.value_tree import Entry
 from reviewer.tui.widgets.valueview import ValueView
-from reviewer.tui.widgets.wrap import Block
 
 WIDE = 120
 """From here on the two sides stand in columns."""
@@ -290,7 +289,7 @@ class CompareEpisodeScreen(DeskScreen):
 
     def action_other(self) -> None:
         """Choose the attempt that stands as the baseline."""
-        from reviewer.tui.screens.dialogs.choose import ChooseSide
+        from reviewer.tui.screens.dialogs.ask import ChooseSide
 
         a, b = self.found.baseline, self.found.candidate
         sides = (a,) if a.candidate_id == b.candidate_id else (a, b)

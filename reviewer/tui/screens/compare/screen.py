@@ -13,14 +13,13 @@ from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.compare import view as view
-from reviewer.tui.screens.compare.sheet import EpisodePair, EpisodeSheet
+from reviewer.tui.screens.compare.view import EpisodePair, EpisodeSheet
 from reviewer.tui.settings.keys import bind, worded
 from reviewer.tui.shell.places import ToAttempts
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.lines import Block, Line, Span
 from reviewer.tui.widgets.value_tree import Entry
 from reviewer.tui.widgets.valueview import ValueView
-from reviewer.tui.widgets.wrap import Block
 
 MORE = "{screen.scorecard} then {run} runs one, {import} imports one"
 DIFFERS = ("lost", "gained", "changed")
@@ -260,7 +259,7 @@ class CompareScreen(DeskScreen):
         """Choose the baseline, or swap the two."""
         if self.found is None:
             return
-        from reviewer.tui.screens.dialogs.choose import ChooseSide
+        from reviewer.tui.screens.dialogs.ask import ChooseSide
 
         a, b = self.found.baseline_id, self.found.candidate_id
         offers = [(f"swap: {a} against {b}", (b, a))]

@@ -15,7 +15,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog
-from reviewer.tui.screens.decision import view as view
+from reviewer.tui.screens.decision import screen as view
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import LineBox, Menu

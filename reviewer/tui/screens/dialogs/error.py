@@ -14,9 +14,8 @@ from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.base import Dialog, hint_line
 from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.widgets.chrome import LineBox, Menu
-from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.lines import Block, Document, Line, Span
 from reviewer.tui.widgets.words import plural
-from reviewer.tui.widgets.wrap import Block, Document
 
 WIDTH = 70
 

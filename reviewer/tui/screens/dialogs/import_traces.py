@@ -17,7 +17,7 @@ from reviewer.desk.imports.api import ImportOrder, ImportView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.views.imports import plan_lines
+from reviewer.tui.views.jobs import plan_lines
 from reviewer.tui.widgets.chrome import LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
 

@@ -16,8 +16,7 @@ from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.widgets.choice import Choice
-from reviewer.tui.widgets.chrome import LineBox, Menu
+from reviewer.tui.widgets.chrome import Choice, LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import plural
 

@@ -1,7 +1,7 @@
-"""May the judge score, or only advise? Its calibration on what people said, and where they part."""
+"""May the judge score, or only advise? Its calibration on labels of people, pair by pair."""
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
 from textual.events import Resize
@@ -11,14 +11,97 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
-from reviewer.tui.screens.judge import pairs as pairs
 from reviewer.tui.settings.keys import bind, worded
 from reviewer.tui.views import judge as view
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Line, Span, rule
+from reviewer.tui.widgets.lines import Block, Column, Line, Span, cut, middle, pad, rule
 from reviewer.tui.widgets.textview import TextView
-from reviewer.tui.widgets.wrap import Block
+
+OUTCOMES = {
+    "agrees": ("✓ agrees", "pass"),
+    "flips": ("✗ flips", "fail"),
+    "differs": ("✗ differs", "fail"),
+    "error": ("○ not parsed", "not_measured"),
+}
+NEEDS_YOU = frozenset({"flips", "differs", "error"})
+"""Outcomes that a person should look at."""
+
+
+class Sort(NamedTuple):
+    """An order of the pairs, in words, and what it is by."""
+
+    words: str
+    key: Callable[[JudgePairRow], tuple[object, ...]]
+
+
+SORTS = (
+    Sort("parting first", lambda row: (row.outcome not in NEEDS_YOU, row.pair)),
+    Sort("by number", lambda row: (row.pair,)),
+    Sort("by people's answer", lambda row: (row.people, row.pair)),
+)
+
+
+def unseen(found: JudgeView) -> str:
+    """What is not listed, and what would bring it here: the judge's word on a pair is for those who
+    have labeled it."""
+    if not found.labeled_pairs and not found.hidden:
+        return worded("no judge answers: {run} shows what they would cost")
+    if not found.labeled_pairs:
+        return worded("no human labels: {screen.label} starts. Without them nothing is calibrated")
+    words = []
+    if found.others:
+        them = "it to see it" if found.others == 1 else "them to see them"
+        verb = "is" if found.others == 1 else "are"
+        words.append(f"{found.others:,} more {verb} labeled by others: label {them}")
+    if found.begun:
+        verb = "waits" if found.begun == 1 else "wait"
+        words.append(f"{found.begun:,} of yours {verb} for the other order")
+    if found.hidden:
+        words.append(f"{found.hidden:,} labeled by nobody")
+    return "; ".join(words) or "every judged pair is labeled by you; hard gates never read a judge"
+
+
+class JudgeSheet:
+    """One pair a line: what people said, what the judge said in either order."""
+
+    def __init__(self, width: int) -> None:
+        episode = 16 if width < 120 else 40
+        sizes = [("pair", 4), ("episode", episode), ("people", 8), ("forward", 8), ("swapped", 8)]
+        x = 2
+        self.columns: list[Column] = []
+        for key, size in [*sizes, ("judge", 12), ("slot", max(4, width - episode - 48))]:
+            self.columns.append(Column(key, x, size))
+            x += size + 1
+        line = ""
+        for column in self.columns:
+            line = pad(line, column.x) + ("" if column.key == "slot" else column.key)
+        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
+        self.totals: Sequence[Line] = ()
+
+    def flag(self, row: JudgePairRow) -> Span:
+        return Span(" ")
+
+    def cells(self, row: JudgePairRow) -> list[Line]:
+        words, style = OUTCOMES[row.outcome]
+        answers = (row.people, row.forward, row.swapped)
+        return [
+            [Span(f"{row.pair:,}")],
+            [Span(middle(visible_line(row.episode_id), self.columns[1].width))],
+            *([Span(cut(visible_line(each), 8))] for each in answers),
+            [Span(words, style)],
+            [Span(cut(visible_line(row.slot), self.columns[-1].width), "dim")],
+        ]
+
+
+def names(found: JudgeView) -> list[Span]:
+    """Which candidate A is, and which B."""
+    return [
+        Span("A ", "strong"),
+        Span(middle(visible_line(found.a_name), 20)),
+        Span("  B ", "strong"),
+        Span(middle(visible_line(found.b_name), 20)),
+    ]
 
 
 class JudgeScreen(DeskScreen):
@@ -76,7 +159,7 @@ class JudgeScreen(DeskScreen):
 
     def regions(self) -> Iterable[Widget]:
         yield LineBox(id="calibration")
-        yield Grid(pairs.JudgeSheet, lambda keys: self.rows[keys[0] : keys[-1] + 1], id="pairs")
+        yield Grid(JudgeSheet, lambda keys: self.rows[keys[0] : keys[-1] + 1], id="pairs")
         yield TextView(id="confusion")
         yield LineBox(id="said")
 
@@ -139,16 +222,16 @@ class JudgeScreen(DeskScreen):
         listed = [
             row
             for row in (self.found.rows if self.found else ())
-            if not self.only or row.outcome in pairs.NEEDS_YOU
+            if not self.only or row.outcome in NEEDS_YOU
         ]
-        listed.sort(key=pairs.SORTS[self.sort].key)
+        listed.sort(key=SORTS[self.sort].key)
         here = self.row.item if self.row else ""
         if not (first or anew):
             place = {row.item: n for n, row in enumerate(self.rows)}
             listed.sort(key=lambda row: place.get(row.item, len(place)))
         self.rows = listed
         names = [row.item for row in self.rows]
-        parting = [n for n, row in enumerate(self.rows) if row.outcome in pairs.NEEDS_YOU]
+        parting = [n for n, row in enumerate(self.rows) if row.outcome in NEEDS_YOU]
         start = parting[0] if first and parting else 0
         self.grid.set_keys(
             range(len(names)), names.index(here) if not first and here in names else start
@@ -166,20 +249,20 @@ class JudgeScreen(DeskScreen):
         title = f"your pairs {len(self.rows):,}"
         if self.only:
             title += f" of {len(found.rows):,}, only flips and disagreements"
-        order = [Span(f", {pairs.SORTS[self.sort].words}", "dim")]
-        self.grid.caption([Span(title, "strong"), *order], pairs.names(found))
+        order = [Span(f", {SORTS[self.sort].words}", "dim")]
+        self.grid.caption([Span(title, "strong"), *order], names(found))
         self._draw_confusion()
         self.draw_said()
         self.foot()
 
     def legend(self) -> Line:
-        return [Span(f" {pairs.unseen(self.found)}", "dim")] if self.found else ()
+        return [Span(f" {unseen(self.found)}", "dim")] if self.found else ()
 
     def _draw_confusion(self) -> None:
         if self.found is not None:
             text = self.query_one("#confusion", TextView)
             blocks = view.confusion(self.found, self.columns - 2)
-            text.update(blocks, [Span("confusion", "strong")], pairs.names(self.found))
+            text.update(blocks, [Span("confusion", "strong")], names(self.found))
 
     def draw_said(self) -> None:
         row, box = self.row, self.query_one("#said", LineBox)
@@ -217,7 +300,7 @@ class JudgeScreen(DeskScreen):
 
     def action_enter(self) -> None:
         """The pair whole: both messages, and the judge's words."""
-        from reviewer.tui.screens.judge.pair import JudgePairScreen
+        from reviewer.tui.screens.judge.dialogs import JudgePairScreen
 
         row = self.row
         if row is None:
@@ -233,7 +316,7 @@ class JudgeScreen(DeskScreen):
         ahead = [
             n
             for n, row in enumerate(self.rows)
-            if row.outcome in pairs.NEEDS_YOU and (n - here) * step > 0
+            if row.outcome in NEEDS_YOU and (n - here) * step > 0
         ]
         if ahead:
             self.grid.go(ahead[0] if step > 0 else ahead[-1])
@@ -249,7 +332,7 @@ class JudgeScreen(DeskScreen):
 
     def action_sort(self) -> None:
         """Pairs that part first, by number, by what people say."""
-        self.sort = (self.sort + 1) % len(pairs.SORTS)
+        self.sort = (self.sort + 1) % len(SORTS)
         self.order(first=False, anew=True)
         self.redraw()
 
@@ -267,8 +350,8 @@ class JudgeScreen(DeskScreen):
 
     def action_export(self) -> None:
         """Ask for a file and write the judge's answers there, those to pairs not shown here too."""
-        from reviewer.tui.screens.dialogs.prompt import PromptScreen
-        from reviewer.tui.views.label_files import export_judgments, file_name
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+        from reviewer.tui.views.labels import export_judgments, file_name
 
         desk, suite = self.shell.desk, self.suite_id
 
@@ -286,7 +369,7 @@ class JudgeScreen(DeskScreen):
 
     def action_run(self) -> None:
         """Ask which judge, show calls and price, then begin."""
-        from reviewer.tui.screens.judge.order import JudgeOrderScreen
+        from reviewer.tui.screens.judge.dialogs import JudgeOrderScreen
 
         if self.shell.judging.at_work is not None:
             self.say("a judge is at work: . stops it")

@@ -10,15 +10,13 @@ from textual.widget import Widget
 
 from reviewer.desk.labels.api import LabelItem
 from reviewer.tui.screens.base import Hint
-from reviewer.tui.screens.label import marks as marks
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.settings.keys import bind, digits, scrolling
-from reviewer.tui.views.messages import alike, blocks
+from reviewer.tui.views.labels import alike, blocks
 from reviewer.tui.widgets.chrome import LineBox
-from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.lines import Block, Line, Span
 from reviewer.tui.widgets.textview import Passage
-from reviewer.tui.widgets.wrap import Block
 
 
 class Pane(LineBox):
@@ -89,7 +87,7 @@ class LabelMessageScreen(LabelScreen):
     # what is shown -----------------------------------------------------------------------------
 
     def show_texts(self, item: LabelItem) -> None:
-        self._at = marks.first_open(item, self.labeling.draft) or 0
+        self._at = view.first_open(item, self.labeling.draft) or 0
         self._turn("criteria")
         self._deepen()
         request = item.user_request
@@ -104,7 +102,7 @@ class LabelMessageScreen(LabelScreen):
         active = self._turned == "criteria"
         size = pane.size
         pane.show(
-            marks.pane(
+            view.pane(
                 item, self.labeling.draft, self._at, size.width, max(1, size.height), active=active
             )
         )
@@ -120,7 +118,7 @@ class LabelMessageScreen(LabelScreen):
         hints = list(super().hints())
         if (
             self.labeling.item is not None
-            and marks.first_open(self.labeling.item, self.labeling.draft) is None
+            and view.first_open(self.labeling.item, self.labeling.draft) is None
         ):
             hints.sort(key=lambda hint: hint[0] != "Enter")
         return hints
@@ -128,7 +126,7 @@ class LabelMessageScreen(LabelScreen):
     def digits(self) -> int:
         if self.labeling.item is None or not self.labeling.item.criteria:
             return 9
-        return max(1, len(marks.levels(self.labeling.item.criteria[self._at])))
+        return max(1, len(view.levels(self.labeling.item.criteria[self._at])))
 
     # answering ---------------------------------------------------------------------------------
 
@@ -146,12 +144,12 @@ class LabelMessageScreen(LabelScreen):
             return
         at = next(n for n, each in enumerate(self.labeling.item.criteria) if each.number == number)
         criterion = self.labeling.item.criteria[at]
-        allowed = marks.levels(criterion)
+        allowed = view.levels(criterion)
         if value not in allowed:
             self.say(f"criterion {number} takes 1 to {allowed[-1]}" if allowed else "no scale")
             return
         self.labeling.draft.marks[criterion.criterion_id] = value
-        following = marks.first_open(self.labeling.item, self.labeling.draft, at)
+        following = view.first_open(self.labeling.item, self.labeling.draft, at)
         self._at = at if following is None else following
         self.redraw()
 
@@ -163,7 +161,7 @@ class LabelMessageScreen(LabelScreen):
 
     def lacking(self) -> str:
         left = (
-            marks.first_open(self.labeling.item, self.labeling.draft)
+            view.first_open(self.labeling.item, self.labeling.draft)
             if self.labeling.item is not None
             else None
         )

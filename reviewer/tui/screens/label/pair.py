@@ -13,11 +13,10 @@ from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.settings.keys import bind, digits, move, scrolling
-from reviewer.tui.views.messages import alike, blocks
+from reviewer.tui.views.labels import alike, blocks
 from reviewer.tui.widgets.chrome import LineBox
-from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.lines import Block, Line, Span
 from reviewer.tui.widgets.textview import Passage
-from reviewer.tui.widgets.wrap import Block
 
 SIDES: tuple[Side, ...] = ("left", "right")
 WIDENED = ("", "left", "right", "request")

@@ -4,22 +4,76 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.events import Resize, ScreenResume, ScreenSuspend
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import EstimateView, LabelItem, LabelKind, LabelRole
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.session import LabelSession
-from reviewer.tui.settings.keys import bind, key_of
+from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.shell.places import ToLabel
-from reviewer.tui.widgets.bars import estimate_lines
-from reviewer.tui.widgets.lines import Span
+from reviewer.tui.widgets.chrome import LineBox, Menu
+from reviewer.tui.widgets.lines import Block, Document, Span
+from reviewer.tui.widgets.plot import estimate_lines
 from reviewer.tui.widgets.textview import Passage
-from reviewer.tui.widgets.wrap import Block, Document
+
+REASONS = (
+    "not enough to judge by",
+    "I do not understand the request",
+    "a language I do not read",
+    "unreadable or garbled",
+    "I should not judge this one",
+    "other: the note says it",
+)
+
+
+class SkipScreen(Dialog[str | None]):
+    """Answers the reason, None at Esc."""
+
+    NAME = "skip"
+    BLIND = True
+    ABOUT = ("The item is skipped with the reason you choose; {undo} takes that back.",)
+    ENTER = "skip with this reason"
+    NUMBERS = "skip for that reason"
+    CSS = """
+    SkipScreen #box { width: 56; max-width: 100%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "dismiss(None)", "do not skip"),
+        bind("q", "dismiss(None)", "do not skip"),
+        *digits("numbered"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            yield Menu(id="reasons")
+            yield LineBox(id="keys")
+
+    def on_mount(self) -> None:
+        self.headed("skip this item, because")
+        menu = self.query_one(Menu)
+        menu.offer(
+            [[Span(f" {n} ", "key"), Span(f" {words}")] for n, words in enumerate(REASONS, 1)], 0
+        )
+        skip = (f"1-{len(REASONS)}", "skip", "focused.choose")
+        hints = (skip, *choosing("skip", "do not skip"))
+        self.query_one("#keys", LineBox).show([[], hint_line(hints, 52)])
+        menu.focus()
+
+    def action_numbered(self, number: int) -> None:
+        """Skip with this reason."""
+        if number <= len(REASONS):
+            self.dismiss(REASONS[number - 1])
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.dismiss(REASONS[message.menu.cursor])
+
 
 MAX_NOTE = 4000
 OTHER: dict[LabelKind, tuple[LabelKind, str]] = {
@@ -195,7 +249,6 @@ class LabelScreen(DeskScreen):
 
     def action_skip(self) -> None:
         """Ask why this item is not answered; a number says it."""
-        from reviewer.tui.screens.label.skip import SkipScreen
 
         def skip(reason: str | None) -> None:
             if reason is not None and self.labeling.open:
@@ -212,7 +265,7 @@ class LabelScreen(DeskScreen):
 
     def action_note(self) -> None:
         """Write a note; what identifies a person is masked before it is kept."""
-        from reviewer.tui.screens.dialogs.prompt import PromptScreen
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
 
         draft = self.labeling.draft
 

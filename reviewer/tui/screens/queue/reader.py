@@ -17,9 +17,8 @@ from reviewer.tui.screens.queue import view as view
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.shell.places import ToLabel
 from reviewer.tui.widgets.chrome import Menu
-from reviewer.tui.widgets.lines import Span, plain
+from reviewer.tui.widgets.lines import Block, Span, plain
 from reviewer.tui.widgets.textview import TextView
-from reviewer.tui.widgets.wrap import Block
 
 WIDE = 160
 """From here on panes stand side by side."""
@@ -182,8 +181,8 @@ class QueueReader(DeskScreen):
 
     def action_export(self) -> None:
         """Ask for a file and write the labels there."""
-        from reviewer.tui.screens.dialogs.prompt import PromptScreen
-        from reviewer.tui.views.label_files import export_labels, file_name
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+        from reviewer.tui.views.labels import export_labels, file_name
 
         desk, suite = self.shell.desk, self.suite_id
 
@@ -195,8 +194,8 @@ class QueueReader(DeskScreen):
 
     def action_take_in(self) -> None:
         """Ask for a file and take in its labels."""
-        from reviewer.tui.screens.dialogs.prompt import PromptScreen
-        from reviewer.tui.views.label_files import import_labels
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+        from reviewer.tui.views.labels import import_labels
 
         desk = self.shell.desk
 

@@ -14,29 +14,26 @@ from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
-from reviewer.tui.screens.runs.job_sheet import (
+from reviewer.tui.screens.runs.sheets import (
     CURSOR,
     JobSheet,
     JobView,
+    RefusalSheet,
+    SourceSheet,
     at_work,
     job_lines,
     jobs_of,
     name_of,
     nothing_yet,
-)
-from reviewer.tui.screens.runs.source_sheets import (
-    RefusalSheet,
-    SourceSheet,
     refusal_lines,
     source_lines,
 )
 from reviewer.tui.settings.keys import bind, worded
 from reviewer.tui.shell.places import ToScorecard
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Line, Span, plain
+from reviewer.tui.widgets.lines import Block, Line, Span, plain
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
-from reviewer.tui.widgets.wrap import Block
 
 GRIDS = ("#jobs", "#sources", "#refusals")
 
@@ -161,7 +158,7 @@ class RunsScreen(RunActs):
             return
         filled = [one for result in job.results for one in result.filled]
         if at_work(job) or not filled:
-            from reviewer.tui.screens.runs.import_read import ImportReadScreen
+            from reviewer.tui.screens.runs.dialogs import ImportReadScreen
 
             self.app.push_screen(ImportReadScreen.of_import(job))
             return
@@ -173,7 +170,7 @@ class RunsScreen(RunActs):
 
     def read_source(self, source: SourceInfo) -> None:
         """All that was said of a source."""
-        from reviewer.tui.screens.runs.import_read import ImportReadScreen
+        from reviewer.tui.screens.runs.dialogs import ImportReadScreen
 
         self.app.push_screen(ImportReadScreen.of_source(source))
 
@@ -360,7 +357,7 @@ class RunsScreen(RunActs):
 
     def action_pager(self) -> None:
         """What is said of this line, in $PAGER."""
-        from reviewer.tui.widgets.pager import open_in_pager
+        from reviewer.tui.widgets.textview import open_in_pager
 
         if not open_in_pager(self.app, plain(self._said(10_000)[1])):
             self.say("no pager can be opened here: tab goes to the text, which scrolls")

@@ -11,6 +11,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import Group, Mode
 from reviewer.desk.views import ALWAYS, Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.scorecard.cell import Episode
 from reviewer.tui.screens.scorecard.reading import (
     FIRST,
     Early,
@@ -26,7 +27,6 @@ from reviewer.tui.screens.scorecard.reading import (
     read_rows,
     warm,
 )
-from reviewer.tui.screens.scorecard.seek import Episode
 from reviewer.tui.screens.scorecard.sheet import SIDE, sides_shown
 from reviewer.tui.widgets.lines import Span
 
@@ -280,7 +280,7 @@ class ScorecardReading:
         return True
 
     def nothing_yet(self, suites: list[SuiteInfo]) -> None:
-        from reviewer.tui.screens.scorecard.empty import StartMenu
+        from reviewer.tui.screens.scorecard.view import StartMenu
 
         self._screen.grid.add_class("-folded")
         self._screen.drawer.add_class("-folded")
@@ -296,7 +296,7 @@ class ScorecardReading:
 
     def _start_over(self) -> None:
         """There is something to show: the grid takes the place of the first steps."""
-        from reviewer.tui.screens.scorecard.empty import StartMenu
+        from reviewer.tui.screens.scorecard.view import StartMenu
 
         self._screen.query(StartMenu).remove()
         self._screen.grid.remove_class("-folded")

@@ -15,22 +15,28 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
 from reviewer.tui.screens.scorecard import view as view
-from reviewer.tui.screens.scorecard.cell import CellDrawer, RunFollowing, reds_first
+from reviewer.tui.screens.scorecard.cell import (
+    CellDrawer,
+    Place,
+    RunFollowing,
+    Seeking,
+    is_red,
+    reds_first,
+)
 from reviewer.tui.screens.scorecard.controller import ScorecardReading
-from reviewer.tui.screens.scorecard.seek import Place, Seeking, is_red
 from reviewer.tui.screens.scorecard.sheet import ScorecardSheet, SidesSheet
 from reviewer.tui.screens.scorecard.ways import WAY_KEYS, Ways
 from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.shell.places import Around, ToTrace
-from reviewer.tui.views import run as run_view
-from reviewer.tui.views.run import AT_WORK
+from reviewer.tui.views import jobs as run_view
+from reviewer.tui.views.jobs import AT_WORK
 from reviewer.tui.views.verdict import where
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Line, Sheet, Span
 
 if TYPE_CHECKING:
-    from reviewer.tui.shell.traces import Ready
+    from reviewer.tui.shell.places import Ready
 
 START_HINTS: tuple[Hint, ...] = (
     ("jk", "choose", "screen.start(1)"),
@@ -295,7 +301,7 @@ class ScorecardScreen(RunActs):
         desk = self.shell.desk
 
         def read() -> "tuple[CellLine, Ready] | None":
-            from reviewer.tui.shell.traces import read_whole
+            from reviewer.tui.shell.places import read_whole
 
             for line in attempts():
                 if line.trace_id is not None:
@@ -359,7 +365,7 @@ class ScorecardScreen(RunActs):
 
     def action_choose(self) -> None:
         """Choose suite and candidate from a list."""
-        from reviewer.tui.screens.dialogs.choose import ChooseScreen
+        from reviewer.tui.screens.dialogs.ask import ChooseScreen
 
         place = self.reading.suite_id, self.reading.candidate_id
         self.app.push_screen(ChooseScreen(*place), self._chosen)
@@ -381,7 +387,7 @@ class ScorecardScreen(RunActs):
 
     def action_export(self) -> None:
         """Write the report and its renderings to a folder."""
-        from reviewer.tui.screens.dialogs.prompt import export_to
+        from reviewer.tui.screens.dialogs.ask import export_to
 
         if self.reading.card is not None:
             export_to(self, self.reading.suite_id, self.reading.candidate_id)

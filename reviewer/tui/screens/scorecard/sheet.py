@@ -6,7 +6,7 @@ from reviewer.desk.scorecards.views import Group, SideCell, SidesRow
 from reviewer.desk.views import ALWAYS, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, cell_style
-from reviewer.tui.views.run import Overlay
+from reviewer.tui.views.jobs import Overlay
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import SHORT, strip

@@ -92,7 +92,7 @@ class Ways:
             words = f"removed the view {visible_line(view.name)}"
             self._keep(partial(self._screen.shell.desk.scorecards.drop_view, view.name), words)
         else:
-            from reviewer.tui.screens.dialogs.prompt import PromptScreen
+            from reviewer.tui.screens.dialogs.ask import PromptScreen
 
             self._screen.app.push_screen(
                 PromptScreen("name of the view", "", "red refunds"), self._named
@@ -131,7 +131,7 @@ class Ways:
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
         """Saved views as commands, beside the keys."""
-        from reviewer.tui.screens.scorecard.views import described
+        from reviewer.tui.screens.scorecard.dialogs import described
 
         for by in ("suite", "candidate"):
             told = f"every candidate of every suite, by {by}"
@@ -154,7 +154,7 @@ class Ways:
 
     def filter(self) -> None:
         """Ask for a filter."""
-        from reviewer.tui.screens.scorecard.filter import FilterPrompt
+        from reviewer.tui.screens.scorecard.dialogs import FilterPrompt
 
         prompt = FilterPrompt(self._reading.looking.text)
         self._screen.app.push_screen(prompt, self._filtered)
@@ -198,7 +198,7 @@ class Ways:
 
     def views(self) -> None:
         """Choose a view, save what is on screen, or remove a saved one."""
-        from reviewer.tui.screens.scorecard.views import ViewsScreen
+        from reviewer.tui.screens.scorecard.dialogs import ViewsScreen
 
         def offer(saved: list[SavedView]) -> None:
             self._saved = saved

@@ -13,14 +13,12 @@ from textual.widget import Widget
 from reviewer.desk.views import TraceView
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.trajectory import view as view
+from reviewer.tui.screens.trajectory.acts import TraceFinding, TraceJumps, TraceMarks
 from reviewer.tui.screens.trajectory.controller import TraceReading
-from reviewer.tui.screens.trajectory.finding import TraceFinding
-from reviewer.tui.screens.trajectory.jumps import TraceJumps
-from reviewer.tui.screens.trajectory.marks import TraceMarks
-from reviewer.tui.screens.trajectory.pane import EventPane
+from reviewer.tui.screens.trajectory.view import EventPane
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.shell.traces import Ready
-from reviewer.tui.views.event_list import EventSheet, Shown, marks_of
+from reviewer.tui.shell.places import Ready
+from reviewer.tui.views.event import EventSheet, Shown, marks_of
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span

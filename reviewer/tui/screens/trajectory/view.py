@@ -1,14 +1,36 @@
-"""One trace in lines: where it stands, its verdict, its source, the clauses of its contract."""
+"""A trace in lines, its contract, and the pane with the chosen event."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from reviewer.desk.errors import DeskError
+from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.desk.views import Clause, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, cell_style
+from reviewer.tui.shell.places import listed
+from reviewer.tui.views.event import (
+    MODES,
+    Turned,
+    event_parts,
+    event_title,
+    event_trees,
+    mode_note,
+    raw_tree,
+    source_parts,
+    state_parts,
+    state_tree,
+)
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Span, middle, pad, spread
+from reviewer.tui.widgets.lines import Block, Span, middle, pad, spread
+from reviewer.tui.widgets.value_tree import Entry, Tree
+from reviewer.tui.widgets.valueview import Part
 from reviewer.tui.widgets.words import SHORT
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.trajectory.controller import TraceReading
+    from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 
 
 class Told(NamedTuple):
@@ -129,3 +151,190 @@ def contract_note(trace: TraceView) -> list[Span]:
     text = f"{words.plural(failing, 'clause')} fail, "
     text += f"{unknown} not measured, " if unknown else ""
     return [Span(f"{text}{holding} hold", "fail" if failing else "dim")]
+
+
+MOST_COPIED = 500_000
+"""Characters that a terminal is given for its clipboard; more of them, few would take."""
+KEPT, MOST_KEPT = 16, 500_000
+"""Events that are kept at hand, of at most so many bytes."""
+
+
+class Looked(NamedTuple):
+    """What was asked of one event, made ready away from the thread that paints."""
+
+    detail: EventDetail
+    state: StateView | None
+    trees: Sequence[Tree]
+
+
+class EventPane:
+    """The event under the cursor: whole, as the state after it, raw, or what its source says."""
+
+    def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading") -> None:
+        self._screen = screen
+        self._reading = reading
+        self.detail: EventDetail | None = None
+        self.state: StateView | None = None
+        self.mode = MODES[0]
+        self._trees: Sequence[Tree] = ()
+        self._kept: OrderedDict[tuple[int, str, int], Looked] = OrderedDict()
+        self._turned: dict[int, dict[str, dict[str, bool]]] = {}
+        self._copies: tuple[str, int] = ("", 0)
+
+    def forget(self) -> None:
+        """Another trace is on the screen, or this one has changed."""
+        self._turned.clear()
+        self._kept.clear()
+
+    def ask_event(self) -> None:
+        """Ask for the event under the cursor, and for the state where that is shown."""
+        trace = self._reading.trace
+        if trace is None or not listed(trace):
+            self._screen.pane.put([])
+            return
+        trace_id, seq, mode = self._reading.trace_id, self._reading.seq, self.mode
+        desk = self._screen.shell.desk
+        turned, budget = self._turned.setdefault(seq, {}), max(8, self._screen.pane.body - 4)
+
+        def look() -> Looked:
+            detail = desk.traces.event(trace_id, seq)
+            state = desk.traces.state(trace_id, seq) if mode == "state" else None
+            trees = _trees(detail, state, mode, turned, budget)
+            for tree in trees:
+                tree.entries(80)  # what the first lines need is read here
+            return Looked(detail, state, trees)
+
+        place = seq, mode, budget
+        kept = self._kept.get(place)
+        if kept is not None:
+            self._screen.ask("event", lambda: kept, self._show, self._no_event)
+            return
+
+        def land(found: Looked) -> None:
+            if trace_id == self._reading.trace_id:
+                self._keep(place, found)
+            self._show(found)
+
+        self._screen.ask("event", look, land, self._no_event)
+
+    def draw(self, *, stay: bool = False) -> None:
+        """Draw the chosen event; `stay` where the reader is in it."""
+        if self._reading.trace is None or self.detail is None:
+            return
+        title = event_title(self.detail)
+        room = self._screen.pane.size.width - sum(len(span.text) for span in title) - 16
+        note = mode_note(self.mode, room)
+        self._screen.pane.put(self._parts(self.detail), title, note, stay=stay)
+        if not stay:
+            self._screen.finding.seek_in_pane()
+
+    def _keep(self, place: tuple[int, str, int], found: Looked) -> None:
+        """Have the last events at hand, unless they are large."""
+        if len(found.detail.raw) <= MOST_KEPT:
+            self._kept[place] = found
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _no_event(self, error: DeskError) -> None:
+        """The pane must not go on showing another event than the one under the cursor."""
+        self.detail = None
+        self._screen.pane.put([Entry(Block(error.text, "text", [Span("✗ ", "fail")]))])
+        self._screen.refused(error)
+
+    def _show(self, found: Looked) -> None:
+        self.detail, self.state, self._trees = found
+        self.draw()
+
+    def _parts(self, detail: EventDetail) -> Sequence[Part]:
+        if self._reading.trace is None or self.mode == "raw":
+            return self._trees
+        if self.mode == "source":
+            return source_parts(self._reading.trace)
+        if self.mode == "state" and self.state is not None:
+            tree = self._trees[0] if self._trees else None
+            return state_parts(self.state, detail.row.seq, tree)
+        return event_parts(detail, self._reading.trace, self._reading.notes, self._trees)
+
+    def view(self) -> None:
+        """Event, state after it, raw, source."""
+        self.look(MODES[(MODES.index(self.mode) + 1) % len(MODES)])
+
+    def look(self, mode: str) -> None:
+        """One of these."""
+        self.mode = mode
+        self.ask_event()
+
+    def copy_value(self) -> None:
+        """Copy the value; again its pointer; again the trace id."""
+        if self.detail is None:
+            return
+        what, pointer, text = self._value(self.detail)
+        place, turn = self._copies
+        here = f"{self._reading.trace_id} {pointer} {what}"
+        turn = (turn + 1) % 3 if place == here else 0
+        self._copies = (here, turn)
+        if turn == 1:
+            self._screen.copy(pointer, "pointer")
+        elif turn == 2:
+            self._screen.copy(self._reading.trace_id, "trace id")
+        elif len(text) > MOST_COPIED:
+            many = f"{len(text):,} characters are too many for a clipboard: o opens them"
+            self._screen.say(many, "fail")
+        else:
+            self._screen.app.copy_to_clipboard(text)
+            told = f"copied {what}, {len(text):,} characters; y again: {pointer}"
+            self._screen.say(visible_line(told))
+
+    def _value(self, detail: EventDetail) -> tuple[str, str, str]:
+        """(name, JSON pointer, text) of what the cursor of the pane is on, else of what the pane is
+        about."""
+        whole = f"/events/{detail.position}"
+        here = self._screen.pane.current if self._screen.pane.has_focus else None
+        if here is not None and here.raw is not None:
+            return here.pointer.rpartition("/")[2], here.pointer or whole, here.value()
+        if here is not None:
+            return "the line", whole, here.value()
+        if self.mode == "state" and self.state is not None:
+            return "the state", self.state.pointer or whole, self.state.text
+        if self.mode == "event":
+            for name in ("observation", "message", "arguments", "state", "approval"):
+                if text := detail.text(name):
+                    return f"the {name}", f"{whole}/{name}", text
+        return "the event", whole, detail.raw.decode("utf-8", "replace")
+
+    def pager(self) -> None:
+        """Open the value under the cursor of the pane in $PAGER, else all that the pane shows."""
+        self._lend("pager", "less")
+
+    def editor(self) -> None:
+        """The same in $EDITOR, as a copy; what is written there is dropped."""
+        self._lend("editor", "vi")
+
+    def _lend(self, program: str, otherwise: str) -> None:
+        from reviewer.tui.widgets.textview import open_in_program
+
+        if not open_in_program(self._screen.app, self._whole_text(), program.upper(), otherwise):
+            ways = "tab goes to the pane, / searches it"
+            self._screen.say(f"no {program} can be opened here: {ways}")
+
+    def _whole_text(self) -> str:
+        here = self._screen.pane.current if self._screen.pane.has_focus else None
+        if here is not None and here.raw is not None:
+            return here.value()
+        parts = []
+        for part in self._screen.pane.parts:
+            if isinstance(part, Tree):
+                parts.append(f"{part.label}\n{part.whole()}")
+            else:
+                parts.append("".join(span.text for span in part.block.head) + part.block.text)
+        return "\n".join(parts)
+
+
+def _trees(
+    detail: EventDetail, state: StateView | None, mode: str, turned: Turned, budget: int
+) -> Sequence[Tree]:
+    if mode == "state":
+        return [state_tree(state, turned, budget)] if state is not None and state.raw else []
+    if mode == "raw":
+        return [raw_tree(detail, turned, budget)]
+    return event_trees(detail, turned, budget) if mode == "event" else []

@@ -1,16 +1,17 @@
-"""Going through a trace: findings, errors, calls of a tool, states; attempts and episodes."""
+"""Acts on a trace: jumps to events and attempts, searching it, bookmarks and notes."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.compare.views import AttemptComparison
 from reviewer.desk.scorecards.views import PAGE
-from reviewer.desk.traces.views import StateView
+from reviewer.desk.traces.views import NoteKind, NoteView, StateView
 from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
-from reviewer.tui.shell.places import ToAttempts
-from reviewer.tui.shell.traces import listed
+from reviewer.tui.shell.places import ToAttempts, listed
+from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
     from reviewer.tui.screens.trajectory.controller import TraceReading
@@ -197,7 +198,7 @@ class TraceJumps:
 
     def beside(self) -> None:
         """Choose what to set this attempt beside: another attempt, another candidate's, or all."""
-        from reviewer.tui.screens.dialogs.choose import ChooseSide
+        from reviewer.tui.screens.dialogs.ask import ChooseSide
 
         trace, desk = self._reading.trace, self._screen.shell.desk
         if trace is None:
@@ -246,3 +247,171 @@ class TraceJumps:
             self._screen.shell.visit(ToAttempts(None, (), 0, found))
 
         self._screen.ask("step", lambda: desk.compare.attempts(*chosen), land)
+
+
+class TraceFinding:
+    """The search of the trajectory. `wanted` is what is searched for, `matches` where it stands."""
+
+    def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading", wanted: str) -> None:
+        self._screen = screen
+        self._reading = reading
+        self.wanted = wanted
+        self.matches: list[int] = []
+
+    def look_up(self, *, go: bool) -> None:
+        """Ask where `wanted` stands; `go` to the first place at or behind the cursor."""
+        desk, trace_id, wanted = self._screen.shell.desk, self._reading.trace_id, self.wanted
+
+        def land(found: list[int]) -> None:
+            if wanted != self.wanted:
+                return
+            self.matches = found
+            self.mark_matches()
+            if not go:
+                return
+            if not found:
+                self._screen.say(visible_line(f"“{wanted}” stands in no event of this trace"))
+                return
+            at = bisect_left(found, self._reading.seq)
+            self.to_match(at if at < len(found) else 0)
+
+        self._screen.ask("find", lambda: desk.traces.find(trace_id, wanted), land)
+
+    def seek_in_pane(self) -> None:
+        """Mark it in the pane, and go to its first place there, unfolding what hides it."""
+        seek = self._screen.pane.begin(self.wanted)
+
+        def land(found: bool) -> None:
+            if found and self._screen.pane.seek is seek:
+                self._screen.pane.step(1)
+
+        if self.wanted and self._screen.value.mode != "source":
+            self._screen.ask("seek", seek.more, land)
+
+    def search(self) -> None:
+        """Search the whole trace: what every event asked, got, said, and the states."""
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+
+        hint = "all of this trace; F searches every trace"
+        self._screen.app.push_screen(PromptScreen("search", self.wanted, hint), self._searched)
+
+    def _searched(self, text: str | None) -> None:
+        if text is not None:
+            self.wanted, self.matches = text, []
+            self.mark_matches()
+            if text:
+                self._screen.say(visible_line(f"searching “{text}”…"))
+                self.look_up(go=True)
+
+    def mark_matches(self) -> None:
+        """Show in the list and in the pane what is searched for."""
+        self._screen.grid.redress()
+        self.seek_in_pane()
+
+    def to_match(self, at: int) -> None:
+        """Go to match number `at`, from 0."""
+        seq = self.matches[at]
+        place = f"match {at + 1:,} of {plural(len(self.matches), 'event')}"
+        self._screen.say(visible_line(f"“{self.wanted}”: {place}   n N walk, Esc ends"), "match")
+        self._reading.go_to(seq)
+
+    def walk(self, step: int) -> None:
+        """The next match; in the pane, first the next place of this event."""
+        seek = self._screen.pane.seek
+        if not self._screen.pane.has_focus or seek is None:
+            self._further(step)
+            return
+        if self._screen.pane.step(step):
+            return
+        if step < 0:
+            self._further(step)
+            return
+
+        def land(found: bool) -> None:
+            if self._screen.pane.seek is seek and not (found and self._screen.pane.step(1)):
+                self._further(step)
+
+        self._screen.ask("seek", seek.more, land)
+
+    def _further(self, step: int) -> None:
+        here = self._reading.seq
+        ahead = bisect_right(self.matches, here)
+        at = ahead if step > 0 else bisect_left(self.matches, here) - 1
+        if 0 <= at < len(self.matches):
+            self.to_match(at)
+        else:
+            self._screen.say(visible_line(f"“{self.wanted}” is not further that way"))
+
+    def end_search(self) -> None:
+        """Back to a trace without marks."""
+        self.wanted, self.matches = "", []
+        self.mark_matches()
+        self._screen.say("search ended")
+
+
+class TraceMarks:
+    """What a person leaves on the events of a trace."""
+
+    def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading") -> None:
+        self._screen = screen
+        self._reading = reading
+
+    def _mine(self, kind: NoteKind) -> NoteView | None:
+        """The reviewer's own mark on the event under the cursor."""
+        me, seq = self._screen.shell.desk.labels.reviewer_name(), self._reading.seq
+        notes = self._reading.notes
+        found = (n for n in notes if (n.seq, n.kind, n.reviewer) == (seq, kind, me))
+        return next(found, None)
+
+    def bookmark(self) -> None:
+        """Put a bookmark on this event, or take it away."""
+        if self._screen.value.detail is not None:
+            had = self._mine("bookmark") is not None
+            told = "bookmark taken away" if had else "bookmarked, kept in the store and the report"
+            self._write("bookmark", "", had, told)
+
+    def note(self) -> None:
+        """Write a note on this event; an empty one takes it away."""
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+
+        if self._screen.value.detail is None:
+            return
+        mine = self._mine("note")
+        seq, trace_id = self._reading.seq, self._reading.trace_id
+
+        def write(text: str | None) -> None:
+            if text is None or (trace_id, seq) != (self._reading.trace_id, self._reading.seq):
+                return
+            if text or mine is not None:
+                told = "note kept in the store and the report" if text else "note taken away"
+                self._write("note", text, not text, told)
+
+        hint = "goes into the report, gates nothing; identifiers are masked"
+        prompt = PromptScreen(f"note on event {seq}", mine.text if mine else "", hint)
+        self._screen.app.push_screen(prompt, write)
+
+    def _write(self, kind: NoteKind, text: str, removed: bool, told: str) -> None:
+        desk, trace_id, seq = self._screen.shell.desk, self._reading.trace_id, self._reading.seq
+
+        def land(notes: list[NoteView]) -> None:
+            if trace_id == self._reading.trace_id:
+                self._reading.take_notes(notes)
+                self._screen.say(f"event {seq}: {told}", "pass")
+
+        def work() -> list[NoteView]:
+            return desk.traces.write_note(trace_id, seq, kind, text, removed=removed)
+
+        self._screen.ask("note", work, land)
+
+    def next(self) -> None:
+        """Go to the next event with a bookmark or a note, from the last one to the first."""
+        marked = sorted({note.seq for note in self._reading.notes})
+        if not marked:
+            self._screen.say("no bookmark and no note here: m sets one, w writes one")
+            return
+        seq = next((each for each in marked if each > self._reading.seq), marked[0])
+        self._screen.grid.go(self._reading.position(seq))
+        here = [note for note in self._reading.notes if note.seq == seq]
+        text = next((note.text for note in here if note.text), "bookmark")
+        place = f"{marked.index(seq) + 1} of {plural(len(marked), 'marked event')}"
+        self._screen.say(visible_line(f"{place}: {here[0].reviewer}: {text}"))

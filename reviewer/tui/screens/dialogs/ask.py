@@ -1,0 +1,293 @@
+"""Short dialogs: a choice from a list, one line of text, a question with a few answers."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from reviewer.desk.judge.views import JudgeRunView
+from reviewer.desk.runs.views import RunView
+from reviewer.desk.views import CandidateInfo, Exported, SuiteInfo
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line, pressing
+from reviewer.tui.settings.keys import bind, worded
+from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.widgets import words
+from reviewer.tui.widgets.chrome import LineBox, Menu
+from reviewer.tui.widgets.lines import Line, Span, middle, pad
+from reviewer.tui.widgets.words import plural, suite_word
+
+
+class ChooseScreen(Dialog[tuple[str, str] | None]):
+    """Every candidate of every suite, one line each."""
+
+    NAME = "choose"
+    WORD = "choose"
+    ABOUT = ("Each line is a candidate on a suite, with its recommendation and decision.",)
+    CSS = """
+    ChooseScreen #box { width: 72; max-width: 100%; height: auto; max-height: 80%; }
+    ChooseScreen #list { height: auto; max-height: 16; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "dismiss(None)", "leave it"),
+        bind("q", "dismiss(None)", "leave it"),
+    ]
+
+    def __init__(self, suite_id: str, candidate_id: str) -> None:
+        super().__init__()
+        self._here = (suite_id, candidate_id)
+        self._places: list[tuple[str, str]] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            yield Menu(id="list")
+            yield LineBox(id="words")
+
+    def on_mount(self) -> None:
+        self.headed("choose suite and candidate")
+        self.query_one("#words", LineBox).show([[], [Span(" reading…", "dim")]])
+        self.query_one(Menu).focus()
+        desk = self.shell.desk
+        self.ask(
+            "choose",
+            lambda: [
+                (suite, desk.workspace.candidates(suite.suite_id))
+                for suite in desk.workspace.suites()
+            ],
+            self._offer,
+        )
+
+    def _offer(self, found: list[tuple[SuiteInfo, list[CandidateInfo]]]) -> None:
+        lines: list[Line] = []
+        for suite, candidates in found:
+            for candidate in candidates:
+                self._places.append((suite.suite_id, candidate.candidate_id))
+                lines.append(_line(suite, candidate))
+        at = self._places.index(self._here) if self._here in self._places else 0
+        self.query_one(Menu).offer(lines, at)
+        empty = [suite.suite_id for suite, candidates in found if not candidates]
+        note = f" no traces yet: {', '.join(empty)}" if empty else ""
+        self.query_one("#words", LineBox).show(
+            [
+                [Span(visible_line(note), "dim")],
+                hint_line(choosing("choose", "leave it"), 68),
+            ]
+        )
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.dismiss(self._places[message.menu.cursor])
+
+
+def _line(suite: SuiteInfo, candidate: CandidateInfo) -> list[Span]:
+    state = VERDICTS[candidate.recommendation]
+    return [
+        Span(" " + pad(middle(visible_line(suite.suite_id), 20), 20)),
+        suite_word(suite.state)._replace(text=suite_word(suite.state).text[:1] + "  "),
+        Span(pad(middle(visible_line(candidate.candidate_id), 22), 22), "strong"),
+        Span(pad(f" {STATES[state].glyph} {candidate.recommendation}", 10), state),
+        Span(f" {words.plural(candidate.traces, 'trace')}", "dim"),
+        Span(f" signed {visible_line(candidate.decided)}" if candidate.decided else ""),
+    ]
+
+
+class ChooseSide(Dialog[tuple[str, str] | None]):
+    """Answers with the (baseline, candidate) of the chosen line, None at Esc."""
+
+    NAME = "choose"
+    ABOUT = ("Each line is a comparison: who is looked at, and against whom.",)
+    CSS = """
+    ChooseSide #box { width: 72; max-width: 100%; height: auto; max-height: 80%; }
+    ChooseSide #list { height: auto; max-height: 16; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "dismiss(None)", "leave it"),
+        bind("q", "dismiss(None)", "leave it"),
+    ]
+
+    def __init__(self, title: str, offers: Sequence[tuple[str, tuple[str, str]]]) -> None:
+        super().__init__()
+        self._title, self._offers = title, offers
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            yield Menu(id="list")
+            yield LineBox(id="words")
+
+    def on_mount(self) -> None:
+        self.headed(self._title)
+        self.query_one(Menu).offer(
+            [[Span(" " + middle(visible_line(words), 66))] for words, _ in self._offers]
+        )
+        self.query_one("#words", LineBox).show([[], hint_line(choosing("choose", "leave it"), 68)])
+        self.query_one(Menu).focus()
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.dismiss(self._offers[message.menu.cursor][1])
+
+
+FORMATS = ("json", "md", "html", "junit")
+
+
+class PromptScreen(ModalScreen[str | None]):
+    """Answers the text at Enter, None at Esc."""
+
+    NAME = "prompt"
+    ENTER = "take what is written"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("Enter", "take it", "enter"),
+        pressing("Esc", "leave it", "escape"),
+    )
+    CSS = """
+    PromptScreen { align: left bottom; background: $background 0%; }
+    PromptScreen Vertical { height: auto; background: $background; }
+    PromptScreen Horizontal { height: 1; }
+    PromptScreen LineBox { width: auto; height: 1; }
+    PromptScreen #keys { width: 1fr; }
+    PromptScreen Input { width: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "dismiss(None)", "leave it", "Leave it as it is."),
+    ]
+
+    def __init__(self, label: str, value: str = "", hint: str = "") -> None:
+        super().__init__()
+        self._label, self._value, self._hint = label, value, hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield from self.above()
+            with Horizontal():
+                yield from self.prompt()
+            yield LineBox(id="keys")
+
+    def above(self) -> ComposeResult:
+        """What stands over the box."""
+        yield from ()
+
+    def prompt(self) -> ComposeResult:
+        """The label and the box beside it."""
+        label = LineBox()
+        label.styles.width = len(self._label) + 3
+        label.lines = [[Span(f" {self._label}: ", "strong")]]
+        yield label
+        yield Input(self._value, placeholder=self._hint, select_on_focus=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#keys", LineBox).show([hint_line(self.HINTS, self.app.size.width)])
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip())
+
+
+def export_to(screen: DeskScreen, suite_id: str, candidate_id: str) -> None:
+    """Ask for a folder and write the report and its renderings there."""
+
+    def write(folder: str | None) -> None:
+        if folder:
+            screen.say("exporting…")
+            desk = screen.shell.desk
+            screen.ask(
+                "export",
+                lambda: desk.reports.export(suite_id, candidate_id, folder, FORMATS),
+                written,
+            )
+
+    def written(done: Exported) -> None:
+        folder = done.files[0][0].rpartition("/")[0] if done.files else "nowhere"
+        count = plural(len(done.files), "file")
+        told = f"exported {count} to {folder}/, exit code would be {done.exit_code}"
+        screen.say(visible_line(told), "pass")
+
+    safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in candidate_id)
+    screen.app.push_screen(PromptScreen("export to", f"release/{safe}", "a folder"), write)
+
+
+class QuestionScreen(Dialog[str | None]):
+    """Answers the chosen word; None at Esc. `choices` are (answer, words), the harmless first."""
+
+    NAME = "question"
+    ABOUT = ("Nothing is decided until you choose: Esc leaves everything as it is.",)
+    CSS = """
+    QuestionScreen #box { width: 72; max-width: 100%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "dismiss(None)", "leave it as it is"),
+        bind("q", "dismiss(None)", "leave it as it is"),
+    ]
+
+    def __init__(
+        self, title: str, facts: Sequence[str], choices: Sequence[tuple[str, str]]
+    ) -> None:
+        super().__init__()
+        self._title, self._facts, self._choices = title, facts, choices
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            yield LineBox(id="facts")
+            yield Menu(id="choices")
+            yield LineBox(id="end")
+
+    def on_mount(self) -> None:
+        self.headed(self._title)
+        facts = [[Span(f" {visible_line(fact)}")] for fact in self._facts]
+        self.query_one("#facts", LineBox).show([[], *facts, []])
+        menu = self.query_one(Menu)
+        menu.offer([[Span(f" {pad(words, 64)}")] for _, words in self._choices], 0)
+        self.query_one("#end", LineBox).show([[], hint_line(choosing("take it", "leave it"), 68)])
+        menu.focus()
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.dismiss(self._choices[message.menu.cursor][0])
+
+
+def leaving(views: Sequence[RunView]) -> QuestionScreen:
+    """What becomes of the runs at work when the reader quits."""
+    at_work = sum(len(view.running) for view in views)
+    waiting = sum(len(view.pending) for view in views)
+    names = ", ".join(view.candidate_id for view in views)
+    facts = (
+        f"{plural(len(views), 'run')} at work: {names}",
+        f"{plural(at_work, 'attempt')} at work, {waiting:,} not begun. What has finished is kept.",
+        worded("Ctrl+Q again quits now: what is at work is abandoned, {run} makes it anew."),
+    )
+    return QuestionScreen(
+        "a run goes on",
+        facts,
+        (
+            ("stay", "stay here"),
+            ("finish", worded("finish the attempts at work, then quit ({run} takes up the rest)")),
+            ("abandon", "abandon the attempts at work and quit now"),
+        ),
+    )
+
+
+def leaving_judge(view: JudgeRunView) -> QuestionScreen:
+    """What becomes of a judge at work when the reader quits."""
+    facts = (
+        f"{view.judge_id} is at work: {view.done:,} of {plural(view.calls, 'call')} answered.",
+        "What has been answered is kept and not asked, or paid for, again.",
+        "Ctrl+Q again quits now: answers under way are lost.",
+    )
+    return QuestionScreen(
+        "a judge is at work",
+        facts,
+        (("stay", "stay here"), ("stop", "make no more calls, and quit when those made answer")),
+    )
+
+
+def abandoning(view: RunView) -> QuestionScreen:
+    """Whether the attempts at work in a run that is stopping are killed."""
+    facts = (
+        f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} at work.",
+        worded("What is abandoned leaves no trace; {run} runs it anew."),
+    )
+    return QuestionScreen(
+        "abandon what is at work",
+        facts,
+        (("wait", "wait for them to finish"), ("abandon", "abandon them")),
+    )

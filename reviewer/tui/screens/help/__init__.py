@@ -1,1 +1,0 @@
-"""Help over any screen."""

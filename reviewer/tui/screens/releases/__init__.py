@@ -1,1 +1,0 @@
-"""Every candidate of every suite."""

@@ -1,1 +1,0 @@
-"""Settings and themes, as dialogs."""

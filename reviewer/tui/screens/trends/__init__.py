@@ -1,1 +1,0 @@
-"""Trends: every figure of a suite over its candidates."""
