@@ -79,7 +79,7 @@ def hints_of(screen: type[Screen[Any]]) -> list[tuple[str, str, str]]:
     import sys
 
     module = sys.modules[screen.__module__]
-    tables = [getattr(screen, "HINTS", ())]
+    tables = [getattr(screen, "HINTS", ()), getattr(screen, "END_HINTS", ())]
     tables += [value for name, value in vars(module).items() if name.endswith("HINTS")]
     return [hint for table in tables for hint in table]
 

@@ -84,6 +84,8 @@ class Asking(Screen[R]):
     """What Enter does here, where a region in focus takes it."""
     NUMBERS: ClassVar[str] = "the thing with that number"
     """What a digit does here."""
+    HINTS: ClassVar[tuple[Hint, ...]] = ()
+    """The keys of the last line."""
     BLIND: ClassVar[bool] = False
     """Whether nothing here may name a candidate, a gate, a cost or a judge: words about runs wait
     until the reader stands elsewhere."""
@@ -142,7 +144,6 @@ class DeskScreen(Asking[None]):
     """A screen of the workstation: top lines, regions, a line of news, a line of hints."""
 
     DEFAULT_CSS = "DeskScreen { layers: default tour; }"
-    HINTS: ClassVar[tuple[Hint, ...]] = ()
     UNDER: ClassVar[str] = ""
     """The screen in whose place in line 1 this one stands, for want of a place of its own."""
     read_only = False

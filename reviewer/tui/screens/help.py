@@ -164,21 +164,19 @@ def _digit(verb: str) -> bool:
     return verb.startswith("numbered.")
 
 
-HINTS: tuple[Hint, ...] = (
-    ("jk", "scroll", "focused.move(1)"),
-    ("v", "all keys", "screen.view"),
-    ("space", "tour", "screen.tour"),
-    ("ctrl+t", "theme", "screen.theme"),
-    ("Esc", "close", "screen.dismiss(None)"),
-)
-
-
 class HelpScreen(Dialog[None]):
     """Closes with Esc, `?` or q; `v` shows the whole key map, space begins the tour."""
 
     NAME = "help"
     ABOUT = ("Every key of the screen behind this, and what it is for.",)
     ENTER = "nothing: this is only read"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("jk", "scroll", "focused.move(1)"),
+        ("v", "all keys", "screen.view"),
+        ("space", "tour", "screen.tour"),
+        ("ctrl+t", "theme", "screen.theme"),
+        ("Esc", "close", "screen.dismiss(None)"),
+    )
     CSS = """
     HelpScreen #box { width: 80; max-width: 100%; height: 92%; max-height: 44; }
     HelpScreen.-wide #box { width: 110; }
@@ -218,7 +216,7 @@ class HelpScreen(Dialog[None]):
         name = "all keys" if self._all else getattr(self._about, "NAME", "") or "this screen"
         title = [Span(f"help · {name}", "strong")]
         self.query_one(TextView).show([Block("", head=line) for line in lines], title)
-        self.query_one("#keys", LineBox).show([hint_line(HINTS, width)])
+        self.query_one("#keys", LineBox).show([hint_line(self.HINTS, width)])
 
     def action_view(self) -> None:
         """The whole key map, or this screen's help."""

@@ -15,13 +15,6 @@ from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Block, Line, Span, pad
 from reviewer.tui.widgets.textview import TextView
 
-SETTINGS_HINTS: tuple[Hint, ...] = (
-    ("jk", "scroll", "focused.move(1)"),
-    ("ctrl+t", "theme", "app.theme"),
-    ("y", "copy the path", "screen.copy"),
-    ("Esc", "close", "screen.dismiss(None)"),
-)
-
 
 class SettingsScreen(Dialog[None]):
     """Settings in force, then what the file may not say."""
@@ -29,6 +22,12 @@ class SettingsScreen(Dialog[None]):
     NAME = "settings"
     ABOUT = ("What is set, and which file and line says so; below it, what was refused.",)
     ENTER = "nothing: this is only read"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("jk", "scroll", "focused.move(1)"),
+        ("ctrl+t", "theme", "app.theme"),
+        ("y", "copy the path", "screen.copy"),
+        ("Esc", "close", "screen.dismiss(None)"),
+    )
     CSS = """
     SettingsScreen #box { width: 80; max-width: 100%; height: 80%; max-height: 30; }
     SettingsScreen LineBox { height: 1; }
@@ -64,7 +63,7 @@ class SettingsScreen(Dialog[None]):
         text = self.query_one(TextView)
         text.show(blocks, [Span("settings", "strong")])
         text.focus()
-        self.query_one("#keys", LineBox).show([hint_line(SETTINGS_HINTS, 72)])
+        self.query_one("#keys", LineBox).show([hint_line(self.HINTS, 72)])
 
     def action_copy(self) -> None:
         """Copy the path of the settings file."""
@@ -77,11 +76,6 @@ class SettingsScreen(Dialog[None]):
 
 
 SHOWN = ("pass", "fail", "critical", "not_measured", "running", "missing", "infra", "quarantined")
-THEME_HINTS: tuple[Hint, ...] = (
-    ("Enter", "keep it", "focused.choose"),
-    ("jk", "try", "focused.move(1)"),
-    ("Esc", "as it was", "screen.leave"),
-)
 
 
 class ThemesScreen(Dialog[None]):
@@ -93,6 +87,11 @@ class ThemesScreen(Dialog[None]):
         "Enter keeps it in the settings file. No state is told by color alone.",
     )
     ENTER = "keep this theme"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("Enter", "keep it", "focused.choose"),
+        ("jk", "try", "focused.move(1)"),
+        ("Esc", "as it was", "screen.leave"),
+    )
     CSS = """
     ThemesScreen { align: right bottom; background: $background 0%; }
     ThemesScreen #box { width: 78; max-width: 100%; margin-bottom: 1; }
@@ -123,7 +122,7 @@ class ThemesScreen(Dialog[None]):
             sample += [Span(f"{STATES[name].glyph}{STATES[name].cell}", name), Span("  ")]
         why = " NO_COLOR is set: every theme is without color" if self.app.no_color else ""
         self.query_one("#end", LineBox).show(
-            [[], sample, [Span(why, "dim")], hint_line(THEME_HINTS, 72)]
+            [[], sample, [Span(why, "dim")], hint_line(self.HINTS, 72)]
         )
 
     def on_menu_moved(self, message: Menu.Moved) -> None:

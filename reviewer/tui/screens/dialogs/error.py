@@ -19,14 +19,6 @@ from reviewer.tui.widgets.words import plural
 
 WIDTH = 70
 
-HINTS = (
-    ("1-9", "choose", "screen.numbered(1)"),
-    ("Enter", "copy it", "screen.copy_way"),
-    ("r", "check again", "screen.again"),
-    ("y", "copy all", "screen.copy_all"),
-    ("Esc", "close", "screen.dismiss(None)"),
-)
-
 
 class ErrorScreen(Dialog[None]):
     """Never a traceback: sentences, and ways out the reader can take."""
@@ -38,6 +30,13 @@ class ErrorScreen(Dialog[None]):
     )
     ENTER = "copy this way out"
     NUMBERS = "that way out"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("1-9", "choose", "screen.numbered(1)"),
+        ("Enter", "copy it", "screen.copy_way"),
+        ("r", "check again", "screen.again"),
+        ("y", "copy all", "screen.copy_all"),
+        ("Esc", "close", "screen.dismiss(None)"),
+    )
     CSS = """
     ErrorScreen #box { width: 74; max-width: 100%; border: heavy $gate-fail; }
     ErrorScreen #ways { height: auto; max-height: 9; }
@@ -120,7 +119,7 @@ class ErrorScreen(Dialog[None]):
                     Span("exit code of the same command in a pipeline: ", "dim"),
                     Span(f"{self._exit_code}"),
                 ],
-                hint_line(HINTS, width),
+                hint_line(self.HINTS, width),
             ]
         )
         self.query_one(Menu).focus()

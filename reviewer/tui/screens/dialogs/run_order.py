@@ -25,15 +25,6 @@ NUMBERS = {"attempts": 1, "jobs": 1, "seed": 0}
 """The numbers asked for, and the least each may be."""
 
 
-HINTS: tuple[Hint, ...] = (
-    pressing("Enter", "run", "enter"),
-    pressing("jk", "candidate", "down"),
-    pressing("tab", "field", "tab"),
-    pressing("← →", "choose", "right"),
-    pressing("Esc", "do not run", "escape"),
-)
-
-
 class OrderScreen(Dialog[RunView | None]):
     """Starts a run and answers it. The candidate on screen is chosen, and what it lacks; `again`
     is a run to be ordered as it was."""
@@ -44,6 +35,13 @@ class OrderScreen(Dialog[RunView | None]):
         "tab goes through the fields, the arrows choose; empty attempts: the policy's.",
     )
     ENTER = "run it"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("Enter", "run", "enter"),
+        pressing("jk", "candidate", "down"),
+        pressing("tab", "field", "tab"),
+        pressing("← →", "choose", "right"),
+        pressing("Esc", "do not run", "escape"),
+    )
     CSS = """
     OrderScreen #box { width: 76; max-width: 100%; }
     OrderScreen #candidates { height: auto; max-height: 7; }
@@ -87,7 +85,7 @@ class OrderScreen(Dialog[RunView | None]):
     def on_mount(self) -> None:
         self.headed("run a candidate")
         self.query_one("#gap", LineBox).show([[]])
-        self.query_one("#keys", LineBox).show([hint_line(HINTS, 72)])
+        self.query_one("#keys", LineBox).show([hint_line(self.HINTS, 72)])
         self._say("reading…", "dim")
         if self._again is not None:
             self._order_as(self._again)

@@ -32,14 +32,6 @@ MOST = 64
 """Calls at a time, and repeats, at most."""
 
 
-HINTS: tuple[Hint, ...] = (
-    pressing("tab", "field", "tab"),
-    pressing("← →", "choose", "right"),
-    pressing("Enter", "next, the button", "enter"),
-    pressing("Esc", "ask nothing", "escape"),
-)
-
-
 class JudgeOrderScreen(Dialog[bool | None]):
     """Nothing is sent before the button, and the button names what it will cost."""
 
@@ -49,6 +41,12 @@ class JudgeOrderScreen(Dialog[bool | None]):
         "The key itself is read from the environment: give the variable's name.",
     )
     ENTER = "next field; the chosen button"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("tab", "field", "tab"),
+        pressing("← →", "choose", "right"),
+        pressing("Enter", "next, the button", "enter"),
+        pressing("Esc", "ask nothing", "escape"),
+    )
     CSS = """
     JudgeOrderScreen #box { width: 76; max-width: 100%; }
     JudgeOrderScreen Horizontal { height: 1; }
@@ -90,7 +88,7 @@ class JudgeOrderScreen(Dialog[bool | None]):
     def on_mount(self) -> None:
         self.headed("run the judge")
         self.query_one("#gap", LineBox).show([[]])
-        self.query_one("#keys", LineBox).show([hint_line(HINTS, 72)])
+        self.query_one("#keys", LineBox).show([hint_line(self.HINTS, 72)])
         self.query_one("#url").focus()
         self._plan()
 

@@ -88,14 +88,6 @@ LABEL_KEYS: list[BindingType] = [
     bind("w", "note", "write a note"),
     bind("c", "other_kind", "messages, or pairs", "Label final messages one by one, or in pairs."),
 ]
-END_HINTS: tuple[Hint, ...] = (
-    ("Q", "queue", "app.go('queue')"),
-    ("A", "agreement", "app.go('agreement')"),
-    ("u", "undo", "screen.undo"),
-    ("c", "messages, or pairs", "screen.other_kind"),
-    ("Esc", "back", "app.back"),
-    ("?", "help", "app.explain"),
-)
 
 
 def working(widget: Widget) -> Widget:
@@ -111,6 +103,14 @@ class LabelScreen(DeskScreen):
     BLIND = True
     KIND: ClassVar[LabelKind]
     EVERY: ClassVar[float] = 1.0
+    END_HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("Q", "queue", "app.go('queue')"),
+        ("A", "agreement", "app.go('agreement')"),
+        ("u", "undo", "screen.undo"),
+        ("c", "messages, or pairs", "screen.other_kind"),
+        ("Esc", "back", "app.back"),
+        ("?", "help", "app.explain"),
+    )
     DEFAULT_CSS = """
     LabelScreen #end { display: none; }
     LabelScreen.-idle .work { display: none; }
@@ -222,7 +222,7 @@ class LabelScreen(DeskScreen):
 
     def hints(self) -> Iterable[Hint]:
         if self.labeling.at_end:
-            return END_HINTS
+            return self.END_HINTS
         last = self.digits()
         return [(f"1-{last}" if hint[0] == "1-9" else hint[0], *hint[1:]) for hint in self.HINTS]
 

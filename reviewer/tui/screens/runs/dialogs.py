@@ -26,13 +26,6 @@ HELD = 0.7
 """Seconds a call has to stand there before an answer counts, and between two presses: a `y` held
 down, or meant for the call before, approves nothing."""
 
-APPROVE_HINTS = (
-    ("{answer.yes}", "approve", "screen.answer(True)"),
-    ("{answer.no}", "refuse", "screen.answer(False)"),
-    ("jk", "scroll", "focused.move(1)"),
-    ("Esc", "later", "screen.dismiss(None)"),
-)
-
 
 class ApproveScreen(Dialog[None]):
     """The calls that wait, the oldest first. Closes when none is left."""
@@ -43,6 +36,12 @@ class ApproveScreen(Dialog[None]):
         "Refused, the candidate is told so; either way the trace says who answered.",
     )
     ENTER = "nothing: only {answer.yes} and {answer.no} answer"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("{answer.yes}", "approve", "screen.answer(True)"),
+        ("{answer.no}", "refuse", "screen.answer(False)"),
+        ("jk", "scroll", "focused.move(1)"),
+        ("Esc", "later", "screen.dismiss(None)"),
+    )
     CSS = """
     ApproveScreen #box { width: 76; max-width: 100%; height: 20; max-height: 92%;
                          border: heavy $match; }
@@ -133,7 +132,7 @@ class ApproveScreen(Dialog[None]):
         self.query_one("#end", LineBox).show(
             [
                 [Span(f" {text}", "fail")],
-                hint_line(APPROVE_HINTS, self.query_one("#end").size.width or 70),
+                hint_line(self.HINTS, self.query_one("#end").size.width or 70),
             ]
         )
 
@@ -159,17 +158,15 @@ def _key(call: tuple[RunView, ApprovalView] | None) -> tuple[int, int] | None:
 WIDTH = 72
 
 
-READ_HINTS: tuple[Hint, ...] = (
-    pressing("↑ ↓", "scroll", "down"),
-    pressing("Esc", "back", "escape"),
-)
-
-
 class ImportReadScreen(Dialog[None]):
     """A box to read; the arrows scroll it."""
 
     NAME = "import read"
     ABOUT = ("What the reader of this format understood, and what it could not find.",)
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("↑ ↓", "scroll", "down"),
+        pressing("Esc", "back", "escape"),
+    )
     CSS = """
     ImportReadScreen #box { width: 80; max-width: 100%; max-height: 90%; }
     ImportReadScreen Scroll { height: auto; max-height: 18; }
@@ -233,5 +230,5 @@ class ImportReadScreen(Dialog[None]):
     def on_mount(self) -> None:
         self.headed(self._title)
         self.query_one("#lines", LineBox).show(self._lines)
-        self.query_one("#keys", LineBox).show([[], hint_line(READ_HINTS, 76)])
+        self.query_one("#keys", LineBox).show([[], hint_line(self.HINTS, 76)])
         self.query_one(Scroll).focus()
