@@ -27,7 +27,7 @@ from reviewer.desk.views import KeyInfo
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.scenes import screens
 from reviewer.tui.settings.settings import Settings
-from reviewer.tui.shell.runs import LiveRuns
+from reviewer.tui.shell.jobs import LiveRuns
 
 A, B = names()
 TRACE = f"{SUITE}/{A}/attack-014/1"

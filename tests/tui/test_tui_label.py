@@ -15,7 +15,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import CriterionView
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.label.session import LabelSession
-from reviewer.tui.shell.runs import LiveRuns
+from reviewer.tui.shell.jobs import Looks
 from reviewer.tui.widgets.textview import Passage
 
 LONG = "\n".join(f"line {number}" for number in range(1, 61))
@@ -26,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock moved by hand."""
     now = [100.0]
     monkeypatch.setattr(LabelSession, "clock", staticmethod(lambda: now[0]))
-    monkeypatch.setattr(LiveRuns, "EVERY", 0.0)
+    monkeypatch.setattr(Looks, "EVERY", 0.0)
     return now
 
 

@@ -16,7 +16,7 @@ from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.ask import QuestionScreen
 from reviewer.tui.screens.dialogs.run_order import OrderScreen
 from reviewer.tui.screens.runs.dialogs import ApproveScreen
-from reviewer.tui.shell.runs import LiveRuns
+from reviewer.tui.shell.jobs import Looks
 from reviewer.tui.widgets.grid import Grid
 
 ATTACK, APPEAL, DAMAGED = ("attack-014", 1), ("appeal-009", 1), ("damaged-221", 1)
@@ -25,7 +25,7 @@ REFUND = json.dumps({"order_id": "A-1009", "amount_usd": 89.0}, indent=2)
 
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LiveRuns, "EVERY", 0.0)
+    monkeypatch.setattr(Looks, "EVERY", 0.0)
 
 
 @pytest.fixture
@@ -380,13 +380,13 @@ async def test_changes_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "enter")
-        monkeypatch.setattr(LiveRuns, "EVERY", 3600.0)
+        monkeypatch.setattr(Looks, "EVERY", 3600.0)
         before = desk.looks
         for _ in range(50):
             desk.run.changed()
         await settle(pilot)
         assert desk.looks == before
-        monkeypatch.setattr(LiveRuns, "EVERY", 0.0)
+        monkeypatch.setattr(Looks, "EVERY", 0.0)
         app.live.changed()
         await settle(pilot)
         assert desk.looks == before + 1

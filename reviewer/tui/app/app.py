@@ -30,11 +30,9 @@ from reviewer.tui.settings.keys import bind, written
 from reviewer.tui.settings.settings import Settings, read
 from reviewer.tui.settings.theme import DEFAULTS
 from reviewer.tui.shell.background import Answer, Background, Delivery, Job
-from reviewer.tui.shell.imports import ImportsChanged, LiveImports
-from reviewer.tui.shell.judge import JudgeChanged, LiveJudge
+from reviewer.tui.shell.jobs import JobsChanged, LiveImports, LiveJudge, LiveRuns
 from reviewer.tui.shell.labeling import Labeling
 from reviewer.tui.shell.places import Around, Place, ToScorecard
-from reviewer.tui.shell.runs import LiveRuns, RunsChanged
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -271,14 +269,8 @@ class ReviewerApp(App[None]):
         if self.screen_stack:  # none while the program ends
             message.deliver()
 
-    def on_runs_changed(self, message: RunsChanged) -> None:
-        self.live.changed()
-
-    def on_judge_changed(self, message: JudgeChanged) -> None:
-        self.judging.changed()
-
-    def on_imports_changed(self, message: ImportsChanged) -> None:
-        self.importing.changed()
+    def on_jobs_changed(self, message: JobsChanged) -> None:
+        message.changed()
 
     def action_approve(self) -> None:
         """Answer the calls that wait, one after another."""

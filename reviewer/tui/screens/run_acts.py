@@ -1,6 +1,6 @@
 """Acts on runs that the scorecard and the list of runs share: start, pause, go on, stop."""
 
-from abc import abstractmethod
+from collections.abc import Callable
 
 from textual.binding import BindingType
 
@@ -24,85 +24,76 @@ RUN_HINTS: tuple[Hint, ...] = (
 )
 
 
-class RunActs(DeskScreen):
-    """A screen on which one run can be steered."""
+class RunActs:
+    """Steers runs for a screen; `chosen` returns the run that the keys act on."""
 
-    @abstractmethod
-    def chosen_run(self) -> RunView | None:
-        """The run that the keys act on."""
+    def __init__(self, screen: DeskScreen, chosen: Callable[[], RunView | None]) -> None:
+        self._screen, self._chosen = screen, chosen
 
-    def place_to_run(self) -> tuple[str, str]:
-        """(suite, candidate) that the dialog starts from; empty where none is on screen."""
-        return self.shell.suite_id, self.shell.candidate_id
-
-    def action_run(self) -> None:
-        """Choose a candidate and run it."""
+    def run(self, suite_id: str, candidate_id: str, again: RunView | None = None) -> None:
+        """Open the run dialog on a candidate; `again` orders what that run ordered."""
         from reviewer.tui.screens.dialogs.run_order import OrderScreen
 
-        if self.read_only:
-            self.say("the suite does not match its lock: nothing is run on it", "not_measured")
+        if self._screen.read_only:
+            why = "the suite does not match its lock: nothing is run on it"
+            self._screen.say(why, "not_measured")
         else:
-            self.app.push_screen(OrderScreen(*self.place_to_run()), self._ordered)
-
-    def action_import_traces(self) -> None:
-        """Name traces to take in."""
-        from reviewer.tui.screens.dialogs.import_traces import ImportScreen
-
-        self.app.push_screen(ImportScreen(), self._importing)
-
-    def _importing(self, view: ImportView | None) -> None:
-        if view is not None:
-            self.say(f"the import has begun: {key_of('screen.runs')} shows it")
+            dialog = OrderScreen(suite_id, candidate_id, again)
+            self._screen.app.push_screen(dialog, self._ordered)
 
     def _ordered(self, view: RunView | None) -> None:
         if view is not None:
-            self.run_begun(view, asked=True)
+            self._screen.run_begun(view, asked=True)
+
+    def import_traces(self) -> None:
+        """Open the import dialog."""
+        from reviewer.tui.screens.dialogs.import_traces import ImportScreen
+
+        self._screen.app.push_screen(ImportScreen(), self.importing)
+
+    def importing(self, view: ImportView | None) -> None:
+        """Say that an import has begun."""
+        if view is not None:
+            self._screen.say(f"the import has begun: {key_of('screen.runs')} shows it")
+
+    def pause(self) -> None:
+        """Pause the run, or let it go on."""
+        view = self._steered()
+        if view is not None and view.state == "stopping":
+            self._screen.say("the run is stopping: there is nothing to pause")
+        elif view is not None:
+            self._steer(view, "go_on" if view.state == "paused" else "pause")
+
+    def stop(self) -> None:
+        """Make no new attempts; a stopping run asks whether to abandon the attempts at work."""
+        view = self._steered()
+        if view is None:
+            return
+        if view.state != "stopping":
+            told = "stopping: attempts at work finish; . again abandons them"
+            self._steer(view, "stop", told)
+            return
+        from reviewer.tui.screens.dialogs.ask import abandoning
+
+        def abandon(chosen: str | None) -> None:
+            if chosen == "abandon":
+                self._steer(view, "abandon")
+
+        self._screen.app.push_screen(abandoning(view), abandon)
 
     def _steered(self) -> RunView | None:
-        view = self.chosen_run()
+        view = self._chosen()
         if view is None or view.state not in AT_WORK:
-            self.say(f"no run is at work here: {key_of('run')} starts one")
+            self._screen.say(f"no run is at work here: {key_of('run')} starts one")
             return None
         return view
 
-    def action_pause(self) -> None:
-        """Pause the run, or let it go on."""
-        view = self._steered()
-        if view is None:
-            return
-        if view.state == "stopping":
-            self.say("the run is stopping: there is nothing to pause")
-            return
+    def _steer(self, view: RunView, act: str, told: str = "") -> None:
+        live = self._screen.shell.live
         try:
-            handle = self.shell.live.handle(view)
-            handle.go_on() if view.state == "paused" else handle.pause()
+            getattr(live.handle(view), act)()
+            if told:
+                self._screen.say(told)
         except DeskError as error:
-            self.refused(error)
-        self.shell.live.tell()
-
-    def action_stop_run(self) -> None:
-        """No new attempts; on a run that is stopping, ask whether to abandon what is at work."""
-        view = self._steered()
-        if view is None:
-            return
-        if view.state == "stopping":
-            from reviewer.tui.screens.dialogs.ask import abandoning
-
-            self.app.push_screen(
-                abandoning(view),
-                lambda chosen: self._abandon(view) if chosen == "abandon" else None,
-            )
-            return
-        try:
-            self.shell.live.handle(view).stop()
-            self.say("stopping: attempts at work finish; . again abandons them")
-        except DeskError as error:
-            self.refused(error)
-        self.shell.live.tell()
-
-    def _abandon(self, view: RunView) -> None:
-        try:
-            self.shell.live.handle(view).abandon()
-        except DeskError as error:
-            self.refused(error)
-        self.shell.live.tell()
+            self._screen.refused(error)
+        live.tell()

@@ -11,11 +11,9 @@ if TYPE_CHECKING:
     from reviewer.desk.runs.views import RunView
     from reviewer.tui.settings.settings import Settings
     from reviewer.tui.shell.background import Background, Delivery
-    from reviewer.tui.shell.imports import LiveImports
-    from reviewer.tui.shell.judge import LiveJudge
+    from reviewer.tui.shell.jobs import LiveImports, LiveJudge, LiveRuns
     from reviewer.tui.shell.labeling import Labeling
     from reviewer.tui.shell.places import Around, Place
-    from reviewer.tui.shell.runs import LiveRuns
 
 
 class Here(Protocol):

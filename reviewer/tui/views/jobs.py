@@ -14,6 +14,8 @@ from reviewer.tui.widgets.words import SHORT, plural
 
 AT_WORK = frozenset({"running", "paused", "stopping"})
 """States of a run that has not ended."""
+IMPORTING = frozenset({"reading", "pausing", "paused"})
+"""States of an import that has not ended."""
 
 
 class Overlay:

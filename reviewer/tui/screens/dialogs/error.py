@@ -11,7 +11,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible, visible_line
-from reviewer.tui.screens.base import Dialog, hint_line
+from reviewer.tui.screens.base import Dialog, Hint, hint_line
 from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Block, Document, Line, Span

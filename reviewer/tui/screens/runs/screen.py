@@ -7,12 +7,11 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.api import ImportOrder, ImportView
-from reviewer.desk.runs.api import RunView
+from reviewer.desk.imports.views import ImportOrder, ImportView
+from reviewer.desk.runs.views import RunView
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
 from reviewer.tui.screens.runs.sheets import (
     CURSOR,
@@ -42,7 +41,7 @@ RUNNER = "run/1"
 """The reader of what runs made: they are taken up as runs."""
 
 
-class RunsScreen(RunActs):
+class RunsScreen(DeskScreen):
     """This process's jobs while there are any, then sources, then refused records; all live. What
     is said of the line under the cursor stands below."""
 
@@ -77,108 +76,13 @@ class RunsScreen(RunActs):
         *RUN_KEYS,
     ]
 
-    def chosen_run(self) -> RunView | None:
-        job = self.chosen_job()
-        return job if isinstance(job, RunView) else None
-
-    def place_to_run(self) -> tuple[str, str]:
-        run = self.chosen_run() if self.on_jobs() else None
-        return (run.suite_id, run.candidate_id) if run else super().place_to_run()
-
-    # steering ----------------------------------------------------------------------------------
-
-    def action_pause(self) -> None:
-        """Pause the job, or let it go on."""
-        job = self.chosen_job()
-        if not isinstance(job, ImportView):
-            super().action_pause()
-        elif not at_work(job):
-            self.say(worded("this import has ended: {run} reads it again"))
-        elif job.state == "reading":
-            self.shell.importing.pause(job)
-            self.say("pausing: the batch under way is written first")
-        else:
-            self.shell.importing.go_on(job)
-
-    def action_stop_run(self) -> None:
-        """Stop the job; a run that is stopping is asked to abandon what is at work."""
-        job = self.chosen_job()
-        if not isinstance(job, ImportView):
-            super().action_stop_run()
-        elif at_work(job):
-            self.shell.importing.stop(job)
-            self.say(worded("stopping: what was read stands, {run} goes on later"))
-        else:
-            self.say("this import has ended")
-
-    def action_run(self) -> None:
-        """Do the chosen job again, or read a source to its end; elsewhere, choose a candidate and
-        run it."""
-        job = self.chosen_job() if self.on_jobs() else None
-        source = self.chosen_source()
-        if isinstance(job, ImportView) and at_work(job):
-            self.say(f"{name_of(job)} is at work")
-        elif isinstance(job, ImportView):
-            self._again(job.order)
-        elif job is not None and not at_work(job):
-            self.order_again(job)
-        elif source is not None and source.state != "done" and source.reader != RUNNER:
-            self._again(_order_of(source))
-        else:
-            super().action_run()
-
-    def order_again(self, run: RunView) -> None:
-        """The run dialog, as that run was ordered; of one that is not whole, what is missing."""
-        from reviewer.tui.screens.dialogs.run_order import OrderScreen
-
-        if self.read_only:
-            super().action_run()
-        else:
-            self.app.push_screen(OrderScreen(run.suite_id, run.candidate_id, run), self._ordered)
-
-    def _again(self, order: ImportOrder) -> None:
-        name = visible_line(order.path.rstrip("/").rpartition("/")[2])
-        self.say(f"reading {name} again: what is there already is not added twice")
-        self.shell.importing.start(order, self._importing, self._not_again)
-
-    def _not_again(self, error: DeskError) -> None:
-        self.shell.problem(error)
-
-    # opening -----------------------------------------------------------------------------------
-
-    def open_job(self, job: JobView) -> None:
-        """Its scorecard; what an import said where it brought nothing, why a run failed."""
-        if isinstance(job, RunView):
-            if job.problem:
-                from reviewer.tui.screens.dialogs.error import ErrorScreen
-
-                self.app.push_screen(ErrorScreen.of_run(job))
-            else:
-                self.shell.visit(ToScorecard(job.suite_id, job.candidate_id))
-            return
-        filled = [one for result in job.results for one in result.filled]
-        if at_work(job) or not filled:
-            from reviewer.tui.screens.runs.dialogs import ImportReadScreen
-
-            self.app.push_screen(ImportReadScreen.of_import(job))
-            return
-        screen = self.shell.visit(ToScorecard(filled[0].suite_id, filled[0].candidate_id))
-        if len(filled) > 1:
-            more = plural(len(filled) - 1, "more candidate")
-            told = worded(f"the import brought {more}: {{choose}} chooses")
-            self.call_after_refresh(lambda: screen.say(told))
-
-    def read_source(self, source: SourceInfo) -> None:
-        """All that was said of a source."""
-        from reviewer.tui.screens.runs.dialogs import ImportReadScreen
-
-        self.app.push_screen(ImportReadScreen.of_source(source))
-
     def __init__(self) -> None:
         super().__init__()
+        self.steering = RunActs(self, self._chosen_run)
         self.jobs: list[JobView] = []
         self.sources: list[SourceInfo] = []
         self.refusals: list[Refusal] = []
+        self._spoken = "#sources"
 
     def regions(self) -> Iterable[Widget]:
         yield Grid(JobSheet, lambda keys: self.jobs[keys[0] : keys[-1] + 1], id="jobs")
@@ -279,8 +183,6 @@ class RunsScreen(RunActs):
                 self._spoken = name
         return self.query_one(self._spoken, Grid)
 
-    _spoken = "#sources"
-
     def on_descendant_focus(self) -> None:
         self._tell()
         self.foot()
@@ -371,6 +273,93 @@ class RunsScreen(RunActs):
             self.copy(row.order.path, "path")
         elif row is not None:
             self.copy(row.path, "path")
+
+    # steering ----------------------------------------------------------------------------------
+
+    def _chosen_run(self) -> RunView | None:
+        job = self.chosen_job()
+        return job if isinstance(job, RunView) else None
+
+    def action_import_traces(self) -> None:
+        """Name traces to take in."""
+        self.steering.import_traces()
+
+    def action_pause(self) -> None:
+        """Pause the job, or let it go on."""
+        job = self.chosen_job()
+        if not isinstance(job, ImportView):
+            self.steering.pause()
+        elif not at_work(job):
+            self.say(worded("this import has ended: {run} reads it again"))
+        elif job.state == "reading":
+            self.shell.importing.pause(job)
+            self.say("pausing: the batch under way is written first")
+        else:
+            self.shell.importing.go_on(job)
+
+    def action_stop_run(self) -> None:
+        """Stop the job; a run that is stopping is asked to abandon what is at work."""
+        job = self.chosen_job()
+        if not isinstance(job, ImportView):
+            self.steering.stop()
+        elif at_work(job):
+            self.shell.importing.stop(job)
+            self.say(worded("stopping: what was read stands, {run} goes on later"))
+        else:
+            self.say("this import has ended")
+
+    def action_run(self) -> None:
+        """Do the chosen job again, or read a source to its end; elsewhere, choose a candidate and
+        run it."""
+        job = self.chosen_job() if self.on_jobs() else None
+        source = self.chosen_source()
+        if isinstance(job, ImportView) and at_work(job):
+            self.say(f"{name_of(job)} is at work")
+        elif isinstance(job, ImportView):
+            self._again(job.order)
+        elif job is not None and not at_work(job):
+            self.steering.run(job.suite_id, job.candidate_id, job)
+        elif source is not None and source.state != "done" and source.reader != RUNNER:
+            self._again(_order_of(source))
+        elif job is not None:
+            self.steering.run(job.suite_id, job.candidate_id)
+        else:
+            self.steering.run(self.shell.suite_id, self.shell.candidate_id)
+
+    def _again(self, order: ImportOrder) -> None:
+        name = visible_line(order.path.rstrip("/").rpartition("/")[2])
+        self.say(f"reading {name} again: what is there already is not added twice")
+        self.shell.importing.start(order, self.steering.importing, self.shell.problem)
+
+    # opening -----------------------------------------------------------------------------------
+
+    def open_job(self, job: JobView) -> None:
+        """Its scorecard; what an import said where it brought nothing, why a run failed."""
+        if isinstance(job, RunView):
+            if job.problem:
+                from reviewer.tui.screens.dialogs.error import ErrorScreen
+
+                self.app.push_screen(ErrorScreen.of_run(job))
+            else:
+                self.shell.visit(ToScorecard(job.suite_id, job.candidate_id))
+            return
+        filled = [one for result in job.results for one in result.filled]
+        if at_work(job) or not filled:
+            from reviewer.tui.screens.runs.dialogs import ImportReadScreen
+
+            self.app.push_screen(ImportReadScreen.of_import(job))
+            return
+        screen = self.shell.visit(ToScorecard(filled[0].suite_id, filled[0].candidate_id))
+        if len(filled) > 1:
+            more = plural(len(filled) - 1, "more candidate")
+            told = worded(f"the import brought {more}: {{choose}} chooses")
+            self.call_after_refresh(lambda: screen.say(told))
+
+    def read_source(self, source: SourceInfo) -> None:
+        """All that was said of a source."""
+        from reviewer.tui.screens.runs.dialogs import ImportReadScreen
+
+        self.app.push_screen(ImportReadScreen.of_source(source))
 
 
 def _order_of(source: SourceInfo) -> ImportOrder:

@@ -10,10 +10,10 @@ from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of, worded
 from reviewer.tui.settings.theme import STATES
-from reviewer.tui.shell.imports import IMPORTING
 from reviewer.tui.views.jobs import (
     AT_WORK,
     IMPORT_STYLES,
+    IMPORTING,
     bar,
     clock,
     counts,

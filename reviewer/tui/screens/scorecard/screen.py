@@ -12,7 +12,7 @@ from reviewer.desk.runs.api import RunView
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import CellLine, Scorecard
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.run_acts import RUN_HINTS, RUN_KEYS, RunActs
 from reviewer.tui.screens.scorecard import view as view
 from reviewer.tui.screens.scorecard.cell import (
@@ -48,7 +48,7 @@ START_HINTS: tuple[Hint, ...] = (
 )
 
 
-class ScorecardScreen(RunActs):
+class ScorecardScreen(DeskScreen):
     """Episodes by gates for one candidate, the verdict above, the cell's attempts below."""
 
     NAME = "scorecard"
@@ -104,9 +104,7 @@ class ScorecardScreen(RunActs):
         self.following = RunFollowing(self, self.reading)
         self.ways = Ways(self, self.reading)
         self.seeking = Seeking(self, self.reading)
-
-    def chosen_run(self) -> RunView | None:
-        return self.following.chosen_run()
+        self.steering = RunActs(self, self.following.chosen_run)
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
         """Saved views as commands, beside the keys."""
@@ -225,7 +223,7 @@ class ScorecardScreen(RunActs):
         self.cell.offer_attempts()
 
     def _run_lines(self) -> list[Line]:
-        run, approvals = self.chosen_run(), self.shell.live.approvals
+        run, approvals = self.following.chosen_run(), self.shell.live.approvals
         lines: list[Line] = []
         if approvals:
             lines.append(run_view.approval_line(approvals[0][1], len(approvals), self.columns))
@@ -242,6 +240,22 @@ class ScorecardScreen(RunActs):
 
     def legend(self) -> Line:
         return run_view.LEGEND if self.following.overlay.open else view.LEGEND
+
+    def action_run(self) -> None:
+        """Choose a candidate and run it."""
+        self.steering.run(self.shell.suite_id, self.shell.candidate_id)
+
+    def action_import_traces(self) -> None:
+        """Name traces to take in."""
+        self.steering.import_traces()
+
+    def action_pause(self) -> None:
+        """Pause the run, or let it go on."""
+        self.steering.pause()
+
+    def action_stop_run(self) -> None:
+        """Stop the run; one that is stopping is asked to abandon what is at work."""
+        self.steering.stop()
 
     def action_sort(self) -> None:
         """By the cursor's column; again reverses; on rows that moved, takes the new order."""
