@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.labels.api import OPEN_FLAG, QueueView, ReasonLine
-from reviewer.tui.screens.base import Hint
+from reviewer.desk.labels.views import OPEN_FLAG, QueueView, ReasonLine
+from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.queue import view as view
-from reviewer.tui.screens.queue.reader import QUEUE_KEYS, QueueReader
-from reviewer.tui.screens.queue.view import labeled
+from reviewer.tui.screens.queue.controller import QUEUE_KEYS, QueueReading, queue_css
 from reviewer.tui.settings.keys import bind, worded
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
@@ -20,11 +20,10 @@ from reviewer.tui.widgets.textview import TextView
 SORTS = ("order of the queue", "most left first", "most done first")
 
 
-class QueueScreen(QueueReader):
+class QueueScreen(DeskScreen):
     """Reasons as counts, the agreement below them, disagreements at the foot."""
 
     NAME = "queue"
-    HEAD = "#reasons"
     ABOUT = (
         "You are asked: what should people read next, and can their labels be trusted?",
         "Left and done count what you are shown; flags are closed by anybody's label.",
@@ -52,6 +51,7 @@ class QueueScreen(QueueReader):
         bind("v", "view", "agreement, saved items"),
         *QUEUE_KEYS,
     ]
+    DEFAULT_CSS = queue_css("QueueScreen")
     CSS = """
     #reasons { height: 9; }
     QueueScreen.-tall #reasons { height: 13; }
@@ -59,17 +59,20 @@ class QueueScreen(QueueReader):
     """
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:
-        super().__init__(suite_id, candidate_id)
+        super().__init__()
+        self.reading = QueueReading(self, (suite_id, candidate_id), "#reasons", self._show)
         self._saved: str | None = None
         self._sort = 0
 
-    def panes(self) -> Iterable[Widget]:
-        yield Grid(view.ReasonSheet, lambda keys: [self._reasons[key] for key in keys], "reasons")
-        yield TextView(id="figures")
+    def regions(self) -> Iterable[Widget]:
+        reasons = Grid(
+            view.ReasonSheet, lambda keys: [self._reasons[key] for key in keys], "reasons"
+        )
+        return self.reading.regions(reasons, TextView(id="figures"))
 
     @property
     def _reasons(self) -> tuple[ReasonLine, ...]:
-        return self.found.reasons if self.found else ()
+        return self.reading.found.reasons if self.reading.found else ()
 
     @property
     def grid(self) -> Grid:
@@ -81,14 +84,44 @@ class QueueScreen(QueueReader):
         row = self.grid.current
         return row if isinstance(row, ReasonLine) else None
 
+    def on_mount(self) -> None:
+        self.reading.open()
+
+    def on_resize(self, event: Resize) -> None:
+        self.reading.resized(event)
+
+    def store_changed(self) -> None:
+        super().store_changed()
+        self.reading.read()
+
+    def hints(self) -> Iterable[Hint]:
+        return self.reading.hints(self.HINTS)
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.reading.adjudicate()
+
+    def action_other_kind(self) -> None:
+        """The queue of single messages, or of pairs."""
+        self.reading.turn()
+
+    def action_export(self) -> None:
+        """Ask for a file and write the labels there."""
+        self.reading.export()
+
+    def action_take_in(self) -> None:
+        """Ask for a file and take in its labels."""
+        self.reading.take_in()
+
     # drawing -----------------------------------------------------------------------------------
 
-    def taken(self, found: QueueView, *, fresh: bool) -> None:
+    def _show(self, found: QueueView, fresh: bool) -> None:
         if fresh or len(self.grid.keys) != len(found.reasons):
             order = self._order()
             left = [n for n, key in enumerate(order) if found.reasons[key].left]
             self.grid.set_keys(order, left[0] if left else 0)
         self.grid.reload()
+        self.redraw()
+        self._draw_figures(fresh=fresh)
 
     def _order(self) -> list[int]:
         """Keys of the reasons as they are sorted; new counts do not move them."""
@@ -100,7 +133,7 @@ class QueueScreen(QueueReader):
         return keys
 
     def redraw(self) -> None:
-        found = self.found
+        found = self.reading.found
         if found is None:
             super().redraw()
             return
@@ -111,22 +144,23 @@ class QueueScreen(QueueReader):
             [Span(f"{left:,} left for you, {SORTS[self._sort]}", "dim")],
         )
         self.foot()
-        self.draw_figures(fresh=False)
+        self._draw_figures(fresh=False)
 
     def legend(self) -> Line:
-        return view.left_out(self.found) if self.found else ()
+        return view.left_out(self.reading.found) if self.reading.found else ()
 
-    def draw_figures(self, *, fresh: bool) -> None:
-        if self.found is None:
+    def _draw_figures(self, *, fresh: bool) -> None:
+        found = self.reading.found
+        if found is None:
             return
-        figures, width = self.query_one("#figures", TextView), self.pane_columns()
-        figures.join(self.wide)
+        figures, width = self.reading.figures, self.reading.pane_columns
+        figures.join(self.reading.wide)
         if self._saved is not None:
-            blocks = view.saved(self.found, width, self._saved)
+            blocks = view.saved(found, width, self._saved)
             title, note = "your saved items and why they were asked", []
         else:
-            blocks, title = view.figures(self.found, width), "agreement"
-            note = [Span(view.labeled(self.found), "dim")]
+            blocks, title = view.figures(found, width), "agreement"
+            note = [Span(view.labeled(found), "dim")]
         show = figures.show if fresh else figures.update
         show(blocks, [Span(title, "strong")], note)
 
@@ -139,7 +173,7 @@ class QueueScreen(QueueReader):
         """Label the next item of the line; where none is left, show what was saved."""
         row = self._row
         if row is not None and row.left:
-            self.label(reason=row.reason)
+            self.reading.label(reason=row.reason)
         elif row is not None and row.open:
             self.action_high_flag()
         elif row is not None and row.done:
@@ -149,7 +183,7 @@ class QueueScreen(QueueReader):
 
     def action_high_flag(self) -> None:
         """Label the next item that closes a high flag."""
-        found = self.found
+        found = self.reading.found
         if found is None or not found.high:
             self.say("no trace of this candidate has a high flag")
         elif not found.open_high:
@@ -158,7 +192,7 @@ class QueueScreen(QueueReader):
             other = worded("{choose} turns to the other kind")
             self.say(f"nothing left for you here closes an open flag: {other}")
         else:
-            self.label(reason=OPEN_FLAG)
+            self.reading.label(reason=OPEN_FLAG)
 
     def action_sort(self) -> None:
         """The order of the queue, most left, most done."""
@@ -177,22 +211,21 @@ class QueueScreen(QueueReader):
     def _show_saved(self, reason: str | None) -> None:
         """Saved items under a reason, all of them for "", the agreement for None."""
         self._saved = reason
-        self.draw_figures(fresh=True)
+        self._draw_figures(fresh=True)
 
     def action_copy(self) -> None:
         """Copy what has the focus."""
         if self.grid.has_focus and self._row is not None:
             self.copy(view.reason_line(self._row), "line")
         else:
-            super().action_copy()
+            self.reading.copy()
 
 
-class AgreementScreen(QueueReader):
+class AgreementScreen(DeskScreen):
     """Every question in figures; the disagreements below."""
 
     NAME = "agreement"
     UNDER = "queue"
-    HEAD = "#figures"
     ABOUT = (
         "You are asked: do people say the same, and does each say it again?",
         "Alpha and AC1 take chance away; where one answer is above 80 %, AC1 leads.",
@@ -220,41 +253,87 @@ class AgreementScreen(QueueReader):
         *QUEUE_KEYS,
     ]
 
+    DEFAULT_CSS = queue_css("AgreementScreen")
     CSS = """
     AgreementScreen #selves { display: none; }
     AgreementScreen.-wide #selves { display: block; }
     """
 
-    def panes(self) -> Iterable[Widget]:
-        yield TextView(id="figures")
-        yield TextView(id="selves", edge=True)
+    def __init__(self, suite_id: str, candidate_id: str) -> None:
+        super().__init__()
+        self.reading = QueueReading(self, (suite_id, candidate_id), "#figures", self._show)
+
+    def regions(self) -> Iterable[Widget]:
+        return self.reading.regions(TextView(id="figures"), TextView(id="selves", edge=True))
+
+    def on_mount(self) -> None:
+        self.reading.open()
+
+    def on_resize(self, event: Resize) -> None:
+        self.reading.resized(event)
+
+    def store_changed(self) -> None:
+        super().store_changed()
+        self.reading.read()
+
+    def hints(self) -> Iterable[Hint]:
+        return self.reading.hints(self.HINTS)
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.reading.adjudicate()
+
+    def action_other_kind(self) -> None:
+        """The queue of single messages, or of pairs."""
+        self.reading.turn()
+
+    def action_export(self) -> None:
+        """Ask for a file and write the labels there."""
+        self.reading.export()
+
+    def action_take_in(self) -> None:
+        """Ask for a file and take in its labels."""
+        self.reading.take_in()
+
+    def action_copy(self) -> None:
+        """Copy what has the focus."""
+        self.reading.copy()
+
+    # drawing -----------------------------------------------------------------------------------
+
+    def _show(self, found: QueueView, fresh: bool) -> None:
+        self.redraw()
+        self._draw_figures(fresh=fresh)
 
     def redraw(self) -> None:
-        if self.found is None:
+        if self.reading.found is None:
             super().redraw()
             return
-        self.head(view.agreement_top(self.found, self.columns))
+        self.head(view.agreement_top(self.reading.found, self.columns))
         self.foot()
-        self.draw_figures(fresh=False)
+        self._draw_figures(fresh=False)
 
     def legend(self) -> Line:
-        if self.found is None:
+        if self.reading.found is None:
             return ()
-        if not self.found.disagreements:
+        if not self.reading.found.disagreements:
             return [Span(" nothing waits for a third person", "dim")]
         words = worded(" tab or {next}: the disagreements; Enter settles one, blind")
         return [Span(words, "dim")]
 
-    def draw_figures(self, *, fresh: bool) -> None:
-        if self.found is None:
+    def _draw_figures(self, *, fresh: bool) -> None:
+        found = self.reading.found
+        if found is None:
             return
-        width = self.pane_columns()
-        people, selves = view.between(self.found, width), view.selves(self.found, width)
-        if not self.wide:
+        width = self.reading.pane_columns
+        people, selves = (
+            view.between(found, width),
+            view.selves(found, width),
+        )
+        if not self.reading.wide:
             people = [*people, Block(""), *selves]
-        note = [Span(labeled(self.found), "dim")]
+        note = [Span(view.labeled(found), "dim")]
         for name, blocks, title in (
-            ("figures", people, view.agreement_title(self.found)),
+            ("figures", people, view.agreement_title(found)),
             ("selves", selves, "each with himself"),
         ):
             text = self.query_one(f"#{name}", TextView)
@@ -265,15 +344,15 @@ class AgreementScreen(QueueReader):
 
     def action_enter(self) -> None:
         """Settle the disagreement with the cursor."""
-        if self.parted is None:
+        if self.reading.disagreement is None:
             self.say("nothing waits for a third person: L labels")
         else:
-            self.adjudicate()
+            self.reading.adjudicate()
 
     def action_next_open(self, step: int = 1) -> None:
         """The next disagreement that this person may settle."""
-        known = self.found.disagreements if self.found else ()
-        menu = self.query_one("#disagreements", Menu)
+        known = self.reading.found.disagreements if self.reading.found else ()
+        menu = self.reading.menu
         here = menu.cursor if menu.has_focus else -1 if step > 0 else len(known)
         ahead = [n for n, one in enumerate(known) if not one.mine and (n - here) * step > 0]
         if ahead:
@@ -284,4 +363,4 @@ class AgreementScreen(QueueReader):
 
     def action_scroll(self, step: int) -> None:
         """Scroll the figures."""
-        self.query_one("#figures", TextView).action_move(step)
+        self.reading.figures.action_move(step)

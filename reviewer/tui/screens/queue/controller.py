@@ -1,0 +1,219 @@
+"""The queue as its two screens read it: the answer, the disagreements at the foot, label files."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.events import Resize
+from textual.widget import Widget
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.labels.views import DisagreementView, LabelKind, LabelRole, QueueView
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.base import Hint
+from reviewer.tui.screens.queue import view as view
+from reviewer.tui.settings.keys import bind
+from reviewer.tui.shell.places import ToLabel
+from reviewer.tui.widgets.chrome import Menu
+from reviewer.tui.widgets.lines import Block, Span, plain
+from reviewer.tui.widgets.textview import TextView
+
+if TYPE_CHECKING:
+    from reviewer.tui.screens.queue.screen import AgreementScreen, QueueScreen
+
+WIDE = 160
+"""Columns from which panes stand side by side."""
+OTHER: dict[LabelKind, LabelKind] = {"pair": "message", "message": "pair"}
+QUEUE_KEYS: list[BindingType] = [
+    bind("c", "other_kind", "pairs, or messages", "The queue of single messages, or of pairs."),
+    bind("x", "export", "export labels", "Write the labels to a file for another reviewer."),
+    bind("i", "take_in", "import labels", "Take in the labels of another reviewer's file."),
+    bind("y", "copy", "copy", "Copy the line, the figures, or the id of the disagreement."),
+]
+
+
+def queue_css(screen: str) -> str:
+    """Return the style sheet of the panes and the disagreements of a screen."""
+    return f"""
+    {screen} #split {{ height: 1fr; }}
+    {screen}.-wide #split {{ layout: horizontal; }}
+    {screen} #disagreements {{ height: auto; max-height: 5; }}
+    {screen}.-tall #disagreements {{ max-height: 12; }}
+    {screen} #disagreements.-none {{ display: none; }}
+    """
+
+
+class QueueReading:
+    """The queue of a candidate. `found` is the newest answer; `show` draws it and is given whether
+    it is of another kind of items than the one before. `head` is the region with the focus while
+    there are no disagreements."""
+
+    def __init__(
+        self,
+        screen: "QueueScreen | AgreementScreen",
+        place: tuple[str, str],
+        head: str,
+        show: Callable[[QueueView, bool], None],
+    ) -> None:
+        self._screen, self._head, self._show = screen, head, show
+        self._place = place
+        self.found: QueueView | None = None
+
+    def regions(self, *panes: Widget) -> Iterable[Widget]:
+        """The panes, one of them called `figures`, and the disagreements below them."""
+        yield Vertical(*panes, id="split")
+        yield Menu(id="disagreements", ruled=True)
+
+    @property
+    def menu(self) -> Menu:
+        """The disagreements."""
+        return self._screen.query_one("#disagreements", Menu)
+
+    @property
+    def figures(self) -> TextView:
+        """The figures."""
+        return self._screen.query_one("#figures", TextView)
+
+    @property
+    def wide(self) -> bool:
+        """Whether the panes stand side by side."""
+        return self._screen.columns >= WIDE
+
+    @property
+    def pane_columns(self) -> int:
+        """Columns for the text of a pane."""
+        columns = self._screen.columns
+        return columns // 2 - 4 if self.wide else columns - 2
+
+    def resized(self, event: Resize) -> None:
+        """Arrange the panes for a new size."""
+        self._screen.set_class(event.size.height >= 30, "-tall")
+        self._screen.set_class(self.wide, "-wide")
+        self._screen.redraw()
+
+    @property
+    def kind(self) -> LabelKind:
+        """The kind of items shown: the one that was labeled last."""
+        return self._screen.shell.labeling.kind
+
+    def hints(self, hints: Iterable[Hint]) -> Iterable[Hint]:
+        """The keys of the last line, with the name of the other kind."""
+        other = view.KINDS[OTHER[self.kind]].removeprefix("final ")
+        return [(hint[0], other, hint[2]) if hint[0] == "c" else hint for hint in hints]
+
+    # reading -----------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Ask for the queue as the screen opens."""
+        self._screen.head([[Span(" reading the labels…", "dim")]])
+        self._screen.foot()
+        self._screen.query_one(self._head).focus()
+        self.read()
+
+    def read(self) -> None:
+        """Ask the desk."""
+        desk, place, kind = self._screen.shell.desk, self._place, self.kind
+        self._screen.ask(
+            "queue", lambda: desk.labels.queue(*place, kind=kind), self._take, self._unreadable
+        )
+
+    def _unreadable(self, error: DeskError) -> None:
+        self._screen.refused(error)
+        if self.found is None:
+            self.figures.show([Block(f"○ {error.text}"), *(Block(way) for way in error.ways_out)])
+
+    def _take(self, found: QueueView) -> None:
+        fresh = self.found is None or self.found.kind != found.kind
+        self.found = found
+        self._screen.seen()
+        self._offer(found.disagreements)
+        self._show(found, fresh)
+
+    # a third person ----------------------------------------------------------------------------
+
+    @property
+    def disagreement(self) -> DisagreementView | None:
+        """The disagreement with the cursor."""
+        known = self.found.disagreements if self.found else ()
+        return known[self.menu.cursor] if self.menu.cursor < len(known) else None
+
+    def _offer(self, unsettled: Iterable[DisagreementView]) -> None:
+        columns = self._screen.columns
+        lines = [view.disagreement_line(each, columns - 1) for each in unsettled]
+        menu = self.menu
+        if not lines and menu.has_focus:
+            self._screen.query_one(self._head).focus()
+        menu.set_class(not lines, "-none")
+        menu.caption(
+            [Span(f"to adjudicate {len(lines):,}", "strong")],
+            [Span("Enter: a third person labels it, blind", "dim")],
+        )
+        menu.offer(lines)
+
+    def adjudicate(self) -> None:
+        """Label the disagreement with the cursor as a third person."""
+        disagreement = self.disagreement
+        if disagreement is not None and disagreement.mine:
+            self._screen.say("you are one of those who part on it: somebody else must settle it")
+        elif disagreement is not None:
+            self.label("adjudicator", item=disagreement.item)
+
+    def label(self, role: LabelRole = "rater", reason: str = "", item: str = "") -> None:
+        """Go and label: the items of a reason, or exactly one item."""
+        shell = self._screen.shell
+        shell.suite_id, shell.candidate_id = self._place
+        shell.visit(ToLabel(role, reason, item))
+
+    # acts --------------------------------------------------------------------------------------
+
+    def turn(self) -> None:
+        """Show the queue of single messages, or of pairs."""
+        self._screen.shell.labeling.kind = OTHER[self.kind]
+        self.read()
+
+    def copy(self) -> None:
+        """Copy what has the focus."""
+        if self.menu.has_focus and self.disagreement is not None:
+            self._screen.copy(self.disagreement.item, "item")
+        elif self.figures.has_focus:
+            lines = [[*each.head, Span(each.text)] for each in self.figures.blocks]
+            self._screen.app.copy_to_clipboard(plain(lines))
+            self._screen.say("copied the figures as text")
+        else:
+            self._screen.say("nothing to copy here: tab goes to the figures and the disagreements")
+
+    def export(self) -> None:
+        """Ask for a file and write the labels there."""
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+        from reviewer.tui.views.labels import export_labels, file_name
+
+        desk, suite = self._screen.shell.desk, self._place[0]
+
+        def write(name: str | None) -> None:
+            if name:
+                self._screen.ask("file", lambda: export_labels(desk, suite, name), self._told)
+
+        dialog = PromptScreen("export labels to", file_name("labels", suite))
+        self._screen.app.push_screen(dialog, write)
+
+    def take_in(self) -> None:
+        """Ask for a file and take in its labels."""
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+        from reviewer.tui.views.labels import import_labels
+
+        desk = self._screen.shell.desk
+
+        def read(name: str | None) -> None:
+            if name:
+                self._screen.ask("file", lambda: import_labels(desk, name), taken)
+
+        def taken(words: str) -> None:
+            self._told(words)
+            self.read()
+
+        dialog = PromptScreen("import labels from", "", "a file of labels")
+        self._screen.app.push_screen(dialog, read)
+
+    def _told(self, words: str) -> None:
+        self._screen.say(visible_line(words), "pass")
