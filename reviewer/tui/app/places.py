@@ -132,7 +132,7 @@ NEXT = (
     "reviewer.tui.screens.compare.screen",
     "reviewer.desk.compare.candidates",
     "reviewer.tui.screens.label.screen",
-    "reviewer.desk.labels.reviewers",
+    "reviewer.desk.labels.api",
     "reviewer.desk.labels.labeling",
     "reviewer.desk.labels.queue",
     "reviewer.desk.labels.sheet",
@@ -141,7 +141,7 @@ NEXT = (
     "reviewer.tui.screens.runs.screen",
     "reviewer.desk.imports.api",
     "reviewer.tui.screens.trends",
-    "reviewer.desk.trends.figures",
+    "reviewer.desk.trends.api",
     "reviewer.tui.screens.search",
 )
 """In the order in which they are likely to be wanted. What checks decisions, judges and runs is

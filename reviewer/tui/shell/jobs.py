@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportOrder, ImportView
-from reviewer.desk.runs.views import ApprovalView, RunOrder, RunView
+from reviewer.desk.imports.api import ImportOrder, ImportView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
 from reviewer.tui.views.jobs import AT_WORK, IMPORTING, Overlay, import_ended, run_ended
 
 if TYPE_CHECKING:
+    from reviewer.desk.judge.api import JudgeOrder, JudgeRunView
     from reviewer.desk.judge.jobs import JudgeHandle
-    from reviewer.desk.judge.views import JudgeOrder, JudgeRunView
     from reviewer.desk.runs.jobs import RunHandle
     from reviewer.tui.shell.shell import Host
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from reviewer.desk.compare.views import AttemptComparison, Comparison
     from reviewer.desk.desk import Desk
-    from reviewer.desk.labels.views import LabelRole
+    from reviewer.desk.labels.api import LabelRole
     from reviewer.desk.traces.views import NoteView
     from reviewer.desk.views import EventRow, TraceView
 

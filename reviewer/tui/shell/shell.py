@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from reviewer.desk.desk import Desk
     from reviewer.desk.errors import DeskError
-    from reviewer.desk.runs.views import RunView
+    from reviewer.desk.runs.api import RunView
     from reviewer.tui.settings.settings import Settings
     from reviewer.tui.shell.background import Background, Delivery
     from reviewer.tui.shell.jobs import LiveImports, LiveJudge, LiveRuns

@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterable
 
-from reviewer.desk.imports.views import FileView, FilledView, ImportState, ImportView
-from reviewer.desk.runs.views import ApprovalView, RunState, RunView
+from reviewer.desk.imports.api import FileView, FilledView, ImportState, ImportView
+from reviewer.desk.runs.api import ApprovalView, RunState, RunView
 from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of

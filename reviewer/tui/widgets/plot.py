@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from reviewer.desk.labels.views import EstimateView
+from reviewer.desk.labels.api import EstimateView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.widgets.lines import Line, Span, cut, fit, middle, pad, spread, width_of
 from reviewer.tui.widgets.words import UNKNOWN

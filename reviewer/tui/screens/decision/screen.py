@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.decisions.views import Choice, DecisionView, Pending
+from reviewer.desk.decisions.api import Choice, DecisionView, Pending
 from reviewer.desk.views import Evidence, KeyInfo, Signed
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint

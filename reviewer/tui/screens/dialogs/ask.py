@@ -9,8 +9,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from reviewer.desk.judge.views import JudgeRunView
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.judge.api import JudgeRunView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import CandidateInfo, Exported, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line, pressing

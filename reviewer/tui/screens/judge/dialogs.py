@@ -9,8 +9,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.judge.views import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
-from reviewer.desk.labels.views import LabelKind
+from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
+from reviewer.desk.labels.api import LabelKind
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.screens.judge.screen import OUTCOMES

@@ -9,7 +9,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.views import DisagreementView, LabelKind, LabelRole, QueueView
+from reviewer.desk.labels.api import DisagreementView, LabelKind, LabelRole, QueueView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.queue import view as view

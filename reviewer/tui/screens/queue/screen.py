@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.labels.views import OPEN_FLAG, QueueView, ReasonLine
+from reviewer.desk.labels.api import OPEN_FLAG, QueueView, ReasonLine
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.queue import view as view
 from reviewer.tui.screens.queue.controller import QUEUE_KEYS, QueueReading, queue_css

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.views import ImportView
-from reviewer.desk.runs.views import ApprovalView, RunView
+from reviewer.desk.imports.api import ImportView
+from reviewer.desk.runs.api import ApprovalView, RunView
 from reviewer.desk.views import SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing

@@ -7,8 +7,8 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.imports.views import ImportOrder, ImportView
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.imports.api import ImportOrder, ImportView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint

@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from reviewer.desk.imports.views import ImportView
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.imports.api import ImportView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import Refusal, SourceInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of, worded

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.desk.runs.views import RunView
+from reviewer.desk.runs.api import RunView
 from reviewer.desk.scorecards.views import PAGE, Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow, Evidence, Mark
 from reviewer.trace.safetext import visible_line
