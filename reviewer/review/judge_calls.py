@@ -27,11 +27,16 @@ from pydantic import (
 
 from reviewer.review.judge_questions import Bench, Question, prompt_digest
 from reviewer.review.judgments import MOST_CLAIMS, Claim, Failure, Judgment, Verdict, seal
-from reviewer.running.candidates.openai_answers import Refused
-from reviewer.running.candidates.openai_chat import COUNTS, read_answer
-from reviewer.running.candidates.openai_http import Endpoint, Pace
-from reviewer.running.candidates.openai_manifest import Places, Settings, read_base_url, read_key
-from reviewer.running.candidates.prices import Prices, metered
+from reviewer.running.candidates.manifest import (
+    Places,
+    Prices,
+    Settings,
+    metered,
+    read_base_url,
+    read_key,
+)
+from reviewer.running.candidates.openai import CHAT_USAGE, read_answer
+from reviewer.running.candidates.openai_http import Endpoint, Pace, Refused
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import CandidateFault, Infrastructure, Unrunnable, Usage
@@ -319,7 +324,7 @@ class _Asking:
             await endpoint.close()
 
     async def _ask(self, endpoint: Endpoint, question: Question) -> _Came:
-        meter = partial(metered, names=COUNTS, prices=self._line.settings.prices)
+        meter = partial(metered, names=CHAT_USAGE, prices=self._line.settings.prices)
         try:
             payload = self._payload(question)
             call = partial(endpoint.ask, "/chat/completions", read=read_answer, meter=meter)

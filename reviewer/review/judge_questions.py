@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reviewer.review.items import Item, Message
 from reviewer.review.judgments import KIND_OF, Order
-from reviewer.running.candidates.prices import Prices, cost_usd
+from reviewer.running.candidates.manifest import Prices, cost_usd
 from reviewer.running.model import Usage
 from reviewer.suite.rubric import Asked, JudgePrompt, Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex

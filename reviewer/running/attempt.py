@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from reviewer.running.broker import Broker, Policy
 from reviewer.running.candidates import adapter_for
-from reviewer.running.meter import Meter, OwnClock, WallClock
 from reviewer.running.model import (
     Adapter,
     Approver,
@@ -24,7 +23,7 @@ from reviewer.running.model import (
     Unrunnable,
     World,
 )
-from reviewer.running.record import Recorder
+from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
 from reviewer.running.world import SimulatedWorld, simulator_of
 from reviewer.suite.errors import shown
 from reviewer.suite.values import EPISODES

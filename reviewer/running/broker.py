@@ -1,14 +1,19 @@
-"""Every call of a candidate passes here: authority, limits and evidence are kept outside it.
+"""The broker of a candidate's calls: authority, limits, arguments and evidence are kept outside it.
 
-A call is a step whatever becomes of it, and is recorded whatever becomes of it. What the contract
-does not allow never reaches the world.
+A call is a step and is recorded, whatever its outcome. What the contract does not allow never
+reaches the world, nor do arguments that the tool's JSON Schema refuses. A schema stands whole in
+the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched for it.
 """
 
 import copy
 import json
+import math
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from reviewer.running.meter import Meter
+from reviewer.running.masking import MAX_DEPTH
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
@@ -17,13 +22,15 @@ from reviewer.running.model import (
     Call,
     Observation,
     Task,
+    ToolSpec,
     Turn,
+    Unrunnable,
     World,
 )
-from reviewer.running.parameters import Parameters
-from reviewer.running.record import Recorder
+from reviewer.running.record import Meter, Recorder
 from reviewer.suite.model import Episode
 from reviewer.trace.record import Status
+from reviewer.trace.safetext import cap, visible_line
 
 
 class Policy:
@@ -180,3 +187,106 @@ def may_call(episode: Episode, tool: str) -> bool:
     """Whether the contract lets a candidate call this tool at all."""
     tools = episode.tools
     return tool not in tools.forbidden and (tools.allowed is None or tool in tools.allowed)
+
+
+_FAULTS = 3
+_LONGEST = 300
+
+
+class Parameters:
+    """The parameter schemas of the tools that a candidate is given.
+
+    Raises Unrunnable naming `file` and the tool for a schema that cannot be used.
+    """
+
+    def __init__(self, specs: Iterable[ToolSpec], file: str) -> None:
+        self._file = file
+        self._validators = {spec.name: self._validator(spec) for spec in specs}
+
+    def problem(self, tool: str, arguments: dict[str, Any]) -> str | None:
+        """Why a tool of these cannot be called with `arguments`, as an API would say it; None
+        when it can."""
+        if (reason := _unfit(arguments)) is not None:
+            return f"invalid arguments: {reason}"
+        from referencing.exceptions import Unresolvable
+
+        try:
+            faults = list(islice(self._validators[tool].iter_errors(arguments), _FAULTS))
+        except Unresolvable as error:
+            raise self._refused(tool, f"refers to `{error.ref}`, which it does not hold") from None
+        except RecursionError:
+            raise self._refused(tool, "refers to itself without end") from None
+        if not faults:
+            return None
+        return "invalid arguments: " + "; ".join(_worded(fault) for fault in faults)
+
+    def _validator(self, spec: ToolSpec) -> Any:
+        for reference in _references(spec.parameters):
+            if not reference.startswith("#"):
+                reason = f"refers to `{reference}`: copy what it names into `$defs`"
+                raise self._refused(spec.name, reason)
+        try:
+            return _compiled(json.dumps(spec.parameters))
+        except ValueError as error:
+            raise self._refused(spec.name, str(error)) from None
+
+    def _refused(self, tool: str, reason: str) -> Unrunnable:
+        where = f"{self._file}: the parameters of {visible_line(tool)}"
+        return Unrunnable(f"{where}: {cap(visible_line(reason), _LONGEST)}")
+
+
+@lru_cache(maxsize=512)
+def _compiled(schema: str) -> Any:
+    """A validator that fetches nothing. ValueError for what is no JSON Schema."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    value = json.loads(schema)
+    try:
+        kind = validator_for(value, default=Draft202012Validator)
+        kind.check_schema(value)
+    except SchemaError as error:
+        raise ValueError(f"no JSON Schema: {error.json_path}: {error.message}") from None
+    except (AttributeError, TypeError):
+        raise ValueError("no JSON Schema: $.$schema must be text") from None
+    return kind(value, registry=Registry())
+
+
+def _references(schema: Any) -> Iterator[str]:
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            for name, value in part.items():
+                if name in ("$ref", "$dynamicRef", "$recursiveRef") and isinstance(value, str):
+                    yield value
+                else:
+                    waiting.append(value)
+        elif isinstance(part, list):
+            waiting += part
+
+
+def _unfit(arguments: dict[str, Any]) -> str | None:
+    """Why these are no arguments that JSON could carry, whatever the schema says."""
+    level: list[Any] = [arguments]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, float) and not math.isfinite(value):
+                return "a number is not finite"
+            if isinstance(value, dict):
+                below += value.values()
+            elif isinstance(value, list):
+                below += value
+        if not below:
+            return None
+        level = below
+    return f"nested more than {MAX_DEPTH} deep"
+
+
+def _worded(fault: Any) -> str:
+    where = fault.json_path.removeprefix("$").removeprefix(".")
+    text = f"{where}: {fault.message}" if where else fault.message
+    return cap(visible_line(text), _LONGEST)

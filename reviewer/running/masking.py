@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from reviewer.running.parameters import MAX_DEPTH
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.rules import Rules
 from reviewer.trace.safetext import cap, visible_line
+
+MAX_DEPTH = 48
+"""Objects and lists inside one another; beyond it a record would be nested too deep to be read."""
 
 LARGEST = 1024 * 1024
 """Bytes of JSON of one observation, message or set of arguments; the rest is cut off, and said."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.gates.values import Nothing, at, path_of, same
-from reviewer.running.candidates.child import HARNESS, has_module
+from reviewer.running.candidates.program import HARNESS, has_module
 from reviewer.running.masking import Mask
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
 from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start

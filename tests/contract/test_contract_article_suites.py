@@ -11,9 +11,9 @@ from contract_examples import SHIPPED, episode, files
 
 from reviewer.gates import Verdict, compile_contract, diagnose, score
 from reviewer.running.attempt import run_attempt
+from reviewer.running.broker import Parameters
 from reviewer.running.candidates import check_runnable
 from reviewer.running.model import Slot, Task
-from reviewer.running.parameters import Parameters
 from reviewer.running.world import SimulatedWorld
 from reviewer.suite.check import check_suite
 from reviewer.suite.folder import (

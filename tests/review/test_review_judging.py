@@ -67,8 +67,8 @@ from reviewer.review.judgments import (
     stored_judgment,
     uid_of,
 )
+from reviewer.running.candidates.manifest import Prices
 from reviewer.running.candidates.openai_http import Pace
-from reviewer.running.candidates.prices import Prices
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai import OpenAIChat
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.model import (
     Brief,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reviewer.running.model import Adapter, Brief, Observation, Slot, Task, ToolSpec, Turn
-from reviewer.running.sandbox import landlock, protection, room
+from reviewer.running.sandbox import keeper, protection, room
 from reviewer.running.sandbox.protection import Protection
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, RedactionRules
@@ -34,9 +34,9 @@ def hold(kind: str, patch: pytest.MonkeyPatch) -> None:
             pytest.skip(f"bubblewrap: {why}")
         held = Protection("bubblewrap", start)
     elif kind == "landlock":
-        known = landlock.version()
-        if known < landlock.OLDEST:
-            pytest.skip(f"Landlock {landlock.OLDEST} is not there (the kernel has {known})")
+        known = keeper.landlock_version()
+        if known < keeper.LANDLOCK_OLDEST:
+            pytest.skip(f"Landlock {keeper.LANDLOCK_OLDEST} is not there (the kernel has {known})")
         held = Protection("landlock", landlock=known)
     patch.setattr(room, "protection", lambda: held)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.running.candidates.child import MOST_CALLS, Lines
+from reviewer.running.candidates.program import MOST_CALLS, Lines
 from reviewer.running.model import Call, CandidateFault, Turn
 
 

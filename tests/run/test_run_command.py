@@ -28,7 +28,7 @@ from run_guests import (
 )
 
 from reviewer.running.candidates import adapter_for, check_runnable
-from reviewer.running.candidates.child import CommandCandidate
+from reviewer.running.candidates.program import CommandCandidate
 from reviewer.running.model import Call, CandidateFault, Observation, Task, Turn, Unrunnable, Usage
 from reviewer.suite.strict_json import sha256_hex
 

@@ -17,7 +17,7 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai import OpenAIChat
 from reviewer.running.model import Brief, CandidateFault, Infrastructure, Observation, Turn
 
 

@@ -18,7 +18,7 @@ from openai_server import (
 )
 
 from reviewer.running.candidates import openai_http
-from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai import OpenAIChat
 from reviewer.running.candidates.openai_http import Pace
 from reviewer.running.model import (
     Infrastructure,

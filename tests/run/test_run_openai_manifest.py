@@ -2,14 +2,18 @@
 
 import hashlib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from openai_server import BRIEF, KEY, KEY_ENV, answer, chat, environment, serving, task_for
 
-from reviewer.running.candidates import openai_chat, openai_responses
-from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai import (
+    CHAT,
+    RESPONSES,
+    EndpointCandidate,
+    OpenAIChat,
+    OpenAIResponses,
+)
 from reviewer.running.model import Unrunnable
 from reviewer.suite.candidate import read_candidate
 
@@ -22,22 +26,22 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refusal(
-    folder: Path, module: ModuleType = openai_chat, url: str = URL, **manifest: Any
+    folder: Path, api: type[EndpointCandidate] = OpenAIChat, url: str = URL, **manifest: Any
 ) -> str | None:
     """Why this manifest cannot be run, None when it can."""
-    kind = "openai-chat" if module is openai_chat else "openai-responses"
+    kind = "openai-chat" if api is OpenAIChat else "openai-responses"
     candidate = task_for(url, kind, **manifest).candidate
     try:
-        module.check(candidate, folder)
+        api.check(candidate, folder)
     except Unrunnable as error:
         return str(error)
     return None
 
 
-@pytest.mark.parametrize("module", [openai_chat, openai_responses])
-def test_a_plain_manifest_can_be_run(module: ModuleType, tmp_path: Path) -> None:
-    assert refusal(tmp_path, module) is None
-    assert refusal(tmp_path, module, runner={"api_key_env": None}) is None
+@pytest.mark.parametrize("api", [OpenAIChat, OpenAIResponses])
+def test_a_plain_manifest_can_be_run(api: type[EndpointCandidate], tmp_path: Path) -> None:
+    assert refusal(tmp_path, api) is None
+    assert refusal(tmp_path, api, runner={"api_key_env": None}) is None
 
 
 def test_an_absent_key_is_named_by_its_variable(
@@ -109,26 +113,26 @@ async def test_an_address_may_end_with_a_slash() -> None:
         ({"config": {"temprature": 0}}, "did you mean `temperature`?"),
     ],
 )
-@pytest.mark.parametrize("module", [openai_chat, openai_responses])
+@pytest.mark.parametrize("api", [OpenAIChat, OpenAIResponses])
 def test_a_member_that_cannot_be_meant_is_named(
-    module: ModuleType, manifest: dict[str, Any], words: str, tmp_path: Path
+    api: type[EndpointCandidate], manifest: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
-    assert words in str(refusal(tmp_path, module, **manifest))
+    assert words in str(refusal(tmp_path, api, **manifest))
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "words"),
+    ("api", "name", "words"),
     [
-        (openai_chat, "max_output_tokens", "`max_completion_tokens`"),
-        (openai_responses, "max_tokens", "`max_output_tokens`"),
-        (openai_responses, "max_completion_tokens", "`max_output_tokens`"),
-        (openai_responses, "seed", "openai-chat"),
+        (OpenAIChat, "max_output_tokens", "`max_completion_tokens`"),
+        (OpenAIResponses, "max_tokens", "`max_output_tokens`"),
+        (OpenAIResponses, "max_completion_tokens", "`max_output_tokens`"),
+        (OpenAIResponses, "seed", "openai-chat"),
     ],
 )
 def test_a_setting_of_the_other_api_is_not_dropped_in_silence(
-    module: ModuleType, name: str, words: str, tmp_path: Path
+    api: type[EndpointCandidate], name: str, words: str, tmp_path: Path
 ) -> None:
-    assert words in str(refusal(tmp_path, module, config={name: 7}))
+    assert words in str(refusal(tmp_path, api, config={name: 7}))
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
@@ -210,6 +214,6 @@ def test_the_manifest_in_the_documentation_can_be_run(
     file = tmp_path / entry["path"]
     file.parent.mkdir(parents=True)
     file.write_text(written)
-    assert openai_chat.check(candidate, tmp_path) is None
-    for name in (*openai_chat.CHAT.config, *openai_responses.RESPONSES.config):
+    assert OpenAIChat.check(candidate, tmp_path) is None
+    for name in (*CHAT.config, *RESPONSES.config):
         assert f"`{name}`" in section

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.running.candidates.prices import (
+from reviewer.running.candidates.manifest import (
     Prices,
     UsageNames,
     cost_usd,

@@ -17,7 +17,7 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.running.candidates.openai_responses import OpenAIResponses
+from reviewer.running.candidates.openai import OpenAIResponses
 from reviewer.running.model import CandidateFault, Infrastructure, Observation, Turn, Usage
 
 SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}

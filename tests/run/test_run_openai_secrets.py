@@ -30,8 +30,7 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.running.candidates.openai_chat import OpenAIChat
-from reviewer.running.candidates.openai_responses import OpenAIResponses
+from reviewer.running.candidates.openai import OpenAIChat, OpenAIResponses
 from reviewer.running.model import Brief, Observation, Task, ToolSpec, Turn, Unrunnable
 from reviewer.suite.model import Budget, Episode, Expected, Tools
 

@@ -19,7 +19,7 @@ from openai_server import (
     task_for,
 )
 
-from reviewer.running.candidates.openai_chat import OpenAIChat
+from reviewer.running.candidates.openai import OpenAIChat
 from reviewer.running.candidates.openai_http import HostGate
 from reviewer.running.model import (
     Infrastructure,

@@ -8,7 +8,7 @@ import pytest
 from run_guests import BRIEF, KINDS, PRICES, answers, closing, hold, task, workspace, written
 
 from reviewer.running.candidates import check_runnable
-from reviewer.running.candidates.child import PythonCandidate
+from reviewer.running.candidates.program import PythonCandidate
 from reviewer.running.model import Call, CandidateFault, Task, Turn, Unrunnable, Usage
 
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from run_guests import KINDS, hold, running, up, workspace, written
 
 import reviewer
-from reviewer.running.sandbox import landlock, room
-from reviewer.running.sandbox.clearing import remove
+from reviewer.running.sandbox import keeper, room
+from reviewer.running.sandbox.keeper import remove
 from reviewer.running.sandbox.protection import Protection, describe, protection
 from reviewer.running.sandbox.room import (
     Child,
@@ -204,7 +204,9 @@ async def test_a_child_cannot_read_what_we_keep_in_our_environment(kind: str, su
 async def test_the_network_is_reached_only_when_it_is_granted(
     kind: str, granted: bool, suite: Path
 ) -> None:
-    if kind == "none" or (kind == "landlock" and landlock.version() < landlock.SEES_TCP):
+    if kind == "none" or (
+        kind == "landlock" and keeper.landlock_version() < keeper.LANDLOCK_SEES_TCP
+    ):
         pytest.skip("nothing holds it back, as `describe` says")
     program = """
         import json, socket, sys
@@ -252,7 +254,7 @@ def test_what_landlock_allows_is_all_that_is_not_hidden(
             Path(root, *parts, "file").parent.mkdir(parents=True, exist_ok=True)
             Path(root, *parts, "file").touch()
         covers = [str(Path(root, *parts)) for parts in hidden]
-        allowed = [Path(path) for path in landlock.around(root, covers)]
+        allowed = [Path(path) for path in keeper.visible_around(root, covers)]
         for file in Path(root).rglob("file"):
             open_to_it = any(file.is_relative_to(path) for path in allowed)
             assert open_to_it is not any(file.is_relative_to(path) for path in covers)
@@ -261,7 +263,7 @@ def test_what_landlock_allows_is_all_that_is_not_hidden(
 def test_a_link_to_a_hidden_place_is_not_allowed(tmp_path: Path) -> None:
     (tmp_path / "hidden").mkdir()
     (tmp_path / "way").symlink_to("hidden")
-    assert list(landlock.around(str(tmp_path), [str(tmp_path / "hidden")])) == []
+    assert list(keeper.visible_around(str(tmp_path), [str(tmp_path / "hidden")])) == []
 
 
 def test_what_holds_children_here_is_said_in_one_line() -> None:
@@ -343,7 +345,7 @@ async def test_landlock_keeps_a_child_from_its_keeper(
     suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold("landlock", monkeypatch)
-    if landlock.version() < landlock.SEES_SIGNALS:
+    if keeper.landlock_version() < keeper.LANDLOCK_SEES_SIGNALS:
         pytest.skip("the kernel's Landlock does not hold signals back")
     program = """
         import json, os, signal

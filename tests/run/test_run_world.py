@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_builders import ANY, episode, tool
 
+from reviewer.running.broker import Parameters
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
-from reviewer.running.parameters import Parameters
 from reviewer.running.world import SimulatedWorld, merged
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest

@@ -38,9 +38,8 @@ from reviewer.review.items import (
 from reviewer.review.judge_calls import PACE, Address, Line, Silent, ask_all, judge_settings
 from reviewer.review.judge_questions import Bench, Observed, Question, questions
 from reviewer.review.judgments import KIND_OF, Judgment, stored_judgment
+from reviewer.running.candidates.manifest import Prices, Settings
 from reviewer.running.candidates.openai_http import Pace
-from reviewer.running.candidates.openai_manifest import Settings
-from reviewer.running.candidates.prices import Prices
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable

@@ -1,22 +1,22 @@
-"""The kinds of candidate that can be run. Each stands in a module that is imported when used."""
+"""The kinds of candidate that can be run, each in a module that is imported when it is used."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.running.files import manifest_file
+from reviewer.running.candidates.manifest import manifest_file
 from reviewer.running.model import Adapter, Task, Unrunnable
 from reviewer.suite.candidate import Candidate
 
 
 def check_runnable(candidate: Candidate, folder: Path) -> None:
-    """Raises Unrunnable, naming the file and the way out, unless the candidate of the suite in
+    """Raise Unrunnable, naming the file and the way out, unless the candidate of the suite in
     `folder` can be run. Nothing is started and nothing is asked of the network."""
     _kind_of(candidate, folder).check(candidate, folder)
 
 
 def adapter_for(task: Task) -> Adapter:
-    """The candidate of this task, ready to begin. Raises Unrunnable."""
+    """Return the candidate of this task, ready to begin. Raise Unrunnable."""
     return _kind_of(task.candidate, Path(task.folder)).adapter(task)
 
 
@@ -32,21 +32,21 @@ def _kind_of(candidate: Candidate, folder: Path) -> _Kind:
 
         return _Kind(scripted.check, scripted.Scripted)
     if kind == "openai-chat":
-        from reviewer.running.candidates import openai_chat
+        from reviewer.running.candidates.openai import OpenAIChat
 
-        return _Kind(openai_chat.check, openai_chat.OpenAIChat)
+        return _Kind(OpenAIChat.check, OpenAIChat)
     if kind == "openai-responses":
-        from reviewer.running.candidates import openai_responses
+        from reviewer.running.candidates.openai import OpenAIResponses
 
-        return _Kind(openai_responses.check, openai_responses.OpenAIResponses)
+        return _Kind(OpenAIResponses.check, OpenAIResponses)
     if kind == "command":
-        from reviewer.running.candidates import child
+        from reviewer.running.candidates import program
 
-        return _Kind(child.check_command, child.CommandCandidate)
+        return _Kind(program.check_command, program.CommandCandidate)
     if kind == "python":
-        from reviewer.running.candidates import child
+        from reviewer.running.candidates import program
 
-        return _Kind(child.check_python, child.PythonCandidate)
+        return _Kind(program.check_python, program.PythonCandidate)
     raise Unrunnable(
         f"{manifest_file(candidate, folder)}: $.runner: is missing: this candidate's traces can be "
         "imported, but it cannot be run; make a version of it that says how"

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reviewer.running.files import manifest_file, read_below
+from reviewer.running.candidates.manifest import manifest_file, read_below
 from reviewer.running.model import Brief, Call, Observation, Task, Turn, Unrunnable
 from reviewer.suite.candidate import Candidate, Plan, Script, ScriptedAttempt, read_script
 from reviewer.suite.errors import ContractError, shown

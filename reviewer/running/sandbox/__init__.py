@@ -1,6 +1,5 @@
 """A room of its own for every child process: started with nothing of ours, ended whole.
 
-`room` starts and ends a child, `protection` says what holds it. `keeper`, `landlock` and `clearing`
-run in a process of their own that stands between us and the child: they know the standard library
-only.
+`room` starts and ends a child, `protection` says what holds it. `keeper` runs in a process of its
+own between us and the child: it knows the standard library only.
 """

@@ -8,19 +8,185 @@ command line), and, unless it is, `room` (the child's folder, removed at the end
 Whatever the child leaves behind becomes a child of the keeper, however it was started; SIGTERM, or
 our death, or the child's end, and all are killed. It leaves with the child's exit status, or is
 ended by NOT_STARTED when there never was a child.
+
+Landlock makes the keeper give up rights for good, without a superuser, before it becomes the child:
+Linux 6.2 or newer.
 """
 
+from __future__ import annotations  # types are named without loading `typing`
+
 import ctypes
-import importlib.util
 import json
 import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # each child waits for what is imported here
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+LANDLOCK_OLDEST = 3
+"""The first version that also holds back truncation."""
+LANDLOCK_SEES_TCP = 4
+LANDLOCK_SEES_SIGNALS = 6
+
+_CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
+_ONE_NUMBERING = ("x86_64", "aarch64", "riscv64", "ppc64le", "s390x", "loongarch64")
+_NO_NEW_PRIVILEGES = 38
+_ASK_VERSION = 1
+_BENEATH = 1
+
+_EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_ALL_RIGHTS = (1 << 15) - 1
+_SEE = _EXECUTE | _READ | _LIST
+_OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
+_TCP = 0b11
+_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (
+        ("files", ctypes.c_uint64),
+        ("net", ctypes.c_uint64),
+        ("scoped", ctypes.c_uint64),
+    )
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32))
+
+
+def landlock_version() -> int:
+    """The kernel's version of Landlock, 0 without it."""
+    if not LINUX or os.uname().machine not in _ONE_NUMBERING:
+        return 0
+    try:
+        return max(0, _syscall(_CREATE, None, 0, _ASK_VERSION))
+    except OSError:
+        return 0
+
+
+def give_up_rights(home: str, visible: Sequence[str], tcp: bool, known: int) -> None:
+    """From now on this process and all it starts write below `home` only, read there and below
+    `visible`, and, where the kernel's version (`known`) has it, neither use TCP (unless `tcp`)
+    nor signal a process outside. OSError when the kernel refuses.
+    """
+    rules = _Ruleset(
+        _ALL_RIGHTS,
+        _TCP if known >= LANDLOCK_SEES_TCP and not tcp else 0,
+        _ABSTRACT_SOCKETS_AND_SIGNALS if known >= LANDLOCK_SEES_SIGNALS else 0,
+    )
+    size = 24 if known >= LANDLOCK_SEES_SIGNALS else 16 if known >= LANDLOCK_SEES_TCP else 8
+    ruleset = _syscall(_CREATE, ctypes.byref(rules), size, 0)
+    for path in visible:
+        _allow(ruleset, path, _SEE)
+    for path in _DEVICES:
+        _allow(ruleset, path, _OF_FILES & ~_EXECUTE)
+    _allow(ruleset, home, _ALL_RIGHTS)
+    ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    _syscall(_RESTRICT, ruleset, 0)
+    os.close(ruleset)
+
+
+def visible_around(folder: str, hidden: Sequence[str]) -> Iterator[str]:
+    """The largest files and folders at or below `folder` that hold nothing of `hidden`.
+
+    Landlock can only allow: what is to be hidden is what no allowed folder holds. Links are left
+    out, since their target may be a hidden place.
+    """
+    if folder in hidden:
+        return
+    below = folder.rstrip("/") + "/"
+    if not any(place.startswith(below) for place in hidden):
+        yield folder
+        return
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_symlink():
+            yield from visible_around(entry.path, hidden)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        rights &= _ALL_RIGHTS if os.path.isdir(path) else _OF_FILES
+        rule = _Beneath(rights, place)
+        _syscall(_ADD_RULE, ruleset, _BENEATH, ctypes.byref(rule), 0)
+    finally:
+        os.close(place)
+
+
+def _syscall(number: int, *arguments: object) -> int:
+    library = ctypes.CDLL(None, use_errno=True)
+    as_long = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    library.syscall.restype = ctypes.c_long
+    result: int = library.syscall(ctypes.c_long(number), *as_long)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def remove(folder: str) -> None:
+    """Removes a folder and all below it: folders closed to us, links (never followed), trees
+    deeper than a path may be long. Never raises; what cannot be removed stays.
+    """
+    # Every folder below is first moved up here under a name that nobody could have taken, so that
+    # neither a path nor a recursion grows with the depth of the tree.
+    token = os.urandom(8).hex()
+    waiting, number = [folder], 0
+    _open_folder(folder)
+    while waiting:
+        here = waiting.pop()
+        for entry in _entries_of(here):
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    number += 1
+                    up = f"{folder}/{token}-{number}"
+                    _open_folder(entry.path)
+                    os.rename(entry.path, up)
+                    waiting.append(up)
+                else:
+                    os.unlink(entry.path)
+            except OSError:
+                continue
+        if here != folder:
+            _drop(here)
+    _drop(folder)
+
+
+def _entries_of(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
+
+
+def _open_folder(folder: str) -> None:
+    try:
+        os.chmod(folder, 0o700)
+    except OSError:
+        return
+
+
+def _drop(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return
+
 
 LINUX = sys.platform == "linux"
 _DEATH_SIGNAL, _DROP_CAPABILITY, _SUBREAPER = 1, 24, 36
@@ -50,7 +216,7 @@ def main() -> int:
     status = _watch(child)
     _end_all(child)
     if order["room"]:
-        _beside("clearing").remove(order["room"])
+        remove(order["room"])
     if not _was_started(told, order["bubblewrap"]):
         os.kill(os.getpid(), NOT_STARTED)
     return status
@@ -160,9 +326,8 @@ def _become(order: dict[str, Any], telling: int) -> None:
 def _lock(
     home: str, around: list[str], hidden: list[str], visible: list[str], tcp: bool, known: int
 ) -> None:
-    landlock = _beside("landlock")
-    seen = [path for folder in around for path in landlock.around(folder, hidden)]
-    landlock.restrict(home, [*seen, *visible], tcp, known)
+    seen = [path for folder in around for path in visible_around(folder, hidden)]
+    give_up_rights(home, [*seen, *visible], tcp, known)
 
 
 def _limit(name: str, value: int) -> None:
@@ -184,17 +349,6 @@ def _quietly(act: Callable[..., object], *arguments: object) -> None:
         act(*arguments)
     except (OSError, ValueError):
         return
-
-
-def _beside(name: str) -> ModuleType:
-    """A module of this folder; as a script the keeper belongs to no package."""
-    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
-    spec = importlib.util.spec_from_file_location(name, place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 if __name__ == "__main__":

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reviewer.resources import data_folder
-from reviewer.running.sandbox import landlock
+from reviewer.running.sandbox.keeper import (
+    LANDLOCK_OLDEST,
+    LANDLOCK_SEES_TCP,
+    landlock_version,
+)
 
 SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials"),
@@ -173,9 +177,9 @@ def protection() -> Protection:
     start, why = bubblewrap_usable()
     if start:
         return Protection("bubblewrap", start)
-    known = landlock.version()
+    known = landlock_version()
     why = f"bubblewrap: {why}"
-    if known >= landlock.OLDEST:
+    if known >= LANDLOCK_OLDEST:
         return Protection("landlock", landlock=known, why_not=why)
     return Protection("none", why_not=why)
 
@@ -193,7 +197,7 @@ def describe(held: Protection | None = None) -> str:
         )
     if held.kind == "landlock":
         tcp = "TCP is refused unless manifest and run both grant it, other network is not"
-        if held.landlock < landlock.SEES_TCP:
+        if held.landlock < LANDLOCK_SEES_TCP:
             tcp = "the network is not cut off"
         return (
             "Landlock: each child reads neither suites, store, /tmp nor common secrets and writes "

@@ -19,8 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from reviewer.running.sandbox.clearing import remove
-from reviewer.running.sandbox.keeper import NOT_STARTED
+from reviewer.running.sandbox.keeper import NOT_STARTED, remove
 from reviewer.running.sandbox.protection import (
     BUBBLEWRAP_HOME,
     LIMITS,

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reviewer.running.candidates.prices import Prices, cost_usd, read_prices
-from reviewer.running.files import manifest_file, read_below
+from reviewer.running.candidates.manifest import (
+    Prices,
+    cost_usd,
+    manifest_file,
+    read_below,
+    read_prices,
+)
 from reviewer.running.masking import Mask, secrets_of
 from reviewer.running.model import (
     Brief,
