@@ -178,7 +178,7 @@ GLOSSARY = {
         Term(
             "pass^k",
             "The probability that k attempts of one episode all pass.",
-            "reviewer.stats.repeat",
+            "reviewer.stats.rates",
         ),
         Term(
             "hard pass rate",

@@ -30,7 +30,7 @@ PLACES: dict[str, dict[str, Any]] = {
     "reviewer.judging": {"judging_version": lambda: "0.1.0+behaviour"},
     # How long this machine takes for a run and for its attempts.
     "reviewer.desk.jobs": {"time": StillClock},
-    "reviewer.running.meter": {"time": StillClock},
+    "reviewer.running.record": {"time": StillClock},
 }
 """What is replaced, by module and name: a name that a module lacks is an error."""
 
