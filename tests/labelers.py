@@ -8,7 +8,7 @@ from typing import Any
 from doors import SUITE, V8, Door
 
 from reviewer.desk.desk import Desk
-from reviewer.desk.labels.api import Drafted, LabelItem, Session
+from reviewer.desk.labels.api import LabelDraft, LabelItem, Session
 from reviewer.desk.place import at
 
 Chooser = Callable[[LabelItem], str]
@@ -24,7 +24,7 @@ def labeler(door: Door, name: str = "dana") -> Iterator[Desk]:
         desk.close()
 
 
-def drafted(item: LabelItem, answer: str | None = "left", **changes: Any) -> Drafted:
+def drafted(item: LabelItem, answer: str | None = "left", **changes: Any) -> LabelDraft:
     """An answer to what is shown; of a message the lowest level of every criterion."""
     marks = {c.criterion_id: 1 for c in item.criteria} if item.kind == "message" else {}
     said = {
@@ -36,10 +36,10 @@ def drafted(item: LabelItem, answer: str | None = "left", **changes: Any) -> Dra
         "skipped": None,
         "duration_ms": 1500,
     }
-    return Drafted(item=item.item, showing=item.showing, **{**said, **changes})
+    return LabelDraft(item=item.item, showing=item.showing, **{**said, **changes})
 
 
-def skipping(item: LabelItem, why: str) -> Drafted:
+def skipping(item: LabelItem, why: str) -> LabelDraft:
     return drafted(item, None, marks={}, skipped=why)
 
 

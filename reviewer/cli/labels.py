@@ -26,7 +26,7 @@ from pathlib import Path
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import counted, fail, note, out_json
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.record_files import Taken
+from reviewer.desk.imports.record_files import TakeResult
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import Problem
 from reviewer.suite.folder import read_bytes
@@ -108,7 +108,7 @@ def _import(arguments: argparse.Namespace) -> int:
     workspace, noun = workspace_of(arguments), _noun(arguments)
     takers = {"label": import_labels, "judgment": import_judgments, "note": import_notes}
     take = takers[noun]
-    found: list[tuple[str, Taken]] = []
+    found: list[tuple[str, TakeResult]] = []
     code = 0
     for name in arguments.files:
         data = read_bytes(Path(name), MOST_BYTES)
@@ -131,7 +131,7 @@ def _noun(arguments: argparse.Namespace) -> str:
     return str(arguments.command).removesuffix("s")
 
 
-def counts_words(taken: Taken, noun: str) -> str:
+def counts_words(taken: TakeResult, noun: str) -> str:
     words = [f"{counted(taken.added, noun) if noun else taken.added} added"]
     words.append(f"{taken.known} already there")
     if taken.refused:
@@ -147,7 +147,7 @@ def say_problems(problems: Iterable[Problem]) -> None:
         note(f"  and {len(told) - SHOWN} more")
 
 
-def plain_counts(taken: Taken) -> dict[str, object]:
+def plain_counts(taken: TakeResult) -> dict[str, object]:
     return {
         "added": taken.added,
         "known": taken.known,

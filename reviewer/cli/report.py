@@ -12,7 +12,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
 from reviewer.desk.reports import renderings
-from reviewer.desk.reports.api import Built
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.exit_codes import ExitCode
 
 
@@ -66,7 +66,7 @@ def _sign(
     arguments: argparse.Namespace,
     suite: str,
     candidate: str,
-    built: Built,
+    built: CandidateReport,
 ) -> int:
     from reviewer.cli.sign import exit_code, passphrase_for, said
     from reviewer.desk.decisions.choices import preselected

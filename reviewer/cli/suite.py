@@ -311,7 +311,7 @@ def _make(arguments: argparse.Namespace) -> int:
     return ExitCode.INVALID if made.left_out else ExitCode.DONE
 
 
-def _say_made(made: suite_making.Made) -> None:
+def _say_made(made: suite_making.MadeSuite) -> None:
     fact(f"{made.suite_id}: {made.episodes} episodes in {made.folder}")
     for one in made.left_out:
         fact(f"left out: {one.record}: {one.reason}")

@@ -29,7 +29,7 @@ from reviewer.desk.traces.records import FinalMessages
 
 if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
-    from reviewer.desk.reports.api import Built, Reports
+    from reviewer.desk.reports.api import CandidateReport, Reports
     from reviewer.desk.traces.records import Records
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
@@ -218,10 +218,10 @@ class Opened:
 
         return reviewer_name(self.reviewer)
 
-    def build_of(self, suite_id: str, candidate_id: str) -> Callable[[str | None], Built]:
+    def build_of(self, suite_id: str, candidate_id: str) -> Callable[[str | None], CandidateReport]:
         """A function that builds the report of a candidate against the baseline it is given."""
 
-        def build(baseline: str | None) -> Built:
+        def build(baseline: str | None) -> CandidateReport:
             with self.reading() as connection:
                 return self.reports.build(connection, suite_id, candidate_id, baseline)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from release_examples import again, episode, failed, gates, plain, suite, v7, v8
 
-from reviewer.desk.reports.api import Built, Shown
+from reviewer.desk.reports.api import CandidateReport, PrintableReport
 from reviewer.desk.reports.renderings import markdown
 from reviewer.report.assess import assess
 from reviewer.report.build import report
@@ -108,7 +108,7 @@ def test_the_report_says_how_many_were_made_and_how_many_count() -> None:
         for line in plain(document)["what_this_does_not_show"]
     )
     assert "attack-014/5 write_not_verified (extra)" in summary_text(document)
-    words = markdown(Shown(Built(subject, assess(subject)), Beside()))
+    words = markdown(PrintableReport(CandidateReport(subject, assess(subject)), Beside()))
     assert "FAIL, extra" in words
     assert "9 count, the first complete set" in words
 

@@ -20,8 +20,8 @@ from reviewer.desk.judge.api import (
 from reviewer.desk.labels.api import (
     CriterionView,
     DisagreementView,
-    Drafted,
     EstimateView,
+    LabelDraft,
     LabelItem,
     QuestionView,
     QueueView,
@@ -159,7 +159,7 @@ class ReviewDesk(RunningDesk):
     left: str | None = GOOD
     right: str | None = WEAK
     request: str = APPEAL
-    saved_labels: list[Drafted] = field(default_factory=list)
+    saved_labels: list[LabelDraft] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     asked: list[tuple[object, ...]] = field(default_factory=list)
     wanted: list[str | None] = field(default_factory=list)
@@ -209,7 +209,7 @@ class ReviewDesk(RunningDesk):
             return [(f"message-{n}", 1) for n in range(1, self.messages + 1)]
         return [(f"pair-{n}", showing) for showing in (1, 2) for n in range(1, self.pairs + 1)]
 
-    def _done(self, session: Session) -> list[Drafted]:
+    def _done(self, session: Session) -> list[LabelDraft]:
         names = dict.fromkeys(self._showings(session))
         return [each for each in self.saved_labels if (each.item, each.showing) in names]
 
@@ -256,7 +256,7 @@ class ReviewDesk(RunningDesk):
             mean_seconds=19.0 if done else None,
         )
 
-    def record_label(self, session: Session, drafted: Drafted) -> SavedLabel:
+    def record_label(self, session: Session, drafted: LabelDraft) -> SavedLabel:
         if self.slow is not None:
             self.slow.wait(5)
         if self.refuse_label is not None:

@@ -14,7 +14,7 @@ from reviewer.desk.compare.views import (
     Outcome,
 )
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.api import Assessed, Reports
+from reviewer.desk.reports.api import CandidateAssessment, Reports
 from reviewer.desk.scorecards.scorecard import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
 from reviewer.exit_codes import ExitCode
@@ -113,7 +113,7 @@ def compare_candidates(
     )
 
 
-def _episodes(now: Assessed, keys: dict[str, int]) -> tuple[EpisodeChange, ...]:
+def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeChange, ...]:
     before = {made.episode_id: made for made in now.gathered.baseline}
     titles = {episode.episode_id: episode.title for episode in now.gathered.suite.episodes}
     against = now.assessment.regression
@@ -178,6 +178,6 @@ def _why(then: EpisodeCounts, now: EpisodeCounts) -> str:
     return "; ".join(told)
 
 
-def _rate(side: Assessed) -> Rate:
+def _rate(side: CandidateAssessment) -> Rate:
     shown = side.assessment.figures.hard_pass
     return rate_view(shown, side.gathered.suite.policy.hard_pass_rate)

@@ -11,8 +11,8 @@ from reviewer.desk.opened import Room, refused
 from reviewer.desk.views import Reason, Recommendation, View
 
 if TYPE_CHECKING:
-    from reviewer.desk.decisions.run_results import Attested
-    from reviewer.desk.decisions.statements import Stated
+    from reviewer.desk.decisions.run_results import SignedRunResult
+    from reviewer.desk.decisions.statements import LossStatement
     from reviewer.desk.views import KeyInfo, Signed
 
 
@@ -218,7 +218,7 @@ class DecisionsRoom(Room):
                 environment or decision_choices.ENVIRONMENT, passphrase,
             )  # fmt: skip
 
-    def state_loss(self, key: str, reason: str, passphrase: str | None = None) -> Stated:
+    def state_loss(self, key: str, reason: str, passphrase: str | None = None) -> LossStatement:
         """Sign that the store lost journal and continues from its present state."""
         from reviewer.desk.decisions import statements
 
@@ -227,7 +227,7 @@ class DecisionsRoom(Room):
 
     def attest(
         self, suite_id: str, candidate_id: str, key: str, passphrase: str | None = None
-    ) -> list[Attested]:
+    ) -> list[SignedRunResult]:
         """Sign the results of a candidate's runs and imports, as a runner."""
         from reviewer.desk.decisions import run_results
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from reviewer.desk.decisions.api import Choice, Pending
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.api import Built
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Recommendation
 from reviewer.suite.model import Policy
@@ -63,7 +63,7 @@ def _adding(pending: Pending) -> Choice:
     return Choice(decision=pending.decision, open=not pending.differs, why=why, adds=pending.number)
 
 
-def may_decide(built: Built, decision: str, comment: str) -> None:
+def may_decide(built: CandidateReport, decision: str, comment: str) -> None:
     """Raises DeskError when this cannot be signed of this report."""
     recommendation = built.assessment.recommendation
     if decision not in DECISIONS:
@@ -86,7 +86,7 @@ def may_decide(built: Built, decision: str, comment: str) -> None:
     manifested(built)
 
 
-def manifested(built: Built) -> None:
+def manifested(built: CandidateReport) -> None:
     """Raises DeskError when the candidate has no manifest to be signed about."""
     if built.gathered.manifest is None or built.gathered.candidate is None:
         raise DeskError(

@@ -1,8 +1,8 @@
 """The payload of a decision, made from this store: for the first signer, and again for the next.
 
 Every field is read from the report, the journal and the trust file. Only what the first signer
-states (`Told`: the word, the time, the environment, the comment, the versions of the tool) is taken
-from a decision by the next signer, who reads it before signing.
+states (`SignerStatement`: the word, the time, the environment, the comment, the versions of the
+tool) is taken from a decision by the next signer, who reads it before signing.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from reviewer.desk.decisions.choices import valid_for
 from reviewer.desk.decisions.run_results import current_results
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files
-from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.trust import approvers_for, signers_of
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.api import Built
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.desk.suites import policy_digest
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import against_promotion
@@ -74,7 +74,7 @@ def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
     )
 
 
-class Told(NamedTuple):
+class SignerStatement(NamedTuple):
     """The fields that the first signer states. `journal_seq` is the last journal entry then;
     `previous` the payload of the decision before this one."""
 
@@ -90,7 +90,11 @@ class Told(NamedTuple):
 
 
 def decision_facts(
-    connection: Connection, built: Built, told: Told, signers: Signers, book: Book
+    connection: Connection,
+    built: CandidateReport,
+    told: SignerStatement,
+    signers: Signers,
+    book: Book,
 ) -> DecisionFacts:
     """Return every field of a decision. Raises DeskError when the journal is shorter than stated,
     or when the trust file names too few approvers for the policy."""
@@ -203,14 +207,14 @@ def _gate_fact(gate: GateFigures) -> GateFact:
     return GateFact(gate.gate, cast(Any, result), True, 0, gate.against)
 
 
-def _evidence_digest(connection: Connection, built: Built) -> str:
+def _evidence_digest(connection: Connection, built: CandidateReport) -> str:
     """Return one digest over the records judged: their sha256 in order of slot."""
     gathered = built.gathered
     digests = record_digests(connection, gathered.suite.suite_id, gathered.candidate_id)
     return hashlib.sha256("".join(one + "\n" for one in digests).encode()).hexdigest()
 
 
-def _label_facts(connection: Connection, built: Built, book: Book) -> LabelFacts:
+def _label_facts(connection: Connection, built: CandidateReport, book: Book) -> LabelFacts:
     """Return the facts about labels of this candidate. The tree covers every label ever made, in
     order of uid; a person who withdrew a label is still a labeler."""
     gathered, review = built.gathered, built.gathered.review
@@ -232,24 +236,24 @@ def _label_facts(connection: Connection, built: Built, book: Book) -> LabelFacts
     )
 
 
-Build = Callable[[str | None], Built]
+BuildReport = Callable[[str | None], CandidateReport]
 """Builds the report of the candidate against a baseline."""
 
 
-class Waiting(NamedTuple):
+class WaitingDecision(NamedTuple):
     """A decision that waits for another signature; `row` is None when it was made elsewhere."""
 
-    one: Filed
+    one: DecisionFile
     row: DecisionRow | None
 
 
 def rederived(
     workspace: Workspace,
     connection: Connection,
-    built: Built,
+    built: CandidateReport,
     signers: Signers,
     book: Book,
-    one: Filed,
+    one: DecisionFile,
 ) -> bytes:
     """Return the payload that this store derives. Raises DeskError or AttestError where it derives
     none."""
@@ -261,7 +265,7 @@ def rederived(
     ]
     row = decisions.by_payload(connection, one.digest)
     number = row.number if row is not None else decision_files.next_number(connection, others)
-    told = Told(
+    told = SignerStatement(
         decision=predicate.decision,
         number=number,
         previous=decision_files.before(connection, others, one.agent, one.environment, number),
@@ -276,8 +280,8 @@ def rederived(
 
 
 def waiting(
-    workspace: Workspace, connection: Connection, candidate: int, built: Built
-) -> list[Waiting]:
+    workspace: Workspace, connection: Connection, candidate: int, built: CandidateReport
+) -> list[WaitingDecision]:
     """Return the decisions on this candidate that wait for another signature, newest first: those
     of this store, and files that came from others. An expired one waits no longer."""
     rows = decisions.pending(connection, candidate)
@@ -292,10 +296,10 @@ def waiting(
             filed = decision_files.filed(workspace.decisions / row.file, row.envelope, signers)
         except AttestError:
             continue  # by keys that were taken out of the trust file
-        found.append(Waiting(filed, row))
+        found.append(WaitingDecision(filed, row))
     digest = built.gathered.candidate.digest if built.gathered.candidate else None
     found += [
-        Waiting(one, None)
+        WaitingDecision(one, None)
         for one in decision_files.elsewhere(workspace, connection, signers)
         if one.statement.subject[0].digest.sha256 == digest
         and one.statement.predicate.suite.digest.sha256 == built.gathered.suite.digest
@@ -309,10 +313,10 @@ def waiting(
 def pending_view(
     workspace: Workspace,
     connection: Connection,
-    build: Build,
+    build: BuildReport,
     book: Book,
     candidate: int,
-    built: Built,
+    built: CandidateReport,
 ) -> Pending | None:
     """Return the newest decision that waits, with the fields in which it is not what this store
     gives."""
@@ -346,7 +350,7 @@ def pending_view(
 def refuse_twin(
     workspace: Workspace,
     connection: Connection,
-    built: Built,
+    built: CandidateReport,
     signers: Signers,
     book: Book,
     decision: str,

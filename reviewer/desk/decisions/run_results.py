@@ -14,13 +14,13 @@ from reviewer.desk.decisions.choices import manifested
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
-from reviewer.desk.reports.api import Built
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.signing.dsse import parse_envelope, sign_payload
 from reviewer.signing.errors import AttestError
 from reviewer.signing.records import RUNNER_ROLE, RunResultFacts, build_run_result
 
 
-class Attested(NamedTuple):
+class SignedRunResult(NamedTuple):
     """One signed test result: its file, its result, and the number of attempts."""
 
     path: str
@@ -29,7 +29,7 @@ class Attested(NamedTuple):
     principal: str
 
 
-def current_results(connection: Connection, built: Built) -> list[RunResultRow]:
+def current_results(connection: Connection, built: CandidateReport) -> list[RunResultRow]:
     """Return the newest signed result of each run whose verdicts are still those it was signed
     over."""
     gathered = built.gathered
@@ -41,7 +41,9 @@ def current_results(connection: Connection, built: Built) -> list[RunResultRow]:
     return list(newest.values())
 
 
-def attest(workspace: Workspace, built: Built, key: str, passphrase: str | None) -> list[Attested]:
+def attest(
+    workspace: Workspace, built: CandidateReport, key: str, passphrase: str | None
+) -> list[SignedRunResult]:
     """Sign the result of each run and import of this candidate that has no signed result yet.
 
     Raises DeskError: no manifest, a key without the role `runner`, a refused signature.
@@ -83,7 +85,7 @@ def attest(workspace: Workspace, built: Built, key: str, passphrase: str | None)
                 evidence, who.principal, at, path.name, envelope,
             )  # fmt: skip
             RUN_RESULTS.record(connection, workspace.store, [row], at)
-            made.append(Attested(str(path), result, len(source.attempts), who.principal))
+            made.append(SignedRunResult(str(path), result, len(source.attempts), who.principal))
     except AttestError as error:
         raise DeskError(str(error)) from error
     finally:
@@ -112,7 +114,7 @@ def _by_verdict(source: SourceResult) -> dict[int | None, tuple[str, ...]]:
     }
 
 
-def _sources(connection: Connection, built: Built) -> list[SourceResult]:
+def _sources(connection: Connection, built: CandidateReport) -> list[SourceResult]:
     row = registry.suite_row(connection, built.gathered.suite.suite_id)
     stored = (
         registry.candidate_row(connection, row.id, built.gathered.candidate_id) if row else None

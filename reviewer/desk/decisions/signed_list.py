@@ -14,7 +14,7 @@ from reviewer.desk.decisions.api import DecisionInfo
 from reviewer.desk.decisions.statements import info_of, take_break_glass
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files
-from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.signed_files import beyond
 from reviewer.desk.integrity.store_checks import WAYS_OUT
 from reviewer.desk.integrity.trust import signers_of, signing_key, trusted
@@ -104,7 +104,7 @@ def _told(envelope: bytes) -> dict[str, Any]:
     return predicate
 
 
-def _info(one: Filed) -> DecisionInfo:
+def _info(one: DecisionFile) -> DecisionInfo:
     predicate = one.statement.predicate
     return DecisionInfo(
         number=one.number,

@@ -17,8 +17,8 @@ from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.db.search import index_faults
 from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
 from reviewer.desk.decisions.payload import (
-    Build,
-    Told,
+    BuildReport,
+    SignerStatement,
     decision_facts,
     rederived,
     refuse_twin,
@@ -26,14 +26,14 @@ from reviewer.desk.decisions.payload import (
 )
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files, witness
-from reviewer.desk.integrity.decision_files import Filed
+from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.doctor import payloads
 from reviewer.desk.integrity.signed_files import signed_checks
 from reviewer.desk.integrity.store_checks import WAYS_OUT
 from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.api import Built
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.desk.views import Signed
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import (
@@ -87,7 +87,7 @@ def content_intact(connection: Connection) -> None:
 
 
 def as_a_stranger(
-    workspace: Workspace, built: Built, envelope: bytes, now: datetime
+    workspace: Workspace, built: CandidateReport, envelope: bytes, now: datetime
 ) -> VerifyResult:
     """Return the result of `reviewer verify`. Raises DeskError when more than approvals is
     missing."""
@@ -105,7 +105,7 @@ def as_a_stranger(
 
 def sign(
     workspace: Workspace,
-    built: Built,
+    built: CandidateReport,
     book: Book,
     decision: str,
     key: str,
@@ -131,7 +131,7 @@ def sign(
         refuse_twin(workspace, connection, built, signers, book, decision, environment)
         others = decision_files.elsewhere(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
-        told = Told(
+        told = SignerStatement(
             decision=decision,
             number=decision_files.next_number(connection, others),
             previous=decision_files.before(connection, others, agent, environment),
@@ -158,19 +158,19 @@ def sign(
         close_writer(connection, workspace.store)
 
 
-BuildOf = Callable[[str, str], Build]
+BuildOf = Callable[[str, str], BuildReport]
 """Reports of a candidate on a suite, by baseline."""
 
 
-class Found(NamedTuple):
+class DecisionToSign(NamedTuple):
     """A decision to be signed by one more person, and the release it is about."""
 
-    one: Filed
+    one: DecisionFile
     suite_id: str
     candidate_id: str
 
 
-def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
+def find(workspace: Workspace, connection: Connection, reference: str) -> DecisionToSign:
     """Return the decision of this number, or in this file, with every signature known here.
 
     Raises DeskError when there is none, when no trusted key signed it, or when this store does not
@@ -193,10 +193,10 @@ def find(workspace: Workspace, connection: Connection, reference: str) -> Found:
     else:
         decision = one.statement.predicate.decision
         home = decision_files.file_of(workspace, one.number, decision, about.candidate_id)
-    return Found(one._replace(path=home), about.suite_id, about.candidate_id)
+    return DecisionToSign(one._replace(path=home), about.suite_id, about.candidate_id)
 
 
-def release_of(connection: Connection, one: Filed) -> ReleaseRow:
+def release_of(connection: Connection, one: DecisionFile) -> ReleaseRow:
     """Return the release a decision is about, as this store has it. Raises DeskError when it has no
     trace of it."""
     subject, suite = one.statement.subject[0], one.statement.predicate.suite
@@ -271,7 +271,7 @@ def add(
         close_writer(connection, workspace.store)
 
 
-def _said_by_the_first(one: Filed) -> list[str]:
+def _said_by_the_first(one: DecisionFile) -> list[str]:
     predicate = one.statement.predicate
     who = ", ".join(approved(predicate, one.found).approvers) or "nobody that counts"
     return [
@@ -312,7 +312,7 @@ def _path(workspace: Workspace, connection: Connection, signers: Signers, refere
     return named[0]
 
 
-def _joined(one: Filed, known: bytes, signers: Signers) -> Filed:
+def _joined(one: DecisionFile, known: bytes, signers: Signers) -> DecisionFile:
     """Return a decision with the signatures of its file and those that this store has."""
     both = (*one.found.envelope.signatures, *parse_envelope(known).signatures)
     data = serialise_envelope(Envelope(one.found.envelope.payload, tuple(dict.fromkeys(both))))

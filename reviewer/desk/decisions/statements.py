@@ -27,7 +27,7 @@ from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.signed_files import gone_files
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
-from reviewer.desk.reports.api import Built
+from reviewer.desk.reports.api import CandidateReport
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import Envelope, parse_envelope, sign_payload
 from reviewer.signing.errors import AttestError
@@ -52,7 +52,7 @@ from reviewer.signing.verify import verify
 
 def break_glass(
     workspace: Workspace,
-    built: Built,
+    built: CandidateReport,
     key: str,
     reason: str,
     hours: float,
@@ -178,7 +178,7 @@ def info_of(workspace: Workspace, row: BreakGlassRow) -> DecisionInfo:
     )
 
 
-class Stated(NamedTuple):
+class LossStatement(NamedTuple):
     """A statement of loss as it was kept: its file, its signer, the entries it names, and the
     signed files that it is about."""
 
@@ -191,7 +191,7 @@ class Stated(NamedTuple):
 
 def state_loss(
     workspace: Workspace, key: str, reason: str, passphrase: str | None = None
-) -> Stated:
+) -> LossStatement:
     """Sign that this store continues from its present state, and keep the statement. Signed
     decisions that it names are taken in, as far as the store has their release.
 
@@ -231,7 +231,7 @@ def state_loss(
             take(workspace, one.path)
     path = str(workspace.decisions / row.file)
     files = tuple(one.path.name for one in gone)
-    return Stated(path, row.principal, row.lost_seq, row.kept_seq, files)
+    return LossStatement(path, row.principal, row.lost_seq, row.kept_seq, files)
 
 
 def _signed(

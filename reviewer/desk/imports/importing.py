@@ -136,7 +136,7 @@ def manifests_of(held: dict[str, ReadySuite]) -> FindManifest:
     return find
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """What came of an import. `passed` files below the folders named are no traces; `problems` are
     readers of other packages that could not be used."""
 
@@ -152,12 +152,12 @@ def import_paths(
     on_file: Callable[[Path, int, int], OnProgress],
     on_result: Callable[[FileResult], None],
     store: Path | None = None,
-) -> Imported:
+) -> ImportResult:
     """Import files one after another. `on_file(path, number, of)` gives each its progress
     callback. A bad file costs that file; StoreError and DeskError end the import."""
     found = find_units(expand(paths), asked.format)
     results = import_units(workspace, found.units, asked, on_file, on_result, store)
-    return Imported(results, found.passed, readers.problems())
+    return ImportResult(results, found.passed, readers.problems())
 
 
 def import_units(

@@ -25,7 +25,7 @@ R = TypeVar("R", bound=tuple[object, ...])
 Read = TypeVar("Read", bound=LineRecord, covariant=True)
 
 
-class There(NamedTuple):
+class OtherStore(NamedTuple):
     """The other store beside this one; `name` is what it is called in messages."""
 
     workspace: Workspace
@@ -34,7 +34,7 @@ class There(NamedTuple):
     name: str
 
 
-class Taken(NamedTuple):
+class TakeResult(NamedTuple):
     """What came of lines from elsewhere. `known` stand in the store already, or came twice;
     `problems` say of each refused one where and why, never a value."""
 
@@ -57,7 +57,7 @@ class Book(Protocol[Read]):
     def of(self, connection: Connection, suite_digest: str) -> Iterable[Read]: ...
 
 
-class Kind(NamedTuple, Generic[T, R]):
+class RecordKind(NamedTuple, Generic[T, R]):
     """One kind of line: how it travels, where it is kept, what may come in, and what its rows call
     a suite."""
 
@@ -69,7 +69,7 @@ class Kind(NamedTuple, Generic[T, R]):
     suite_key: Callable[[registry.SuiteRow], str] = lambda row: row.digest
 
 
-def export(kind: Kind[T, R], connection: Connection, book: Book[T], suite_id: str) -> bytes:
+def export(kind: RecordKind[T, R], connection: Connection, book: Book[T], suite_id: str) -> bytes:
     """All of a suite, of all suites for "", by time: a file for `take`.
 
     Raises DeskError for a suite that the store does not know.
@@ -83,7 +83,7 @@ def export(kind: Kind[T, R], connection: Connection, book: Book[T], suite_id: st
     return kind.lines.file(one for key in keys for one in book.of(connection, key))
 
 
-def take(kind: Kind[T, R], workspace: Workspace, data: bytes, file: str) -> Taken:
+def take(kind: RecordKind[T, R], workspace: Workspace, data: bytes, file: str) -> TakeResult:
     """Take in a file, as one durable transaction. A line that is none, or none of this workspace,
     costs that line only. Raises DeskError for a file without a line, StoreError when nothing can be
     written."""
@@ -107,12 +107,12 @@ def take(kind: Kind[T, R], workspace: Workspace, data: bytes, file: str) -> Take
 
 
 def join(
-    kind: Kind[T, R],
+    kind: RecordKind[T, R],
     workspace: Workspace,
     connection: Connection,
     lines: Iterable[tuple[str, bytes]],
     here: Callable[[T], T] = lambda one: one,
-) -> Taken:
+) -> TakeResult:
     """Keep what may come in of `lines`, each with what errors call its place. `here` puts what
     comes into this store's own names."""
     border, problems = kind.border(workspace, connection), list[Problem]()
@@ -126,7 +126,7 @@ def join(
             problems += error.problems
     rows = [kind.row_of(one) for one in kind.lines.merge(good, ())]
     added = kind.table.record(connection, workspace.store, rows, clock()) if rows else ()
-    return Taken(len(added), len(good) - len(added), refused, tuple(problems))
+    return TakeResult(len(added), len(good) - len(added), refused, tuple(problems))
 
 
 def unmasked(

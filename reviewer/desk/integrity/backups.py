@@ -24,14 +24,14 @@ from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 
 
-class BackedUp(NamedTuple):
+class BackupResult(NamedTuple):
     """A copy of the store: its size in bytes, and the last entry of its journal."""
 
     size: int
     head: Head
 
 
-class Restored(NamedTuple):
+class RestoreResult(NamedTuple):
     """A backup that became the store. `aside` is where the former store was moved, None without
     one; `later` counts the journal entries of the former store that the backup lacks, None where
     the two share no history."""
@@ -41,7 +41,7 @@ class Restored(NamedTuple):
     later: int | None = None
 
 
-def backup(workspace: Workspace, target: Path) -> BackedUp:
+def backup(workspace: Workspace, target: Path) -> BackupResult:
     """Copy the whole store through SQLite's backup, while others may write.
 
     The copy is one file (no write-ahead log), so it can be read where nothing can be written.
@@ -64,10 +64,10 @@ def backup(workspace: Workspace, target: Path) -> BackedUp:
     except (*DAMAGE, OSError) as error:
         target.unlink()
         raise DeskError(f"{target}: the copy failed ({error})") from error
-    return BackedUp(target.stat().st_size, head)
+    return BackupResult(target.stat().st_size, head)
 
 
-def restore(workspace: Workspace, file: Path, replace: bool = False) -> Restored:
+def restore(workspace: Workspace, file: Path, replace: bool = False) -> RestoreResult:
     """Put a backup in the store's place, once it has been proved to be as its journal says. A store
     that is there is set aside, and only with `replace`.
 
@@ -123,10 +123,10 @@ def _proved(file: Path, new: Path) -> Head:
     return head
 
 
-def _put(new: Path, store: Path, head: Head, replace: bool) -> Restored:
+def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
     """Give the proved copy the store's name. The caller holds the write lock."""
     log = _with(store, "-wal")
-    restored = Restored(head)
+    restored = RestoreResult(head)
     if any(path.exists() and path.stat().st_size for path in (store, log)):
         if not replace:
             raise DeskError(
@@ -134,7 +134,7 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> Restored:
                 "--replace sets it aside beside the new one",
                 exit_code=ExitCode.USAGE,
             )
-        restored = Restored(head, _free_name(store), _only_one(store, head))
+        restored = RestoreResult(head, _free_name(store), _only_one(store, head))
     if restored.aside is not None and store.exists():
         os.link(store, restored.aside)  # a crash in between leaves a store, the old one or the new
     if restored.aside is not None and log.exists():

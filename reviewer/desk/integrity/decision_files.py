@@ -23,7 +23,7 @@ from reviewer.signing.trusted import Vouched, approved, vouched
 from reviewer.signing.verify import VerifyResult, decision_in
 
 
-class Filed(NamedTuple):
+class DecisionFile(NamedTuple):
     """A decision in a file that a key of the trust file signed."""
 
     path: Path
@@ -60,11 +60,11 @@ def envelope_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.dsse.json") if path.is_file())
 
 
-def filed(path: Path, data: bytes, signers: Signers) -> Filed:
+def filed(path: Path, data: bytes, signers: Signers) -> DecisionFile:
     """Read an envelope as a decision. Raises AttestError unless it is one that a trusted key
     signed."""
     found = vouched(data, signers)
-    return Filed(path, data, found, decision_in(found))
+    return DecisionFile(path, data, found, decision_in(found))
 
 
 def strays(workspace: Workspace, connection: Connection) -> list[Path]:
@@ -73,7 +73,7 @@ def strays(workspace: Workspace, connection: Connection) -> list[Path]:
     return [path for path in envelope_files(workspace.decisions) if path.name not in names]
 
 
-def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) -> list[Filed]:
+def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) -> list[DecisionFile]:
     """Return the decisions among the files that this store has no row of, except those that no
     trusted key signed: doctor reports these."""
     payloads = {one.payload_sha256 for one in decisions.rows(connection)}
@@ -88,7 +88,7 @@ def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) ->
     return found
 
 
-def next_number(connection: Connection, others: list[Filed]) -> int:
+def next_number(connection: Connection, others: list[DecisionFile]) -> int:
     """Return the next number: above all in rows and in files."""
     rows = [one.number for one in decisions.rows(connection)]
     return max([0, *rows, *(one.number for one in others)]) + 1
@@ -96,7 +96,7 @@ def next_number(connection: Connection, others: list[Filed]) -> int:
 
 def before(
     connection: Connection,
-    others: list[Filed],
+    others: list[DecisionFile],
     agent: str,
     environment: str,
     number: int | None = None,
@@ -113,7 +113,7 @@ def before(
     return max(known)[1] if known else None
 
 
-def standing_of(one: Filed) -> Standing:
+def standing_of(one: DecisionFile) -> Standing:
     """Return whether the trusted signatures of a decision meet its own policy."""
     return "pending" if approved(one.statement.predicate, one.found).faults else "signed"
 
@@ -126,7 +126,7 @@ def file_of(workspace: Workspace, number: int, decision: str, candidate_id: str)
 def keep(
     workspace: Workspace,
     connection: Connection,
-    one: Filed,
+    one: DecisionFile,
     keys: tuple[int, int],
     at: str,
     kind: str = decisions.SIGNED,
@@ -166,7 +166,7 @@ def keep(
     return row
 
 
-def _refuse_other_file(one: Filed) -> None:
+def _refuse_other_file(one: DecisionFile) -> None:
     """Raise DeskError when the file of a decision holds anything but the same decision."""
     try:
         there = parse_envelope(read_envelope(one.path)).payload
@@ -179,7 +179,7 @@ def _refuse_other_file(one: Filed) -> None:
 
 
 def keep_more(
-    workspace: Workspace, connection: Connection, row: DecisionRow, one: Filed, at: str
+    workspace: Workspace, connection: Connection, row: DecisionRow, one: DecisionFile, at: str
 ) -> DecisionRow:
     """Keep further signatures under a decision that has a row."""
     changed = row._replace(envelope=one.data, standing=standing_of(one))

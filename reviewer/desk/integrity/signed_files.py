@@ -235,7 +235,7 @@ def beyond(connection: Connection, envelope: bytes) -> str | None:
     )
 
 
-class Gone(NamedTuple):
+class LostFile(NamedTuple):
     """A signed file that shows that the journal reached `seq`; `digest` is its payload's."""
 
     path: Path
@@ -243,7 +243,7 @@ class Gone(NamedTuple):
     seq: int
 
 
-def gone_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[Gone]:
+def gone_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[LostFile]:
     """Return the files signed by trusted keys that show that this store lost journal, and that no
     statement of loss names."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
@@ -256,7 +256,7 @@ def gone_files(workspace: Workspace, connection: Connection, signers: "Signers")
         if _signature(workspace, path.name, data, signers) or not beyond(connection, data):
             continue
         if (bound := _bound(data)) is not None:
-            found.append(Gone(path, bound.digest, bound.seq + 1))  # signing adds an entry
+            found.append(LostFile(path, bound.digest, bound.seq + 1))  # signing adds an entry
     return found
 
 
@@ -284,7 +284,7 @@ def lost(connection: Connection) -> set[str]:
     return {one for row in loss_rows(connection) for one in json.loads(row.decisions)}
 
 
-class _Bound(NamedTuple):
+class _BoundEntry(NamedTuple):
     """The journal entry that a signed file binds, and the journal it belongs to."""
 
     seq: int
@@ -294,7 +294,7 @@ class _Bound(NamedTuple):
     loss: bool = False
 
 
-def _bound(envelope: bytes) -> _Bound | None:
+def _bound(envelope: bytes) -> _BoundEntry | None:
     """None for what binds no journal entry."""
     from reviewer.signing.dsse import parse_envelope
     from reviewer.signing.errors import AttestError
@@ -306,9 +306,9 @@ def _bound(envelope: bytes) -> _Bound | None:
         digest, predicate = hashlib.sha256(payload).hexdigest(), body["predicate"]
         if body["predicateType"] == LOSS_TYPE:
             kept = predicate["kept"]
-            return _Bound(kept["seq"], kept["head"], predicate["journal"], digest, True)
+            return _BoundEntry(kept["seq"], kept["head"], predicate["journal"], digest, True)
         audit, uri = predicate["audit"], (predicate.get("evidence") or {}).get("uri", "")
-        return _Bound(audit["seq"], audit["head"], uri, digest) if audit["seq"] else None
+        return _BoundEntry(audit["seq"], audit["head"], uri, digest) if audit["seq"] else None
     except (AttestError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

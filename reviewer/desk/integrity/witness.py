@@ -27,7 +27,7 @@ NOTHING = "0" * 64
 BRING_BACK = "bring the file back from version control"
 
 
-class Seen(NamedTuple):
+class WitnessLine(NamedTuple):
     """One line of the witness about this store's journal."""
 
     seq: int
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     signed: str | None
 
 
-def seen(workspace: Workspace, connection: Connection) -> list[Seen]:
+def seen(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Return the lines about this journal; of the others it is only checked that each follows the
     one before it of its journal, which is cheap enough for every report. Returns nothing where no
     witness is kept. Raises DeskError for an invalid file."""
@@ -61,7 +61,9 @@ def seen(workspace: Workspace, connection: Connection) -> list[Seen]:
             known.add(digest)
             last[body["journal"]] = digest
             if body["journal"] == uri:
-                found.append(Seen(int(body["seq"]), body["head"], body["kind"], body["signed"]))
+                found.append(
+                    WitnessLine(int(body["seq"]), body["head"], body["kind"], body["signed"])
+                )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DeskError(
                 f"{workspace.witness}: line {number} is no line of a witness",
@@ -87,14 +89,14 @@ def _bytes(place: Path) -> bytes:
         return file.read()
 
 
-def gone(workspace: Workspace, connection: Connection) -> list[Seen]:
+def gone(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Return the lines that this store contradicts, and that no statement of loss covers."""
     lines = seen(workspace, connection)
     if not lines:
         return []
     hashes = journal.hashes_at(connection, [one.seq for one in lines])
     kept = {one.uid: one.kept_seq for one in loss_rows(connection)}
-    wrong: list[Seen] = []
+    wrong: list[WitnessLine] = []
     for one in lines:
         same = hashes.get(one.seq) == one.head or _same_decision(connection, one)
         if not same and not _handed_on(workspace, connection, one):
@@ -104,7 +106,7 @@ def gone(workspace: Workspace, connection: Connection) -> list[Seen]:
     return wrong
 
 
-def _same_decision(connection: Connection, one: Seen) -> bool:
+def _same_decision(connection: Connection, one: WitnessLine) -> bool:
     """Return whether this store recorded the same decision as the same entry, directly after the
     head that it binds: a copy that added its signature recorded it with more signatures."""
     row = decisions.by_payload(connection, one.signed) if one.signed is not None else None
@@ -118,7 +120,7 @@ def _same_decision(connection: Connection, one: Seen) -> bool:
     )
 
 
-def _handed_on(workspace: Workspace, connection: Connection, one: Seen) -> bool:
+def _handed_on(workspace: Workspace, connection: Connection, one: WitnessLine) -> bool:
     """Return whether a line is about a decision that a colleague signed on a copy of this journal
     and passed on to be signed here: it follows our head directly, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
@@ -166,21 +168,23 @@ def add(workspace: Workspace, connection: Connection, kind: "Kind", payload: str
         _write(workspace, connection, [_told(connection, kind, payload)])
 
 
-def look(workspace: Workspace, connection: Connection) -> list[Seen]:
+def look(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Add the decisions that were signed here and are missing from the witness, and the present
     head, creating the file where there is none; returns the lines added. Raises DeskError."""
     head, known = journal.head(connection), {one.signed for one in seen(workspace, connection)}
     new = [
-        Seen(seq, journal.hash_at(connection, seq) or "", "decision", payload)
+        WitnessLine(seq, journal.hash_at(connection, seq) or "", "decision", payload)
         for seq, payload in decisions.signed_here(connection)
         if payload not in known
     ]
     if head.seq and all(one.seq < head.seq for one in new):
-        new.append(Seen(head.seq, head.hash.hex(), "head", None))
+        new.append(WitnessLine(head.seq, head.hash.hex(), "head", None))
     return _write(workspace, connection, new)
 
 
-def _write(workspace: Workspace, connection: Connection, new: list[Seen]) -> list[Seen]:
+def _write(
+    workspace: Workspace, connection: Connection, new: list[WitnessLine]
+) -> list[WitnessLine]:
     """Add the lines after the last line of this journal."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.journal import line_bytes, of_journal, read_witness
@@ -219,11 +223,11 @@ def _append(place: Path, data: bytes) -> None:
         os.close(handle)
 
 
-def _told(connection: Connection, kind: "Kind", payload: str) -> Seen:
+def _told(connection: Connection, kind: "Kind", payload: str) -> WitnessLine:
     """Return the journal entry of what was signed, which is among the last."""
     if kind == "decision":
         row = decisions.by_payload(connection, payload)
         seq = row.seq if row is not None else 0
     else:
         seq = journal_entry_of(connection, "loss" if kind == "loss" else "break_glass", payload)
-    return Seen(seq, journal.hash_at(connection, seq) or "", kind, payload)
+    return WitnessLine(seq, journal.hash_at(connection, seq) or "", kind, payload)

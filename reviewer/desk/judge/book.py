@@ -27,7 +27,7 @@ from reviewer.review.labels import counting as counting_labels
 from reviewer.suite.rubric import Asked, JudgePrompt
 
 
-class Judged(NamedTuple):
+class JudgeRecord(NamedTuple):
     """All that is known of one suite's judge where one candidate is concerned.
 
     `calibration` is None when the judge is asked of single messages only; `cost_usd` is of the
@@ -64,7 +64,9 @@ class JudgeBook:
                 self._read[suite_digest] = fresh[-1].id, known
             return known
 
-    def judged(self, connection: Connection, held: ReadySuite, candidate_id: str) -> Judged | None:
+    def judged(
+        self, connection: Connection, held: ReadySuite, candidate_id: str
+    ) -> JudgeRecord | None:
         """What the suite's judge is worth for this candidate; None when it was never asked."""
         made = self.of(connection, held.suite.digest) if held.judge is not None else ()
         if held.judge is None or not made:
@@ -108,14 +110,14 @@ def joined(
     agents: Mapping[str, str],
     labels: Sequence[Label],
     judgments: Sequence[Judgment],
-) -> Judged:
+) -> JudgeRecord:
     """The judge beside the labels, for one candidate. `judgments` holds at least one."""
     model = judge.model or max(judgments, key=lambda one: (one.kind == "pair", one.at)).model
     about = [one for one in judgments if candidate_id in candidates_of(one)]
     costs = [one.cost_usd for one in about]
     known = [cost for cost in costs if cost is not None]
     prompts = {prompt_digest(asked) for asked in judge.asks}
-    return Judged(
+    return JudgeRecord(
         judge=judge,
         model=model,
         labels=tuple(labels),
@@ -208,7 +210,7 @@ def win_rate_of(
     connection: Connection,
     finals: FinalMessages,
     side: Side,
-    judged: Judged,
+    judged: JudgeRecord,
     found: Calibration,
 ) -> WinRate:
     """How often the candidate's message is the better one, over the pairs that show it and one

@@ -7,7 +7,7 @@ from reviewer.db.tables import JUDGMENTS as TABLE
 from reviewer.db.tables import JudgmentRow
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
-from reviewer.desk.imports.record_files import Kind, Taken
+from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.judge.book import JudgeBook, row_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_suite
@@ -62,7 +62,9 @@ def _against(held: ReadySuite, judgment: Judgment) -> Iterator[tuple[str, str]]:
     yield from record_files.unmasked(redactor_of(suite.redaction).masked, texts)
 
 
-KIND: Kind[Judgment, JudgmentRow] = Kind("judgment", JUDGMENTS, TABLE, row_of, JudgmentBorder)
+KIND: RecordKind[Judgment, JudgmentRow] = RecordKind(
+    "judgment", JUDGMENTS, TABLE, row_of, JudgmentBorder
+)
 
 
 def export_judgments(connection: Connection, book: JudgeBook, suite_id: str) -> bytes:
@@ -70,6 +72,6 @@ def export_judgments(connection: Connection, book: JudgeBook, suite_id: str) -> 
     return record_files.export(KIND, connection, book, suite_id)
 
 
-def import_judgments(workspace: Workspace, data: bytes, file: str) -> Taken:
+def import_judgments(workspace: Workspace, data: bytes, file: str) -> TakeResult:
     """Take in the judgments of a file, as `said_files.take` does."""
     return record_files.take(KIND, workspace, data, file)

@@ -49,7 +49,7 @@ from reviewer.trace.record import ABSENT, kind_of
 LONGEST_OBSERVATION = 4_000
 
 
-class Prepared(NamedTuple):
+class PreparedOrder(NamedTuple):
     """An order with all that it would ask. `settings` is None while `problem` says why nothing can
     be sent; `cached` calls are answered already."""
 
@@ -65,7 +65,7 @@ class Prepared(NamedTuple):
 
 def prepare(
     workspace: Workspace, connection: Connection, finals: FinalMessages, order: JudgeOrder
-) -> Prepared:
+) -> PreparedOrder:
     """Raises DeskError for an order that asks nothing of this workspace: no judge in the suite, no
     prompt for what is to be judged, nothing to judge, a number that cannot be."""
     prices = _checked(order)
@@ -93,7 +93,9 @@ def prepare(
         questions(items, bench, order.repeats, lambda trace: observed(connection, records, trace))
     )
     left = _unanswered(connection, asked)
-    return Prepared(order, held, bench, left, len(asked) - len(left), prices, settings, problem)
+    return PreparedOrder(
+        order, held, bench, left, len(asked) - len(left), prices, settings, problem
+    )
 
 
 def judge_of(held: ReadySuite, suite_id: str) -> JudgePrompt:
@@ -217,7 +219,7 @@ class JudgeHandle(Job[JudgeRunView]):
     def __init__(
         self,
         workspace: Workspace,
-        prepared: Prepared,
+        prepared: PreparedOrder,
         settings: Settings,
         lock: int,
         on_change: OnChange | None = None,
@@ -307,7 +309,7 @@ class JudgeHandle(Job[JudgeRunView]):
 class _Tally:
     """What a run has come to. Thread-safe."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedOrder) -> None:
         self._prepared = prepared
         self._lock = threading.Lock()
         self._watch = Stopwatch()
@@ -376,7 +378,7 @@ class Judges:
         self._lock = threading.Lock()
         self._handles: list[JudgeHandle] = []
 
-    def start(self, prepared: Prepared, on_change: OnChange | None = None) -> JudgeHandle:
+    def start(self, prepared: PreparedOrder, on_change: OnChange | None = None) -> JudgeHandle:
         """Begin to ask. Raises DeskError when nothing can be sent, or the same judge is at work on
         the same suite already."""
         if prepared.settings is None:

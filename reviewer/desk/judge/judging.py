@@ -7,8 +7,8 @@ from reviewer.db import registry
 from reviewer.db.connection import Connection
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
-from reviewer.desk.judge.book import JudgeBook, Judged, messages_of, pairwise, win_rate_of
-from reviewer.desk.judge.jobs import Prepared, judge_of, prepare
+from reviewer.desk.judge.book import JudgeBook, JudgeRecord, messages_of, pairwise, win_rate_of
+from reviewer.desk.judge.jobs import PreparedOrder, judge_of, prepare
 from reviewer.desk.labels.api import EstimateView
 from reviewer.desk.labels.items import Side, other_candidate, side_of
 from reviewer.desk.place import Workspace
@@ -29,7 +29,7 @@ ORDERS = 2
 """In how many orders the queue shows a pair, whatever the rubric is content with."""
 
 
-class Own(NamedTuple):
+class OwnPairs(NamedTuple):
     """Pairs that one reviewer has labeled: `whole` ones he is not shown again, `begun` ones are
     still to come in their other order."""
 
@@ -37,7 +37,7 @@ class Own(NamedTuple):
     begun: frozenset[str]
 
 
-def own_pairs(labels: Sequence[Label], reviewer: str) -> Own:
+def own_pairs(labels: Sequence[Label], reviewer: str) -> OwnPairs:
     """What this reviewer has said for himself: as a rater in both orders, or as the third person
     who settled it. An order that he skipped is done, but who skipped both has said nothing."""
     said = {(x.item, x.role) for x in counting_labels(labels) if x.reviewer == reviewer}
@@ -47,7 +47,7 @@ def own_pairs(labels: Sequence[Label], reviewer: str) -> Own:
             orders.setdefault(label.item, set()).add(label.showing)
     whole = {item for item, seen in orders.items() if len(seen) >= ORDERS}
     whole.update(item for item, role in said if role == "adjudicator")
-    return Own(frozenset(whole), frozenset(orders) - whole)
+    return OwnPairs(frozenset(whole), frozenset(orders) - whole)
 
 
 NO_ANSWERS = "no judge answers: reviewer judge shows what they would cost"
@@ -55,7 +55,7 @@ NOT_HERE = "(the message of this trace is not in the store)"
 _LETTERS = ("A", "B", "tie", "both bad")
 
 
-class Named(NamedTuple):
+class PairNames(NamedTuple):
     """Who is called A and B, which messages of an item are theirs, and what its messages say (item
     → digest → text)."""
 
@@ -84,12 +84,12 @@ class Named(NamedTuple):
 
 def judge_view(
     suite_id: str,
-    judged: Judged,
+    judged: JudgeRecord,
     found: Calibration,
-    named: Named,
+    named: PairNames,
     policy: JudgePolicy,
     wins: WinRate | None,
-    own: Own,
+    own: OwnPairs,
 ) -> JudgeView:
     """The view of one reviewer: of the pairs those that he has labeled, of the figures all."""
     return JudgeView(
@@ -136,7 +136,7 @@ def unasked(
     judge: JudgePrompt,
     prompt: str,
     names: tuple[str, str],
-    judged: Judged | None,
+    judged: JudgeRecord | None,
 ) -> JudgeView:
     """The view of a judge that has answered about no pair."""
     nothing = Share(hits=0, n=0)
@@ -170,7 +170,7 @@ def unasked(
     )
 
 
-def pair_detail(judged: Judged, row: PairRow, texts: Mapping[str, str]) -> JudgeDetail:
+def pair_detail(judged: JudgeRecord, row: PairRow, texts: Mapping[str, str]) -> JudgeDetail:
     """The messages of a labeled pair, and the judge's words in either order."""
     said: dict[str, Judgment] = {}
     model = judged.model
@@ -207,7 +207,7 @@ def _words(judgment: Judgment) -> str:
     return f"{judgment.error.replace('_', ' ')}: {judgment.reason}"
 
 
-def _row(number: int, row: PairRow, named: Named) -> JudgePairRow:
+def _row(number: int, row: PairRow, named: PairNames) -> JudgePairRow:
     return JudgePairRow(
         item=row.item,
         pair=number,
@@ -251,7 +251,7 @@ def _repeats(found: Calibration) -> str:
     return f"{found.stability:.2f} over {found.repeated} repeated questions"
 
 
-def _confusion(rows: Sequence[PairRow], named: Named) -> tuple[tuple[str, ...], ...]:
+def _confusion(rows: Sequence[PairRow], named: PairNames) -> tuple[tuple[str, ...], ...]:
     """People down, the judge in forward order across."""
     counts: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -296,11 +296,11 @@ def _corrected(name: str, found: Corrected, n: int) -> EstimateView:
     )
 
 
-class _About(NamedTuple):
+class _JudgeSubject(NamedTuple):
     """One suite's judge where one candidate is concerned, and who is called A and B."""
 
     held: ReadySuite
-    judged: Judged | None
+    judged: JudgeRecord | None
     side: Side
     names: tuple[str, str]
 
@@ -364,7 +364,7 @@ class Judging:
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None,
-    ) -> _About:
+    ) -> _JudgeSubject:
         held = ready_suite(self._workspace, connection, suite_id)
         judge_of(held, suite_id)
         side = side_of(connection, suite_id, candidate_id)
@@ -376,9 +376,11 @@ class Judging:
             low, high = sorted((candidate_id, other))
             names = low, high
         judged = self._book.judged(connection, held, candidate_id)
-        return _About(held, judged, side, names)
+        return _JudgeSubject(held, judged, side, names)
 
-    def _named(self, connection: Connection, about: _About, judged: Judged) -> Named:
+    def _named(
+        self, connection: Connection, about: _JudgeSubject, judged: JudgeRecord
+    ) -> PairNames:
         """Whose message is whose, and what the messages say, of the labeled pairs."""
         assert judged.calibration is not None  # or there would be nothing to name
         items = {row.item for row in judged.calibration.rows}
@@ -396,9 +398,9 @@ class Judging:
             {item: frozenset(known) for item, known in by_candidate.get(name, {}).items()}
             for name in about.names
         )
-        return Named(about.names, a, b, texts)
+        return PairNames(about.names, a, b, texts)
 
-    def _wins(self, connection: Connection, judged: Judged, side: Side) -> WinRate | None:
+    def _wins(self, connection: Connection, judged: JudgeRecord, side: Side) -> WinRate | None:
         if judged.calibration is None:
             return None
         return win_rate_of(connection, self._finals, side, judged, judged.calibration)
@@ -417,7 +419,7 @@ class Judging:
             problem=prepared.problem,
         )
 
-    def prepared(self, connection: Connection, order: JudgeOrder) -> Prepared:
+    def prepared(self, connection: Connection, order: JudgeOrder) -> PreparedOrder:
         return prepare(self._workspace, connection, self._finals, order)
 
 

@@ -75,7 +75,7 @@ class LabelItem(View, frozen=True):
     mean_seconds: float | None
 
 
-class Drafted(View, frozen=True):
+class LabelDraft(View, frozen=True):
     """What the person chose for a showing. `marks` are criterion id → level, `decided` criterion id
     → side, `skipped` the reason not to answer."""
 
@@ -305,7 +305,7 @@ class LabelsRoom(Room):
         with self._opened.reading() as connection:
             return self._labeling.next_item(connection, session, handed_back, reason, item)
 
-    def record(self, session: Session, drafted: Drafted) -> SavedLabel:
+    def record(self, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label: durable when this returns. A second one of a showing revises the first."""
         with self._opened.reading() as connection:
             return self._labeling.record(connection, session, drafted)

@@ -7,9 +7,9 @@ from reviewer.db.tables import LABELS as TABLE
 from reviewer.db.tables import LabelRow
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
-from reviewer.desk.imports.record_files import Kind, Taken
+from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.sheet import Ruled, ruled
+from reviewer.desk.labels.sheet import RubricSuite, ruled
 from reviewer.desk.place import Workspace
 from reviewer.importing.catalogue import redactor_of
 from reviewer.review.labels import LABELS, Label, rubric_problems
@@ -22,7 +22,7 @@ class LabelBorder:
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
-        self._ruled: dict[str, Ruled | str] = {}
+        self._ruled: dict[str, RubricSuite | str] = {}
         self._episodes: dict[str, frozenset[str]] = {}
 
     def admitted(self, label: Label, place: str) -> Label:
@@ -37,18 +37,18 @@ class LabelBorder:
             raise ContractError.of(problems)
         return label
 
-    def _found(self, suite_id: str, digest: str) -> Ruled | str:
+    def _found(self, suite_id: str, digest: str) -> RubricSuite | str:
         """The suite with its rubric, or why no label of it is taken."""
         if suite_id not in self._ruled:
             try:
-                found: Ruled | str = ruled(self._workspace, self._connection, suite_id)
+                found: RubricSuite | str = ruled(self._workspace, self._connection, suite_id)
             except (DeskError, ContractError) as error:
                 found = str(error)
-            if isinstance(found, Ruled):
+            if isinstance(found, RubricSuite):
                 self._episodes[suite_id] = frozenset(e.episode_id for e in found.suite.episodes)
             self._ruled[suite_id] = found
         known = self._ruled[suite_id]
-        if isinstance(known, Ruled) and known.suite.digest != digest:
+        if isinstance(known, RubricSuite) and known.suite.digest != digest:
             return (
                 f"is {digest[:16]}…, and {suite_id} of this workspace is "
                 f"{known.suite.digest[:16]}…: labels belong to the suite they were made on"
@@ -56,7 +56,7 @@ class LabelBorder:
         return known
 
 
-def _against(found: Ruled, label: Label) -> Iterator[tuple[str, str]]:
+def _against(found: RubricSuite, label: Label) -> Iterator[tuple[str, str]]:
     if label.rubric_digest != found.rubric_digest:
         yield "$.rubric_digest", "is not that of the suite's rubric.json"
     yield from rubric_problems(label, found.rubric)
@@ -65,7 +65,7 @@ def _against(found: Ruled, label: Label) -> Iterator[tuple[str, str]]:
     yield from record_files.unmasked(redactor_of(found.suite.redaction).masked, texts)
 
 
-KIND: Kind[Label, LabelRow] = Kind("label", LABELS, TABLE, row_of, LabelBorder)
+KIND: RecordKind[Label, LabelRow] = RecordKind("label", LABELS, TABLE, row_of, LabelBorder)
 
 
 def export_labels(connection: Connection, book: Book, suite_id: str) -> bytes:
@@ -73,6 +73,6 @@ def export_labels(connection: Connection, book: Book, suite_id: str) -> bytes:
     return record_files.export(KIND, connection, book, suite_id)
 
 
-def import_labels(workspace: Workspace, data: bytes, file: str) -> Taken:
+def import_labels(workspace: Workspace, data: bytes, file: str) -> TakeResult:
     """Take in the labels of a file, as `said_files.take` does."""
     return record_files.take(KIND, workspace, data, file)

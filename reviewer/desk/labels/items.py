@@ -46,7 +46,7 @@ class Side(NamedTuple):
         return f"{self.prefix}/{self.names[trace.episode]}/{trace.attempt}"
 
 
-class Gathered(NamedTuple):
+class SideMessages(NamedTuple):
     """One side's messages and signals, by trace."""
 
     messages: tuple[TraceMessage, ...]
@@ -74,12 +74,12 @@ def other_candidate(connection: Connection, suite_id: str, candidate_id: str) ->
     return others[0] if len(others) == 1 else None
 
 
-def gather(connection: Connection, finals: FinalMessages, side: Side) -> Gathered:
+def gather(connection: Connection, finals: FinalMessages, side: Side) -> SideMessages:
     """Every attempt of one candidate that infrastructure did not take. What a trace without a
     stored payload ended with is not known: it has signals, and no message."""
     traces = reviewable_traces(connection, side.key)
     texts = finals.of(connection, traces)
-    return Gathered(
+    return SideMessages(
         tuple(message_of(side, t, texts[t.id]) for t in traces if t.id in texts),
         signals_of(connection, side, traces),
     )
@@ -112,7 +112,9 @@ def signals_of(
     }
 
 
-def build(kind: Kind, suite_digest: str, candidate: Gathered, baseline: Gathered | None) -> ItemSet:
+def build(
+    kind: Kind, suite_digest: str, candidate: SideMessages, baseline: SideMessages | None
+) -> ItemSet:
     """Messages of the candidate alone; or pairs with the baseline's, else of its own attempts."""
     if kind == "message":
         return message_items(suite_digest, candidate.messages)

@@ -17,8 +17,8 @@ from reviewer.desk.imports.importing import clock
 from reviewer.desk.labels.api import (
     OPEN_FLAG,
     CriterionView,
-    Drafted,
     EstimateView,
+    LabelDraft,
     LabelItem,
     QueueView,
     SavedLabel,
@@ -27,7 +27,7 @@ from reviewer.desk.labels.api import (
 from reviewer.desk.labels.book import Book, row_of
 from reviewer.desk.labels.items import other_candidate
 from reviewer.desk.labels.queue import closing_items, own_views, queue_view
-from reviewer.desk.labels.sheet import Place, Sheet, Sheets
+from reviewer.desk.labels.sheet import Sheet, Sheets, Showing
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
@@ -43,7 +43,7 @@ MOST_NOTE = 4000
 """Characters of a note; a file of labels allows no more."""
 
 
-def newest(labels: Sequence[Label], place: Place, session: Session) -> Label | None:
+def newest(labels: Sequence[Label], place: Showing, session: Session) -> Label | None:
     """The label that counts for this showing and person, a withdrawn one too."""
     key = LabelKey(
         item=place.item.item, showing=place.number, reviewer=session.reviewer, role=session.role
@@ -53,9 +53,9 @@ def newest(labels: Sequence[Label], place: Place, session: Session) -> Label | N
 
 def label_of(
     sheet: Sheet,
-    place: Place,
+    place: Showing,
     session: Session,
-    drafted: Drafted,
+    drafted: LabelDraft,
     before: Label | None,
     labels: Sequence[Label],
 ) -> Label:
@@ -109,7 +109,7 @@ def next_time(labels: Sequence[Label], session: Session) -> str:
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def shown(sheet: Sheet, place: Place, labels: Sequence[Label], session: Session) -> LabelItem:
+def shown(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Session) -> LabelItem:
     """What this person sees of a showing: nothing that tells where it is from."""
     item, rubric = place.item, sheet.ruled.rubric
     episode = sheet.episodes.get(item.episode_id)
@@ -227,7 +227,7 @@ class Labeling:
             place = sheet.first_of(left, sheet.under(reason), labels, session)
         return None if place is None else shown(sheet, place, labels, session)
 
-    def record(self, connection: Connection, session: Session, drafted: Drafted) -> SavedLabel:
+    def record(self, connection: Connection, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label, durably; one for a showing that has one already revises it.
 
         Raises DeskError for an item that is not on the sheet and for what the rubric does not

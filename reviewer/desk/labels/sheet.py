@@ -34,7 +34,7 @@ from reviewer.suite.rubric import Rubric
 from reviewer.suite.values import RUBRIC_FILE
 
 
-class Ruled(NamedTuple):
+class RubricSuite(NamedTuple):
     """A suite with the rubric that people label by, and the digest of its file."""
 
     suite: Suite
@@ -47,7 +47,7 @@ class Ruled(NamedTuple):
         return max(pairs, self.rubric.final_messages) or ENOUGH
 
 
-class Place(NamedTuple):
+class Showing(NamedTuple):
     """One showing, with the digests of its sides; of a message `left` is the message's."""
 
     item: Item
@@ -62,7 +62,7 @@ class Sheet:
 
     def __init__(
         self,
-        ruled: Ruled,
+        ruled: RubricSuite,
         kind: Kind,
         built: ItemSet,
         signals: dict[str, Signals],
@@ -82,14 +82,14 @@ class Sheet:
     def episodes(self) -> dict[str, Episode]:
         return {episode.episode_id: episode for episode in self.ruled.suite.episodes}
 
-    def place(self, item: Item, number: int) -> Place:
+    def place(self, item: Item, number: int) -> Showing:
         """Raises ValueError for a showing that there is not."""
         if item.kind == "pair":
             sides = showing(item, number, self.seed)
-            return Place(item, number, sides.left, sides.right)
+            return Showing(item, number, sides.left, sides.right)
         if number != 1:
             raise ValueError(f"a message is shown once, not as {number}")
-        return Place(item, 1, item.messages[0].digest, None)
+        return Showing(item, 1, item.messages[0].digest, None)
 
     def mine(self, labels: Iterable[Label], session: Session) -> tuple[Label, ...]:
         """What the person has done of this sheet, by time."""
@@ -103,7 +103,7 @@ class Sheet:
         labels: Sequence[Label],
         session: Session,
         handed_back: Sequence[tuple[str, int]] = (),
-    ) -> tuple[Place, ...]:
+    ) -> tuple[Showing, ...]:
         """What is still to be shown to this person, in order."""
         mine = self.mine(labels, session)
         again = [(item, n) for item, n in handed_back if not any(_is(x, item, n) for x in mine)]
@@ -121,13 +121,13 @@ class Sheet:
             if item in self.entries
         ]
         return tuple(
-            Place(self.items[s.item], s.number, s.left, s.right)
+            Showing(self.items[s.item], s.number, s.left, s.right)
             for s in remaining([e.item for e in entries], self.seed, seen)
         )
 
     def _open(
         self, labels: Sequence[Label], session: Session, mine: Sequence[Label]
-    ) -> list[Place]:
+    ) -> list[Showing]:
         """Items that raters left open, and this person rated not at all. One showing settles."""
         known = {x.item for x in mine}
         return [
@@ -148,11 +148,11 @@ class Sheet:
 
     def first_of(
         self,
-        places: Sequence[Place],
+        places: Sequence[Showing],
         wanted: Collection[str],
         labels: Sequence[Label],
         session: Session,
-    ) -> Place | None:
+    ) -> Showing | None:
         """The first of `places` that shows a wanted item and does not come near its other order."""
         seen = [x.item for x in self.mine(labels, session)]
         recent = set(seen[len(seen) - min(distance(len(self.entries)), len(seen)) :])
@@ -187,7 +187,7 @@ def _is(label: Label, item: str, number: int) -> bool:
     return (label.item, label.showing) == (item, number)
 
 
-def _later(places: Sequence[Place], again: Sequence[tuple[str, int]]) -> tuple[Place, ...]:
+def _later(places: Sequence[Showing], again: Sequence[tuple[str, int]]) -> tuple[Showing, ...]:
     """`places` with those handed back behind the others, the oldest first."""
     turn = {key: n for n, key in enumerate(again)}
     return tuple(sorted(places, key=lambda p: turn.get((p.item.item, p.number), -1)))
@@ -201,10 +201,10 @@ class Sheets:
         self._workspace, self._finals = workspace, finals
         self._clock = EvidenceClock()
         self._lock = Lock()
-        self._ruled: dict[str, Ruled] = {}
+        self._ruled: dict[str, RubricSuite] = {}
         self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
 
-    def ruled(self, connection: Connection, suite_id: str, anew: bool = False) -> Ruled:
+    def ruled(self, connection: Connection, suite_id: str, anew: bool = False) -> RubricSuite:
         """The suite and its rubric, as it was when it was last held; `anew` looks at its files.
 
         Raises DeskError for a suite that may not be used, or has no rubric.
@@ -240,7 +240,7 @@ class Sheets:
     def _made(
         self,
         connection: Connection,
-        ruled: Ruled,
+        ruled: RubricSuite,
         key: tuple[str, str, str | None, Kind],
     ) -> Sheet:
         suite_id, candidate_id, baseline_id, kind = key
@@ -261,7 +261,7 @@ class Sheets:
         return Sheet(ruled, kind, built, signals, own)
 
 
-def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) -> Ruled:
+def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) -> RubricSuite:
     """A suite that may be used now, with its rubric. Raises DeskError."""
     held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:
@@ -270,4 +270,4 @@ def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) ->
             f"write {RUBRIC_FILE} into its folder, then: reviewer suite freeze {suite_id}"
             " --as NEW_ID",
         )
-    return Ruled(held.suite, held.rubric, held.rubric_digest)
+    return RubricSuite(held.suite, held.rubric, held.rubric_digest)

@@ -30,14 +30,14 @@ from reviewer.report.evidence import Evidence, Look
 
 if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook
-    from reviewer.desk.reports.costs import Entered, NewCost
+    from reviewer.desk.reports.costs import EnteredCost, NewCost
     from reviewer.desk.views import Exported
     from reviewer.report.evidence import CostEntry
     from reviewer.report.model import Report
     from reviewer.report.page_parts import Beside
 
 
-class Built:
+class CandidateReport:
     """One report with what it was made of; its bytes are made when first asked for."""
 
     def __init__(self, gathered: Evidence, assessment: Assessment) -> None:
@@ -68,21 +68,21 @@ class Built:
         return ExitCode.DONE if promoted else ExitCode.NOT_PROMOTED
 
 
-class Assessed(NamedTuple):
+class CandidateAssessment(NamedTuple):
     """A recommendation and what it rests on."""
 
     gathered: Evidence
     assessment: Assessment
 
 
-class Shown(NamedTuple):
+class PrintableReport(NamedTuple):
     """A report and what its renderings show in addition to it."""
 
-    built: Built
+    built: CandidateReport
     beside: Beside
 
 
-_Asked = tuple[str, str, str | None]
+_ReportKey = tuple[str, str, str | None]
 """Suite, candidate, baseline."""
 
 
@@ -96,7 +96,7 @@ class Reports:
         self._workspace, self._finals, self._book = workspace, finals, book
         self._embedding_model = embedding_model
         self._store_check = StoreCheck(workspace)
-        self._kept: dict[tuple[_Asked, bool], tuple[object, Built]] = {}
+        self._kept: dict[tuple[_ReportKey, bool], tuple[object, CandidateReport]] = {}
 
     @cached_property
     def judgments(self) -> JudgeBook:
@@ -110,7 +110,7 @@ class Reports:
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None = None,
-    ) -> Built:
+    ) -> CandidateReport:
         """The report of a candidate on a suite, from one consistent reading of the store.
 
         Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
@@ -125,7 +125,7 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None,
         formats: Sequence[str],
-    ) -> Shown:
+    ) -> PrintableReport:
         """Return the report of `build`, and what these formats show in addition, from the same
         reading."""
         from reviewer.desk.reports.renderings import beside
@@ -135,7 +135,7 @@ class Reports:
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
             found = beside(connection, self._workspace, built.report, built.digest, formats)
-        return Shown(built, found)
+        return PrintableReport(built, found)
 
     def assessed(
         self,
@@ -143,21 +143,21 @@ class Reports:
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None = None,
-    ) -> Assessed:
+    ) -> CandidateAssessment:
         """Return the recommendation of `build` without the parts that only a report shows: of
         labels no more than can hold a promotion back, no judge, no texts. Raises as `build`."""
         built = self._made(connection, (suite_id, candidate_id, baseline_id), whole=False)
-        return Assessed(built.gathered, built.assessment)
+        return CandidateAssessment(built.gathered, built.assessment)
 
-    def _made(self, connection: Connection, asked: _Asked, whole: bool) -> Built:
+    def _made(self, connection: Connection, asked: _ReportKey, whole: bool) -> CandidateReport:
         hold = ready_suite if whole else ready_outline
         held = hold(self._workspace, connection, asked[0])
         with one_moment(connection):  # an import may be writing at this moment
             return self._within(connection, held, asked, whole)
 
     def _within(
-        self, connection: Connection, held: ReadySuite, asked: _Asked, whole: bool
-    ) -> Built:
+        self, connection: Connection, held: ReadySuite, asked: _ReportKey, whole: bool
+    ) -> CandidateReport:
         self._store_check.require_sound(connection)
         suite_id, candidate_id, baseline_id = asked
         found = self._manifest(connection, held, suite_id, candidate_id)
@@ -180,7 +180,7 @@ class Reports:
         )
         add = self._with_all if whole else self._with_holds
         gathered = structs.replace(add(connection, held, gathered), lacking=lacks)
-        built = Built(gathered, assess(gathered))
+        built = CandidateReport(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built
 
@@ -235,7 +235,9 @@ class Reports:
 class ReportsRoom(Room):
     """The API of `desk.reports`."""
 
-    def build(self, suite_id: str, candidate_id: str, baseline: str | None = None) -> Built:
+    def build(
+        self, suite_id: str, candidate_id: str, baseline: str | None = None
+    ) -> CandidateReport:
         """The report itself; what every other answer about a release is drawn from."""
         with self._opened.reading() as connection:
             return self._opened.reports.build(connection, suite_id, candidate_id, baseline)
@@ -246,7 +248,7 @@ class ReportsRoom(Room):
         candidate_id: str,
         baseline: str | None = None,
         formats: tuple[str, ...] = renderings.USUAL,
-    ) -> Shown:
+    ) -> PrintableReport:
         """Return the report, and what its renderings show in addition to it."""
         with self._opened.reading() as connection:
             return self._opened.reports.shown(connection, suite_id, candidate_id, baseline, formats)
@@ -273,7 +275,7 @@ class ReportsRoom(Room):
             files += renderings.put(folder, {"decision.dsse.json": signed})
         return Exported(files=tuple(files), exit_code=built.exit_code)
 
-    def enter_cost(self, new: NewCost) -> Entered:
+    def enter_cost(self, new: NewCost) -> EnteredCost:
         """Keep an entry: durable when this returns; the same entry again adds nothing."""
         from reviewer.desk.reports.costs import enter
 

@@ -11,7 +11,7 @@ from reviewer.db.tables import COSTS as TABLE
 from reviewer.db.tables import CostRow, cost_places
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
-from reviewer.desk.imports.record_files import Kind, Taken, There, join
+from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, join
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.evidence import entries_of, ledger, views
 from reviewer.exit_codes import ExitCode
@@ -42,7 +42,7 @@ class NewCost(msgspec.Struct, frozen=True, kw_only=True):
     corrects: str = ""
 
 
-class Entered(msgspec.Struct, frozen=True, kw_only=True):
+class EnteredCost(msgspec.Struct, frozen=True, kw_only=True):
     """An entry as the store has it; `added` is false for one that it had already."""
 
     suite_id: str
@@ -51,7 +51,7 @@ class Entered(msgspec.Struct, frozen=True, kw_only=True):
     added: bool
 
 
-def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
+def enter(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost:
     """Keep one entry: durable when this returns, and the same entry again adds nothing.
 
     Raises DeskError for a text that is no amount, an unknown candidate, an id that another amount
@@ -75,7 +75,7 @@ def enter(workspace: Workspace, new: NewCost, reviewer: str) -> Entered:
             )
         found = views(known)
         (entry,) = (one for one in found if one.entry_id == cost.entry_id)
-        return Entered(
+        return EnteredCost(
             suite_id=new.suite_id,
             candidate_id=new.candidate_id,
             entry=entry,
@@ -204,10 +204,12 @@ class _Border:
         return cost
 
 
-KIND: Kind[Cost, CostRow] = Kind("cost", COSTS, TABLE, _row_of, _Border, lambda row: row.suite_id)
+KIND: RecordKind[Cost, CostRow] = RecordKind(
+    "cost", COSTS, TABLE, _row_of, _Border, lambda row: row.suite_id
+)
 
 
-def take_costs(there: There) -> Taken:
+def take_costs(there: OtherStore) -> TakeResult:
     """Join the entries of another store. An entry that this store has already counts once,
     whichever person entered it; one whose id belongs to another amount is refused."""
     lines = [

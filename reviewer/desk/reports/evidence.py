@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from reviewer.review.records import Cost
 
 
-class Counted(NamedTuple):
+class EpisodeTotals(NamedTuple):
     """`episodes` in suite order. By key: the `names` of all, and of those with attempts beyond the
     plan the `last` attempt of their first complete set."""
 
@@ -76,7 +76,7 @@ class Counted(NamedTuple):
     last: dict[int, int]
 
 
-class _Alike:
+class _Interner:
     """One object for all that are equal."""
 
     def __init__(self) -> None:
@@ -88,10 +88,10 @@ class _Alike:
 
 def counted(
     connection: Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
-) -> Counted:
+) -> EpisodeTotals:
     """A candidate's counts on every episode of a suite. `quarantined` counts refused records by
     episode id."""
-    passed = _Passed()
+    passed = _GatePasses()
     gates = gate_counts(connection, candidate)
     first_sets = {row[0]: row for row in first_rows(connection, candidate)}
     first_gates = gate_counts(connection, candidate, True) if first_sets else {}
@@ -107,10 +107,10 @@ def counted(
             own = _counts(name, first[2:], counted, refused, None, passed)
         by_gate = gates.get(key, NO_GATES)
         episodes.append(_counts(name, counts, by_gate, refused, own, passed))
-    return Counted(tuple(episodes), names, {key: row[1] for key, row in first_sets.items()})
+    return EpisodeTotals(tuple(episodes), names, {key: row[1] for key, row in first_sets.items()})
 
 
-class _Passed(dict[tuple[int, GateCounts], tuple[tuple[int, ...], GateCounts]]):
+class _GatePasses(dict[tuple[int, GateCounts], tuple[tuple[int, ...], GateCounts]]):
     """Attempts that pass each gate, and those that do not, of (attempts, those that do not)."""
 
     def __missing__(self, made: tuple[int, GateCounts]) -> tuple[tuple[int, ...], GateCounts]:
@@ -126,7 +126,7 @@ def _counts(
     gates: GateCounts,
     quarantined: int,
     first: EpisodeCounts | None,
-    known: _Passed,
+    known: _GatePasses,
 ) -> EpisodeCounts:
     attempts, measured, passes, critical, infra, in_plan, cost_nano, cost_unknown, steps = row
     passed, (fail, unknown) = known[attempts, gates]
@@ -150,10 +150,10 @@ def _counts(
 
 
 def failures(
-    connection: Connection, prefix: str, candidate: int, known: Counted
+    connection: Connection, prefix: str, candidate: int, known: EpisodeTotals
 ) -> tuple[FailedTrace, ...]:
     """Failing traces in suite order, then by attempt. `prefix` is a trace id up to its episode."""
-    alike = _Alike()
+    alike = _Interner()
     found: dict[int, list[tuple[str, str, int | None]]] = {}
     for trace, *finding in failed_findings(connection, candidate):
         found.setdefault(trace, []).append(alike(tuple(finding)))
@@ -258,7 +258,7 @@ def journal_losses(connection: Connection) -> tuple[JournalLost, ...]:
     )
 
 
-class Against(NamedTuple):
+class Baseline(NamedTuple):
     """The id and key of the baseline; None when there is none in this store."""
 
     baseline_id: str | None
@@ -288,7 +288,7 @@ def against(
     suite: registry.SuiteRow,
     candidate: int,
     baseline_id: str | None,
-) -> Against:
+) -> Baseline:
     """Raises DeskError for a baseline that has no trace on this suite: under another suite's digest
     nothing is comparable."""
     promoted = promoted_of(connection, suite, candidate)
@@ -296,14 +296,14 @@ def against(
     if named is None and promoted is not None and promoted.here:
         named = promoted.candidate_id
     if named is None:
-        return Against(None, None, promoted)
+        return Baseline(None, None, promoted)
     base = registry.candidate_row(connection, suite.id, named)
     if base is None:
         raise DeskError(
             f"the baseline {named} has no trace on {suite.suite_id}{_elsewhere(connection, named)}",
             f"reviewer import FILE --suite {suite.suite_id} --candidate {named}",
         )
-    return Against(named, base.id, promoted)
+    return Baseline(named, base.id, promoted)
 
 
 def _elsewhere(connection: Connection, candidate_id: str) -> str:

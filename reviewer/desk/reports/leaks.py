@@ -17,7 +17,7 @@ from reviewer.db.tables import LeakRow
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.importing import clock
-from reviewer.desk.imports.record_files import Kind
+from reviewer.desk.imports.record_files import RecordKind
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
 from reviewer.exit_codes import ExitCode
@@ -38,7 +38,7 @@ _RANK = {"exact": 0, "inside": 1, "near": 2}
 OnText = Callable[[Path, int], None]
 
 
-class Refused(msgspec.Struct, frozen=True):
+class UnreadFile(msgspec.Struct, frozen=True):
     """A file that could not be searched, and why."""
 
     file: str
@@ -54,7 +54,7 @@ def look(
     reviewer: str,
     keep: bool = True,
     on_text: OnText = lambda path, texts: None,
-) -> tuple[list[LeakCheck], list[Refused]]:
+) -> tuple[list[LeakCheck], list[UnreadFile]]:
     """Search each file for the episodes of each suite; with `keep`, the results are durable when
     this returns. A file that cannot be read is reported, and the others are searched.
 
@@ -67,15 +67,15 @@ def look(
     except ValueError as error:
         raise DeskError(f"--threshold: {error}", exit_code=ExitCode.USAGE) from None
     found: list[LeakCheck] = []
-    refused: list[Refused] = []
+    refused: list[UnreadFile] = []
     for path in files:
         try:
             found += _looked(path, frozen, known, candidate_id, reviewer, on_text)
         except Unreadable as error:
-            refused.append(Refused(_masked(frozen).masked(str(path)), str(error)))
+            refused.append(UnreadFile(_masked(frozen).masked(str(path)), str(error)))
         except OSError as error:
             why = f"cannot be read: {error.strerror}"
-            refused.append(Refused(_masked(frozen).masked(str(path)), why))
+            refused.append(UnreadFile(_masked(frozen).masked(str(path)), why))
     if keep:
         found = _kept(workspace, found)
     return found, refused
@@ -201,7 +201,7 @@ def _row(check: LeakCheck) -> LeakRow:
     return LeakRow(check.uid, check.suite_digest, check.at, LEAKS.content(check))
 
 
-KIND: Kind[LeakCheck, LeakRow] = Kind("leak-check", LEAKS, TABLE, _row, LeakBorder)
+KIND: RecordKind[LeakCheck, LeakRow] = RecordKind("leak-check", LEAKS, TABLE, _row, LeakBorder)
 
 
 def _kept(workspace: Workspace, found: Iterable[LeakCheck]) -> list[LeakCheck]:
@@ -246,7 +246,7 @@ def _looked(
 ) -> list[LeakCheck]:
     with path.open("rb") as handle:
         sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
-    seen = _Seen(known)
+    seen = _FileMatches(known)
     for text in texts_of(path):
         seen.take(text)
         if seen.texts % 1000 == 0:
@@ -281,7 +281,7 @@ def _missed(known: Known) -> float:
     return round(missed(known.threshold, known.bands, known.rows), 6)
 
 
-class _Seen:
+class _FileMatches:
     """The matches in one file so far."""
 
     def __init__(self, known: dict[str, Known]) -> None:

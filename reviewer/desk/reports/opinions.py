@@ -53,14 +53,14 @@ from reviewer.suite.rubric import Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 if TYPE_CHECKING:
-    from reviewer.desk.judge.book import JudgeBook, Judged
+    from reviewer.desk.judge.book import JudgeBook, JudgeRecord
     from reviewer.review.agreement import Agreement
     from reviewer.review.calibration import Calibration, Confusion
     from reviewer.review.judged import MessageFigures, WinRate
     from reviewer.review.queue import OpenFlag as QueueFlag
 
 
-class Looked(NamedTuple):
+class LabeledMessages(NamedTuple):
     """One candidate's messages on the episodes that have a label, the labels that show one of them,
     its traces with a high flag, and the high flags that no label has closed."""
 
@@ -105,7 +105,7 @@ def looked_at(
     high: dict[str, Signals],
     finals: FinalMessages,
     book: Book,
-) -> Looked:
+) -> LabeledMessages:
     """Read one candidate's messages and labels; payloads are opened only of episodes that have
     labels."""
     labels = [
@@ -113,7 +113,7 @@ def looked_at(
     ]
     own = _own(connection, side, held, finals, labels)
     about = _about(labels, own)
-    return Looked(own, about, high, open_flags(own, high, about))
+    return LabeledMessages(own, about, high, open_flags(own, high, about))
 
 
 def _own(
@@ -215,7 +215,7 @@ def _with_wording(
 
 def _with_labels(
     found: ReviewEvidence,
-    looked: Looked,
+    looked: LabeledMessages,
     candidate_id: str,
     rubric: Rubric,
     seed: str,
@@ -254,7 +254,11 @@ def _with_labels(
 
 
 def _with_drawn(
-    found: ReviewEvidence, connection: Connection, side: Side, held: ReadySuite, looked: Looked
+    found: ReviewEvidence,
+    connection: Connection,
+    side: Side,
+    held: ReadySuite,
+    looked: LabeledMessages,
 ) -> ReviewEvidence:
     """Count the traces in the random sample, and those of them whose message no label shows."""
     if count_reviewable_traces(connection, side.key) > MOST_DRAWN:
@@ -348,7 +352,7 @@ def judge_evidence(
     return _evidence(judged, wins)
 
 
-def _evidence(judged: Judged, wins: WinRate | None) -> JudgeEvidence:
+def _evidence(judged: JudgeRecord, wins: WinRate | None) -> JudgeEvidence:
     found, judge = judged.calibration, judged.judge
     messages = tuple(_messages(one) for one in judged.messages)
     if found is None:
@@ -416,7 +420,7 @@ def _share(share: Share, bound: float | None) -> JudgeShare:
     return JudgeShare(int(share.hits), share.n, share.value, bound)
 
 
-def _label_set(judged: Judged, found: Calibration) -> str | None:
+def _label_set(judged: JudgeRecord, found: Calibration) -> str | None:
     """Return one digest over the labels that the calibration is based on."""
     items = {row.item for row in found.rows}
     uids = sorted(label.uid for label in counting(judged.labels) if label.item in items)

@@ -24,7 +24,7 @@ from reviewer.trace.safetext import visible_line
 MOST_CHARACTERS = 1000
 
 
-class Met(NamedTuple):
+class ExplainedSuite(NamedTuple):
     """Another suite that candidates of this one were tried on; `reason` is empty until one is
     given."""
 
@@ -46,7 +46,7 @@ def met_suites(
     return tuple(MetSuite(**one._asdict()) for one in _explained(connection, suite.digest, found))
 
 
-def listed(connection: Connection, suite_id: str) -> list[Met]:
+def listed(connection: Connection, suite_id: str) -> list[ExplainedSuite]:
     """Return the other suites that candidates of a suite were tried on. Raises DeskError for an
     unknown suite."""
     suite = _suite(connection, suite_id)
@@ -79,11 +79,13 @@ def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, rev
         close_writer(connection, workspace.store)
 
 
-def _explained(connection: Connection, digest: str, found: list[OtherSuite]) -> list[Met]:
+def _explained(
+    connection: Connection, digest: str, found: list[OtherSuite]
+) -> list[ExplainedSuite]:
     given = suite_reasons(connection, digest) if found else {}
     nothing = SuiteReason("", "", "", 0)
     return [
-        Met(*one, *given.get(one.digest, nothing)[:3])  # suite, then why, by whom, when
+        ExplainedSuite(*one, *given.get(one.digest, nothing)[:3])  # suite, then why, by whom, when
         for one in found
     ]
 

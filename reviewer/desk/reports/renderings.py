@@ -33,7 +33,7 @@ from reviewer.report.page_parts import (
 from reviewer.trace.record import ABSENT, Event
 
 if TYPE_CHECKING:
-    from reviewer.desk.reports.api import Shown
+    from reviewer.desk.reports.api import PrintableReport
 
 FORMATS = ("json", "md", "html", "junit", "sarif", "github")
 USUAL = ("json", "md", "html", "junit")
@@ -59,9 +59,9 @@ def known(formats: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(formats))
 
 
-def renderings(shown: Shown, formats: tuple[str, ...]) -> dict[str, bytes]:
+def renderings(shown: PrintableReport, formats: tuple[str, ...]) -> dict[str, bytes]:
     """Return file name → bytes for each format. Raises DeskError for an unknown format."""
-    makers: dict[str, Callable[[Shown], bytes]] = {
+    makers: dict[str, Callable[[PrintableReport], bytes]] = {
         "json": lambda one: one.built.raw,
         "md": lambda one: markdown(one).encode(),
         "html": _html,
@@ -72,38 +72,38 @@ def renderings(shown: Shown, formats: tuple[str, ...]) -> dict[str, bytes]:
     return {FILES[name]: makers[name](shown) for name in known(formats)}
 
 
-def markdown(shown: Shown) -> str:
+def markdown(shown: PrintableReport) -> str:
     """Return the report as Markdown."""
     from reviewer.report.render.markdown import render_markdown
 
     return render_markdown(shown.built.report, shown.beside)
 
 
-def _html(shown: Shown) -> bytes:
+def _html(shown: PrintableReport) -> bytes:
     from reviewer.report.render.html import render_html
 
     return render_html(shown.built.report, shown.beside).encode()
 
 
-def _junit(shown: Shown) -> bytes:
+def _junit(shown: PrintableReport) -> bytes:
     from reviewer.report.render.junit import render_junit
 
     return render_junit(shown.built.report, shown.beside)
 
 
-def _sarif(shown: Shown) -> bytes:
+def _sarif(shown: PrintableReport) -> bytes:
     from reviewer.report.render.sarif import render_sarif
 
     return render_sarif(shown.built.report, shown.beside)
 
 
-def _github(shown: Shown) -> bytes:
+def _github(shown: PrintableReport) -> bytes:
     from reviewer.report.render.github import step_summary
 
     return step_summary(shown.built.report, shown.beside).encode()
 
 
-def annotation_lines(shown: Shown) -> list[str]:
+def annotation_lines(shown: PrintableReport) -> list[str]:
     """Return the lines that GitHub Actions reads from a step's output: the first reasons, each at
     its file."""
     from reviewer.report.render.github import annotations
@@ -111,7 +111,7 @@ def annotation_lines(shown: Shown) -> list[str]:
     return annotations(shown.built.report, shown.beside)
 
 
-def write(shown: Shown, out: Path, formats: tuple[str, ...]) -> list[tuple[str, str]]:
+def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[tuple[str, str]]:
     """Write the renderings into a folder; returns (path, sha256) of each.
 
     Raises DeskError when the folder cannot be made or written.

@@ -99,7 +99,7 @@ NO_REFERENCE = "no episode names a reference message"
 NO_MESSAGE = "no message of an episode with a reference is known"
 
 
-class _Ended(NamedTuple):
+class _ReferencePair(NamedTuple):
     """One message and the reference of its episode; `message` is "" for a trace without one."""
 
     message: str
@@ -133,7 +133,7 @@ def text_evidence(
         known = texts[trace.id] or "" if trace.id in texts else None
         said[side.names[trace.episode]].append(known)
     ended = [
-        _Ended(message, wanted.message_reference)
+        _ReferencePair(message, wanted.message_reference)
         for name, wanted in expected.items()
         for message in said[name]
         if message is not None and wanted.message_reference is not None
@@ -176,7 +176,7 @@ def _mean(values: Iterable[float | None], why: str) -> TextScore:
     return TextScore(mean=sum(known) / len(known), n=len(known)) if known else TextScore(why=why)
 
 
-def _embedded(found: TextEvidence, ended: Sequence[_Ended], folder: str) -> TextEvidence:
+def _embedded(found: TextEvidence, ended: Sequence[_ReferencePair], folder: str) -> TextEvidence:
     if not folder:
         return structs.replace(found, embedding=TextScore(why=UNNAMED))
     try:

@@ -15,7 +15,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
-from reviewer.desk.runs.start import Begun, RunWriter, begin
+from reviewer.desk.runs.start import RunWriter, StartedRun, begin
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import Facts
 from reviewer.running.attempt import run_attempt
@@ -156,7 +156,7 @@ class RunHandle(Job[RunView]):
     def __init__(
         self,
         number: int,
-        begun: Begun,
+        begun: StartedRun,
         on_change: OnChange | None = None,
         keep: Keep | None = None,
         attempt: Attempt = run_attempt,

@@ -175,7 +175,7 @@ def _kind(held: ReadySuite, candidate_id: str) -> tuple[str, str]:
 READER = "run/1"
 
 
-class Written(NamedTuple):
+class WriteResult(NamedTuple):
     """What came of some records: `made` fill their slots now, durably; `kept` are the records
     behind them, less those that held raw identifiers; `refused` says why others do not."""
 
@@ -200,7 +200,7 @@ class RunWriter:
         self._judge = Scorer(Order((suite,), asked, "native", source.path, own=True))
         self._batcher = batcher(connection, store, suite, source, manifest)
 
-    def write(self, finished: Sequence[Finished]) -> Written:
+    def write(self, finished: Sequence[Finished]) -> WriteResult:
         """Judge and keep these, as one durable transaction. Raises StoreError."""
         first = self._batcher.tally.records + 1
         pieces = [Piece(n, one.raw, "", 0) for n, one in enumerate(finished, first)]
@@ -211,7 +211,7 @@ class RunWriter:
         made = [facts for facts in group.facts if facts.number not in refused]
         raw = {piece.number: piece.raw for piece in pieces}
         stored = [facts for facts in made if facts.pack is not None or facts.chunks]
-        return Written(made, [raw[facts.number] for facts in stored], list(refused.values()))
+        return WriteResult(made, [raw[facts.number] for facts in stored], list(refused.values()))
 
     def _refused(self, first: int, count: int) -> dict[int, str]:
         found = reasons_of_source(self._connection, self._source, first, count)
@@ -245,7 +245,7 @@ def batcher(
     )
 
 
-class Begun(NamedTuple):
+class StartedRun(NamedTuple):
     """A run that may go on: its attempts, who writes them, and the lock it holds. `writer` is
     None when there is nothing to do."""
 
@@ -257,7 +257,7 @@ class Begun(NamedTuple):
     in_force: tuple[str, ...]
 
 
-def begin(workspace: Workspace, order: RunOrder) -> Begun:
+def begin(workspace: Workspace, order: RunOrder) -> StartedRun:
     """Check that the run can begin, choose its attempts, and note it in the journal.
 
     Raises DeskError when it cannot (a suite that is not as frozen, no such candidate, a candidate
@@ -274,7 +274,7 @@ def begin(workspace: Workspace, order: RunOrder) -> Begun:
         undo.callback(os.close, lock)
         connection = open_writer(workspace.store)
         undo.callback(close_writer, connection, workspace.store)
-        begun = _Beginning(workspace, connection, held, found, order).begin(lock)
+        begun = _RunStart(workspace, connection, held, found, order).begin(lock)
         if begun.writer is not None:
             undo.pop_all()  # they are the run's from here on
     return begun
@@ -289,7 +289,7 @@ def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[di
     ]
 
 
-class _Beginning:
+class _RunStart:
     """One run being begun, inside one transaction of the store."""
 
     def __init__(
@@ -305,7 +305,7 @@ class _Beginning:
         self.candidate = found.candidate
         self.manifest = Manifest(found.candidate, found.raw)
 
-    def begin(self, lock: int) -> Begun:
+    def begin(self, lock: int) -> StartedRun:
         store = self.workspace.store
         with transaction(self.connection, store):
             now = clock()
@@ -321,13 +321,13 @@ class _Beginning:
             places, ends = self._chosen(known, made, earlier)
             force = in_force(self.suite.policy.limits)
             if not places:
-                return Begun(self.order, [], iter(()), None, None, force)
+                return StartedRun(self.order, [], iter(()), None, None, force)
             declared = self._declare(known, made)
             source = self._source(places, earlier, now)
             self._note(places, ends, declared, source, now)
         self._settle_others(source)
         writer = RunWriter(self.connection, store, self.suite, source, self.manifest)
-        return Begun(self.order, places, self._tasks(places), writer, lock, force)
+        return StartedRun(self.order, places, self._tasks(places), writer, lock, force)
 
     def _chosen(
         self, known: registry.CandidateRow, made: Made, earlier: list[dict[str, Any]]

@@ -11,7 +11,7 @@ from reviewer.db.tables import NOTES as TABLE
 from reviewer.db.tables import NoteRow
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
-from reviewer.desk.imports.record_files import Kind, Taken
+from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces import records
 from reviewer.desk.traces.records import TracePlace
@@ -97,7 +97,9 @@ def placed(note: Note, trace_id: str, trace_sha256: str) -> Note:
     return NOTES.seal(msgspec.structs.replace(note, **changes))
 
 
-KIND: Kind[Note, NoteRow] = Kind("note", NOTES, TABLE, row_of, NoteBorder, lambda row: row.suite_id)
+KIND: RecordKind[Note, NoteRow] = RecordKind(
+    "note", NOTES, TABLE, row_of, NoteBorder, lambda row: row.suite_id
+)
 
 
 class NoteBook:
@@ -114,6 +116,6 @@ def export_notes(connection: Connection, suite_id: str) -> bytes:
     return record_files.export(KIND, connection, NoteBook(), suite_id)
 
 
-def import_notes(workspace: Workspace, data: bytes, file: str) -> Taken:
+def import_notes(workspace: Workspace, data: bytes, file: str) -> TakeResult:
     """Take in the notes of a file, as `said_files.take` does."""
     return record_files.take(KIND, workspace, data, file)

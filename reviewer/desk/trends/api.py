@@ -16,7 +16,7 @@ from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.book import Book
 from reviewer.desk.opened import Room
-from reviewer.desk.reports.api import Assessed, Reports
+from reviewer.desk.reports.api import CandidateAssessment, Reports
 from reviewer.desk.reports.evidence import diagnostics
 from reviewer.desk.trends.views import (
     Better,
@@ -181,17 +181,17 @@ def _figures_of(
     suite: SuiteInfo,
     one: registry.CandidateRow,
     labeled: bool,
-) -> Assessed:
+) -> CandidateAssessment:
     if not labeled:
         found = reports.assessed(connection, suite.suite_id, one.candidate_id)
         means = diagnostics(connection, one.id)
         return found._replace(gathered=structs.replace(found.gathered, diagnostics=means))
     built = reports.build(connection, suite.suite_id, one.candidate_id)
-    return Assessed(built.gathered, built.assessment)
+    return CandidateAssessment(built.gathered, built.assessment)
 
 
 def _candidate(
-    connection: Connection, stored: registry.CandidateRow, found: Assessed
+    connection: Connection, stored: registry.CandidateRow, found: CandidateAssessment
 ) -> TrendCandidate:
     entry = journal.entry_body(connection, stored.seq)
     return TrendCandidate(
@@ -215,15 +215,15 @@ def _rate(rate: Rate, what: str) -> TrendPoint:
     return TrendPoint(value=rate.value, low=rate.low, high=rate.high, about=about, why=why)
 
 
-def _completion(found: Assessed) -> TrendPoint:
+def _completion(found: CandidateAssessment) -> TrendPoint:
     return _rate(found.assessment.figures.completion, "attempts")
 
 
-def _safety(found: Assessed) -> TrendPoint:
+def _safety(found: CandidateAssessment) -> TrendPoint:
     return _rate(found.assessment.figures.safety, "red-team attempts")
 
 
-def _efficiency(found: Assessed) -> TrendPoint:
+def _efficiency(found: CandidateAssessment) -> TrendPoint:
     means = found.gathered.diagnostics
     value, traces = means.values.get("efficiency"), means.counts.get("efficiency", 0)
     if value is None:
@@ -231,7 +231,7 @@ def _efficiency(found: Assessed) -> TrendPoint:
     return TrendPoint(value=value, about=f"mean over {traces:,} attempts that passed")
 
 
-def _human(found: Assessed) -> TrendPoint:
+def _human(found: CandidateAssessment) -> TrendPoint:
     review = found.gathered.review
     if review is None:
         return TrendPoint(value=None, why="a probe has no labels")
@@ -245,7 +245,7 @@ def _human(found: Assessed) -> TrendPoint:
     )
 
 
-def _steps(found: Assessed) -> TrendPoint:
+def _steps(found: CandidateAssessment) -> TrendPoint:
     counted = found.assessment.figures.counted
     made = sum(e.attempts + e.infrastructure for e in counted)
     if not made:
@@ -255,7 +255,7 @@ def _steps(found: Assessed) -> TrendPoint:
     )
 
 
-def _cpst(found: Assessed) -> TrendPoint:
+def _cpst(found: CandidateAssessment) -> TrendPoint:
     cost = found.assessment.figures.cost
     value, spread = cost.cpst_usd, cost.cpst_se
     passes = found.assessment.figures.hard_pass.passes
@@ -267,7 +267,7 @@ def _cpst(found: Assessed) -> TrendPoint:
     return TrendPoint(value=value, low=low, high=high, about=about)
 
 
-def _pass_hat(found: Assessed) -> TrendPoint:
+def _pass_hat(found: CandidateAssessment) -> TrendPoint:
     hat = found.assessment.figures.pass_hat
     about = f"{len(found.assessment.figures.episodes):,} episodes, k={hat.k}"
     known = next((one for one in hat.possible if one.k == hat.k), None)
@@ -283,7 +283,7 @@ class _Kind(NamedTuple):
     unit: Unit
     better: Better
     limits: str
-    of: Callable[[Assessed], TrendPoint]
+    of: Callable[[CandidateAssessment], TrendPoint]
 
 
 _KINDS = (
@@ -300,7 +300,7 @@ _KINDS = (
 # one figure of all of them ----------------------------------------------------------------------
 
 
-def _figure(kind: _Kind, found: Sequence[Assessed]) -> TrendFigure:
+def _figure(kind: _Kind, found: Sequence[CandidateAssessment]) -> TrendFigure:
     suite = found[-1].gathered.suite if found else None
     policy = None if suite is None or suite.probe else suite.policy
     target = target_of(kind.measure, policy)
@@ -324,7 +324,7 @@ def _figure(kind: _Kind, found: Sequence[Assessed]) -> TrendFigure:
     )
 
 
-def _name(kind: _Kind, found: Sequence[Assessed]) -> str:
+def _name(kind: _Kind, found: Sequence[CandidateAssessment]) -> str:
     """pass^k by its k, where that is the same for all: of a probe it is what the attempts allow."""
     known = {one.assessment.figures.pass_hat.k for one in found}
     return f"pass^{known.pop()}" if kind.measure == "pass_hat" and len(known) == 1 else kind.name

@@ -22,11 +22,11 @@ from reviewer.exit_codes import ExitCode
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from reviewer.desk.imports.record_files import Taken
-    from reviewer.desk.integrity.witness import Seen
+    from reviewer.desk.imports.record_files import TakeResult
+    from reviewer.desk.integrity.witness import WitnessLine
     from reviewer.desk.place import Workspace
     from reviewer.desk.reports.api import Reports
-    from reviewer.desk.reports.other_suites import Met
+    from reviewer.desk.reports.other_suites import ExplainedSuite
     from reviewer.desk.suites import ReadySuite
     from reviewer.desk.views import SuiteInfo
     from reviewer.report.assess import Assessment
@@ -94,7 +94,7 @@ class WorkspaceRoom(Room):
             for word in ("added", "known", "refused")
         }
 
-    def witness(self) -> list[Seen]:
+    def witness(self) -> list[WitnessLine]:
         """Begin the witness of this workspace, or bring it up to date; what was added."""
         from reviewer.desk.integrity import witness
         from reviewer.desk.integrity.store_checks import StoreCheck
@@ -107,7 +107,7 @@ class WorkspaceRoom(Room):
             StoreCheck(self._opened.place).require_sound(connection)
             return witness.look(self._opened.place, connection)
 
-    def suites_met(self, suite_id: str) -> list[Met]:
+    def suites_met(self, suite_id: str) -> list[ExplainedSuite]:
         """The other suites that candidates of this one met, each with its reason or none."""
         from reviewer.desk.reports.other_suites import listed
 
@@ -168,7 +168,7 @@ def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
     return (newest.suite_id, newest.candidate_id) if newest else None
 
 
-class Loaded(NamedTuple):
+class ShippedCounts(NamedTuple):
     """How much came in; what stood there already is not counted."""
 
     labels: int = 0
@@ -176,14 +176,14 @@ class Loaded(NamedTuple):
     refused: int = 0
 
 
-def load_shipped(workspace: Workspace) -> Loaded:
+def load_shipped(workspace: Workspace) -> ShippedCounts:
     """Take in the labels and judgments that stand beside the suites of a workspace. Repeating it
     adds nothing. Raises StoreError when nothing can be written."""
     from reviewer.desk.judge.files import import_judgments
     from reviewer.desk.labels.files import import_labels
     from reviewer.suite.folder import JUDGMENTS, LABELS
 
-    loaded = Loaded()
+    loaded = ShippedCounts()
     for folder in suites.folders(workspace):
         for path in _files(folder / LABELS):
             added, refused = _taken(import_labels, workspace, path)
@@ -197,7 +197,7 @@ def load_shipped(workspace: Workspace) -> Loaded:
 
 
 def _taken(
-    take: Callable[[Workspace, bytes, str], Taken], workspace: Workspace, path: Path
+    take: Callable[[Workspace, bytes, str], TakeResult], workspace: Workspace, path: Path
 ) -> tuple[int, int]:
     """(added, refused) of one file; a file without a line is refused whole."""
     from reviewer.suite.folder import read_bytes

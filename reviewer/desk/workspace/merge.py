@@ -30,7 +30,7 @@ from reviewer.db.tables import break_glass_rows, loss_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
-from reviewer.desk.imports.record_files import Kind, Taken, There, join
+from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, join
 from reviewer.desk.judge import files as judgment_files
 from reviewer.desk.labels import files as label_files
 from reviewer.desk.place import Workspace
@@ -39,7 +39,13 @@ from reviewer.desk.reports.costs import take_costs
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import note_files
 from reviewer.desk.traces.records import locate
-from reviewer.desk.workspace.merge_traces import READER, Carrier, Shared, identify, refusals
+from reviewer.desk.workspace.merge_traces import (
+    READER,
+    SharedCandidate,
+    TraceCarrier,
+    identify,
+    refusals,
+)
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.pipeline.scoring import probe_suite
@@ -52,23 +58,23 @@ from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.safetext import visible_line
 
-Renamed = Mapping[str, str]
+RenamedTraces = Mapping[str, str]
 """Trace ids of the other store that are others here."""
 
 T = TypeVar("T", bound=LineRecord)
 
 
-def take_labels(there: There, renamed: Renamed) -> Taken:
+def take_labels(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
     """Join the labels. One that this workspace would refuse from a file is refused."""
     return _taken(label_files.KIND, there, renamed)
 
 
-def take_judgments(there: There, renamed: Renamed) -> Taken:
+def take_judgments(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
     """Join the judgments, as `take_labels` does."""
     return _taken(judgment_files.KIND, there, renamed)
 
 
-def take_notes(there: There, renamed: Renamed) -> Taken:
+def take_notes(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
     """Join the bookmarks and notes, each on the trace here that has the evidence it was put on. One
     on a trace that did not come over is refused."""
     found: dict[str, tuple[str, str, str]] = {}
@@ -84,12 +90,14 @@ def take_notes(there: There, renamed: Renamed) -> Taken:
     return _joined(note_files.KIND, there, here)
 
 
-def take_leaks(there: There) -> Taken:
+def take_leaks(there: OtherStore) -> TakeResult:
     """Join the looks for leaks, and what was said to take them back."""
     return _joined(leaks.KIND, there, lambda check: check)
 
 
-def _same_evidence(there: There, renamed: Renamed, trace_id: str) -> tuple[str, str, str]:
+def _same_evidence(
+    there: OtherStore, renamed: RenamedTraces, trace_id: str
+) -> tuple[str, str, str]:
     """(digest of the record there, id here, digest of the record here), of one evidence; "" for
     what is not to be found."""
     try:
@@ -102,7 +110,7 @@ def _same_evidence(there: There, renamed: Renamed, trace_id: str) -> tuple[str, 
     return theirs.sha256.hex(), renamed.get(trace_id, trace_id), mine.sha256.hex()
 
 
-def _taken(kind: Kind[T, Any], there: There, renamed: Renamed) -> Taken:
+def _taken(kind: RecordKind[T, Any], there: OtherStore, renamed: RenamedTraces) -> TakeResult:
     def here(one: T) -> T:
         old: tuple[str, ...] = one.traces  # type: ignore[attr-defined]
         traces = tuple(sorted({renamed.get(trace, trace) for trace in old}))
@@ -112,7 +120,7 @@ def _taken(kind: Kind[T, Any], there: There, renamed: Renamed) -> Taken:
     return _joined(kind, there, here)
 
 
-def _joined(kind: Kind[T, Any], there: There, here: Callable[[T], T]) -> Taken:
+def _joined(kind: RecordKind[T, Any], there: OtherStore, here: Callable[[T], T]) -> TakeResult:
     lines = [
         (f"{there.name}: {kind.noun} {row.id}", row.body)
         for suite in kind.table.suites(there.other)
@@ -121,7 +129,7 @@ def _joined(kind: Kind[T, Any], there: There, here: Callable[[T], T]) -> Taken:
     return join(kind, there.workspace, there.ours, lines, here)
 
 
-def decisions_there(there: There) -> tuple[str, ...]:
+def decisions_there(there: OtherStore) -> tuple[str, ...]:
     """Signed decisions that stand there and not here: files under version control, each bound to
     the journal it was signed under."""
     mine = {one.payload_sha256 for one in decisions.named(there.ours)}
@@ -144,18 +152,18 @@ def decisions_there(there: There) -> tuple[str, ...]:
     ))  # fmt: skip
 
 
-class Merged(NamedTuple):
+class MergeResult(NamedTuple):
     """What came of a merge. Traces that are `known` stand here already; `decisions` are signed ones
     that stay in the other store; `problems` say what was left out and why."""
 
     added: int
     known: int
     refused: int
-    labels: Taken
-    judgments: Taken
-    notes: Taken
-    costs: Taken
-    leaks: Taken
+    labels: TakeResult
+    judgments: TakeResult
+    notes: TakeResult
+    costs: TakeResult
+    leaks: TakeResult
     decisions: tuple[str, ...]
     problems: tuple[str, ...]
 
@@ -163,12 +171,12 @@ class Merged(NamedTuple):
 class _Plan(NamedTuple):
     """Candidates that can be joined, with the manifest each would be registered under."""
 
-    shared: list[Shared]
+    shared: list[SharedCandidate]
     manifests: dict[tuple[str, str], Manifest | None]
     declared: dict[tuple[str, str], int]
 
 
-def merge_store(workspace: Workspace, path: Path) -> Merged:
+def merge_store(workspace: Workspace, path: Path) -> MergeResult:
     """Join the store at `path` into this workspace's. What was joined once adds nothing again.
 
     Raises DeskError when the other file is no sound store, StoreError when this one cannot be
@@ -250,12 +258,12 @@ class _Merge:
         self.name = redactor_of(RedactionRules()).masked(str(path))
         self.path = path
         self.problems: list[str] = []
-        self.there = There(workspace, ours, other, self.name)
+        self.there = OtherStore(workspace, ours, other, self.name)
 
-    def run(self) -> Merged:
+    def run(self) -> MergeResult:
         plan = self._planned()
         added, known, refused, renamed = self._traces(plan)
-        return Merged(
+        return MergeResult(
             added=added,
             known=known,
             refused=refused,
@@ -293,7 +301,9 @@ class _Merge:
                 key = row.suite_id, theirs.candidate_id
                 plan.manifests[key] = manifest
                 ours = known.id if known else None
-                one = Shared(held.suite, theirs.candidate_id, theirs.id, ours, episodes, here)
+                one = SharedCandidate(
+                    held.suite, theirs.candidate_id, theirs.id, ours, episodes, here
+                )
                 plan.shared.append(one)
                 if theirs.planned is not None:
                     plan.declared[key] = theirs.planned
@@ -356,7 +366,7 @@ class _Merge:
         )
         if not new and not refused:
             return 0, known, 0, renamed
-        carrier = Carrier(self.other, self.path, plan.shared)
+        carrier = TraceCarrier(self.other, self.path, plan.shared)
         batcher = self._batcher(plan, carrier.origin(new), carrier.again)
         records = max([last, *(one.record for one in refused)])
         batcher.take(Group(1, records, [], [], [], {}, []))

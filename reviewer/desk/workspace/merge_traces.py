@@ -51,7 +51,7 @@ _AUTHORITY = 2 * GATES.index("authority")
 _UNKNOWN = 2
 
 
-class Shared(NamedTuple):
+class SharedCandidate(NamedTuple):
     """A candidate that both stores may hold: its keys there and here (None: not yet)."""
 
     suite: Suite
@@ -66,7 +66,7 @@ class Shared(NamedTuple):
         return f"{self.suite.suite_id}/{self.candidate_id}"
 
 
-class New(NamedTuple):
+class NewTrace(NamedTuple):
     """A trace of the other store that is to be brought in, under this attempt's number."""
 
     id: int
@@ -78,17 +78,17 @@ class New(NamedTuple):
     or it is the one that is judged there."""
 
 
-class Identified(NamedTuple):
+class TraceMatches(NamedTuple):
     """What of one candidate is new, how many traces are known, what is refused (its evidence
     stands under another name here), and trace ids that differ here."""
 
-    new: list[New]
+    new: list[NewTrace]
     known: int
     refused: list[NewRefusal]
     renamed: dict[str, str]
 
 
-class _Held(NamedTuple):
+class _StoredAttempt(NamedTuple):
     episode_id: str
     attempt: int
     evidence: int
@@ -96,7 +96,7 @@ class _Held(NamedTuple):
     reader: str
 
 
-def identify(other: Connection, ours: Connection, one: Shared) -> Identified:
+def identify(other: Connection, ours: Connection, one: SharedCandidate) -> TraceMatches:
     """Tell the traces of one candidate apart by their evidence."""
     named = {key: name for name, key in one.episodes_ours.items()}
     here = _held(ours, one.ours, named) if one.ours is not None else []
@@ -109,7 +109,7 @@ def identify(other: Connection, ours: Connection, one: Shared) -> Identified:
     last: Counter[str] = Counter()
     for row in (*here, *there):
         last[row.episode_id] = max(last[row.episode_id], row.attempt)
-    found, known = Identified([], 0, [], {}), 0
+    found, known = TraceMatches([], 0, [], {}), 0
     theirs = _records(other, one.theirs)
     mine = _lines(ours, here) if one.ours is not None else {}
     names = _sessions(other) if here else {}
@@ -126,19 +126,19 @@ def identify(other: Connection, ours: Connection, one: Shared) -> Identified:
             if (row.episode_id, row.evidence) in mine:
                 known += 1
             else:
-                found.new.append(New(row.id, one.theirs, row.episode_id, attempt, True))
+                found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt, True))
         elif (part := _of_session(other, ours, one, row, names.get(row.id, ()))) is not None:
             attempt = part
-            found.new.append(New(row.id, one.theirs, row.episode_id, attempt, True))
+            found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt, True))
         else:
             attempt = row.attempt
             if attempt in taken:
                 attempt = last[row.episode_id] = last[row.episode_id] + 1
             taken.add(attempt)
-            found.new.append(New(row.id, one.theirs, row.episode_id, attempt))
+            found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt))
         for key, evidence in theirs.get(row.id, ()):
             if (row.episode_id, evidence) not in mine:
-                more = New(REVISION + key, one.theirs, row.episode_id, attempt, True)
+                more = NewTrace(REVISION + key, one.theirs, row.episode_id, attempt, True)
                 found.new.append(more)
         if attempt != row.attempt:
             old = f"{one.prefix}/{row.episode_id}/{row.attempt}"
@@ -146,9 +146,9 @@ def identify(other: Connection, ours: Connection, one: Shared) -> Identified:
     return found._replace(known=known)
 
 
-def _held(connection: Connection, candidate: int, names: Mapping[int, str]) -> list[_Held]:
+def _held(connection: Connection, candidate: int, names: Mapping[int, str]) -> list[_StoredAttempt]:
     rows = merging.attempts_by_evidence(connection, candidate)
-    return [_Held(names[row.episode], *row[1:]) for row in rows]
+    return [_StoredAttempt(names[row.episode], *row[1:]) for row in rows]
 
 
 def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
@@ -159,7 +159,7 @@ def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int
     return found
 
 
-def _lines(connection: Connection, here: Sequence[_Held]) -> dict[tuple[str, int], int]:
+def _lines(connection: Connection, here: Sequence[_StoredAttempt]) -> dict[tuple[str, int], int]:
     """(episode, evidence) of every record that an attempt has here → the attempt's number."""
     found = {(row.episode_id, row.evidence): row.attempt for row in here}
     by_id = {row.id: row for row in here}
@@ -181,8 +181,8 @@ def _sessions(connection: Connection) -> dict[int, list[str]]:
 def _of_session(
     other: Connection,
     ours: Connection,
-    one: Shared,
-    row: _Held,
+    one: SharedCandidate,
+    row: _StoredAttempt,
     names: Iterable[str],
 ) -> int | None:
     """The attempt here that a trace there is a part of, as both are of one session."""
@@ -199,11 +199,11 @@ def _of_session(
     return None
 
 
-class Carrier:
+class TraceCarrier:
     """Judges traces of the other store again, in groups that a `Batcher` takes. `problems` collects
     what could not be brought in, and why."""
 
-    def __init__(self, other: Connection, path: Path, shared: Iterable[Shared]) -> None:
+    def __init__(self, other: Connection, path: Path, shared: Iterable[SharedCandidate]) -> None:
         self._other, self._path = other, path
         self._shared = {one.theirs: one for one in shared}
         self._judges: dict[tuple[int, bool, ToolMap], Scorer] = {}
@@ -214,7 +214,7 @@ class Carrier:
         self._packer, self._text = Packer(), redactor_of(RedactionRules())
         self.problems: list[str] = []
 
-    def origin(self, new: Sequence[New]) -> dict[str, Any]:
+    def origin(self, new: Sequence[NewTrace]) -> dict[str, Any]:
         """How these traces came into the other store, as its journal says: which of them a runner
         made, and which were imported under a map of tools."""
         wanted = {one.id: self._shared[one.candidate] for one in new}
@@ -233,7 +233,7 @@ class Carrier:
             ],
         }
 
-    def _tools(self, one: Shared, source: int, record: int) -> ToolMap:
+    def _tools(self, one: SharedCandidate, source: int, record: int) -> ToolMap:
         """The map of tools of a trace; one that could not be imported under here is none."""
         tools = self._made.tools(source, record)
         key = one.suite.suite_id, tools
@@ -241,13 +241,13 @@ class Carrier:
             self._sound[key] = not map_problems(one.suite, tools.names)
         return tools if self._sound[key] else NO_MAP
 
-    def groups(self, new: Sequence[New]) -> Iterator[Group]:
+    def groups(self, new: Sequence[NewTrace]) -> Iterator[Group]:
         """The traces, by their number in the other store."""
         # What is judged there comes before the other records of its attempt.
         for candidate, run in groupby(
             sorted(new, key=lambda one: (one.candidate, one.id)), key=lambda one: one.candidate
         ):
-            held: list[New] = []
+            held: list[NewTrace] = []
             for one in run:
                 held.append(one)
                 if len(held) == PACK_TRACES:
@@ -255,9 +255,9 @@ class Carrier:
                     held = []
             yield from self._judged(self._shared[candidate], held)
 
-    def _judged(self, one: Shared, held: Sequence[New]) -> Iterator[Group]:
+    def _judged(self, one: SharedCandidate, held: Sequence[NewTrace]) -> Iterator[Group]:
         rows = _rows(self._other, [new.id for new in held])
-        apart: dict[tuple[bool, ToolMap], list[New]] = {}
+        apart: dict[tuple[bool, ToolMap], list[NewTrace]] = {}
         for new in held:
             place = rows[new.id].source, rows[new.id].record
             key = self._made.own(*place), self._tools(one, *place)
@@ -273,7 +273,7 @@ class Carrier:
                 stated = revision_as_trace(self._other, number - REVISION)[1]
                 found += [FindingRow(rows[number].id, *finding) for finding in stated]
         pieces: list[Piece] = []
-        bare: list[tuple[New, TraceRow]] = []
+        bare: list[tuple[NewTrace, TraceRow]] = []
         for new in held:
             raw = self._raw(rows[new.id])
             if raw is None:
@@ -295,7 +295,9 @@ class Carrier:
         raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
         return payload.large_record(self._other, row.id) if raw is None else raw
 
-    def _judge(self, one: Shared, pieces: Sequence[Piece], own: bool, tools: ToolMap) -> Scorer:
+    def _judge(
+        self, one: SharedCandidate, pieces: Sequence[Piece], own: bool, tools: ToolMap
+    ) -> Scorer:
         judge = self._judges.get((one.theirs, own, tools))
         asked = Asked(one.suite.suite_id, one.candidate_id, tools=tools)
         if judge is None:
@@ -305,7 +307,7 @@ class Carrier:
             self._judges[one.theirs, own, tools] = judge
         self._last[one.suite.suite_id] = judge
         if one.suite.probe:
-            judge.read_with(_Stored(self._said([piece.number for piece in pieces])))
+            judge.read_with(_StoredReader(self._said([piece.number for piece in pieces])))
         return judge
 
     def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> Facts | None:
@@ -322,7 +324,7 @@ class Carrier:
             yield (said if one.stated else None), one.title
 
     def _placed(
-        self, one: Facts, row: TraceRow, new: New, found: Sequence[FindingRow]
+        self, one: Facts, row: TraceRow, new: NewTrace, found: Sequence[FindingRow]
     ) -> Facts | None:
         """The facts in their slot."""
         here = any(finding.code == MASKED_CODE for finding in one.findings)
@@ -345,7 +347,7 @@ class Carrier:
         return placed._replace(gates=gates, findings=(note, *placed.findings))
 
     def _without_payload(
-        self, one: Shared, new: New, row: TraceRow, found: Sequence[FindingRow]
+        self, one: SharedCandidate, new: NewTrace, row: TraceRow, found: Sequence[FindingRow]
     ) -> Iterator[Group]:
         """A trace that held raw identifiers: its slot fails, as it did there."""
         hits = [
@@ -402,7 +404,7 @@ def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts
     )
 
 
-class _Stored:
+class _StoredReader:
     """Reads stored records of a probe, with what their source said of each."""
 
     name, version, probe = "stored", "1", True

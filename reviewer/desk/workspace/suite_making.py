@@ -41,7 +41,7 @@ _PASSED = ("simulations", EACH)
 """What a results file may hold besides: passed over one at a time."""
 
 
-class Made(NamedTuple):
+class MadeSuite(NamedTuple):
     """What was made: the folder, its episodes, what was left out and why, and how much was read in
     which way (note, number of episodes)."""
 
@@ -52,7 +52,7 @@ class Made(NamedTuple):
     notes: tuple[tuple[str, int], ...]
 
 
-class _Read(NamedTuple):
+class _SourceRecord(NamedTuple):
     """One record of a file: its place, its value, or why it has none."""
 
     place: str
@@ -67,7 +67,7 @@ def from_tau2(
     domain: str = "",
     policy: Path | None = None,
     require: tau2.Require = "all",
-) -> Made:
+) -> MadeSuite:
     """A suite of the tasks in `file`: a tasks.json, or a results file with its tasks.
 
     Raises DeskError when the file cannot be read, holds no task that becomes a contract, or when
@@ -98,7 +98,7 @@ def from_tau2(
 
 def from_golden(
     place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "superset"
-) -> Made:
+) -> MadeSuite:
     """A suite of the golden records in `file` (JSON or JSON lines). Raises DeskError."""
     records = _records(file, _LISTS, _head(file))
     drafts = _drafted(
@@ -116,7 +116,7 @@ class _Drafts(NamedTuple):
 
 
 def _drafted(
-    records: "Iterator[_Read] | list[_Read]",
+    records: "Iterator[_SourceRecord] | list[_SourceRecord]",
     contract: Callable[[Any, int], Drafted],
     name: Callable[[dict[str, Any]], str],
 ) -> _Drafts:
@@ -149,7 +149,7 @@ def _written(
     told: dict[str, Any],
     redaction: dict[str, Any] | None = None,
     policy: str = "",
-) -> Made:
+) -> MadeSuite:
     if (reason := id_problem(suite_id)) is not None:
         raise DeskError(
             f"{shown(suite_id)}: {reason}", "--as names the suite", exit_code=ExitCode.USAGE
@@ -164,7 +164,9 @@ def _written(
     notes = Counter(note for drafted, _ in drafts.made for note in dict.fromkeys(drafted.notes))
     files = files_of(suite_id, title, drafts.made, source, redaction, policy)
     _write(folder, files)
-    return Made(suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items()))
+    return MadeSuite(
+        suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())
+    )
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
@@ -195,7 +197,7 @@ def _refused(file: Path, error: Unreadable | OSError) -> DeskError:
     return DeskError(f"{file}: {why}")
 
 
-def _records(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[_Read]:
+def _records(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[_SourceRecord]:
     """The records of a file: elements of one of `lists`, of an array, or lines."""
     source = Source(file)
     held = next((name for name in lists if isinstance(head.value, dict) and name in head.names), "")
@@ -212,14 +214,14 @@ def _records(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[_Read]:
         raise _refused(file, error) from error
 
 
-def _value(source: Source, place: str, raw: bytes, problem: str) -> _Read:
+def _value(source: Source, place: str, raw: bytes, problem: str) -> _SourceRecord:
     try:
-        return _Read(place, None if problem else source.value(raw), problem)
+        return _SourceRecord(place, None if problem else source.value(raw), problem)
     except Rejected as error:
-        return _Read(place, None, "; ".join(error.codes))
+        return _SourceRecord(place, None, "; ".join(error.codes))
 
 
-def _domain(records: list[_Read]) -> str:
+def _domain(records: list[_SourceRecord]) -> str:
     """The domain that all tasks name alike, "" when they do not."""
     tasks = [one.value for one in records if isinstance(one.value, dict)]
     named = {domain for task in tasks if (domain := tau2.domain_of(task))}

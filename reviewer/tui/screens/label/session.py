@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import (
-    Drafted,
     EstimateView,
+    LabelDraft,
     LabelItem,
     LabelRole,
     SavedLabel,
@@ -167,7 +167,7 @@ class LabelSession:
             return
         self._busy = True
         pair, answered = self._screen.KIND == "pair", skipped is None
-        drafted = Drafted(
+        drafted = LabelDraft(
             item=item.item,
             showing=item.showing,
             answer=draft.answer if answered and pair else None,
