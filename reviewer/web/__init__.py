@@ -1,1 +1,1 @@
-"""The workstation in a browser: who is let in, the page, and the program behind each page."""
+"""The workstation in a browser: access, the page, and the program behind each page."""

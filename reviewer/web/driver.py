@@ -1,5 +1,5 @@
-"""How the workstation behind a page draws and reads: through pipes, and never longer than whoever
-holds their other ends."""
+"""The driver of a workstation behind a page: it draws and reads through pipes, and ends with
+them."""
 
 from textual.drivers.web_driver import WebDriver
 

@@ -1,10 +1,10 @@
-"""Who may reach a workstation that is served: whoever has its address, and no page of another site.
+"""Access to a served workstation: only with its address, and never from a page of another site.
 
-A browser lets any page it shows send requests to this machine, so being bound to loopback keeps
-strangers out and not their pages. Three things do: a token, new each time, in the path of all that
-is served; the name under which we are asked (`Host`), which a page that had its own name point here
-cannot choose; and where the asking page is from (`Origin`), which must be ours, and must be said
-wherever a page could drive the workstation. Pure: nothing but texts.
+A browser lets any page it shows send requests to this machine, so binding to loopback keeps
+strangers out and not their pages. Three checks do: a token, new each time, in the path of all that
+is served; the host name of the request (`Host`), which a page whose own name points here cannot
+choose; and the origin of the page (`Origin`), which must be ours, and must be sent wherever a page
+could drive the workstation. Pure: nothing but texts.
 """
 
 import hmac
@@ -19,21 +19,21 @@ _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z.-]+))(?::\d{1,5})?", re
 
 
 def new_token() -> str:
-    """192 random bits that can stand in an address."""
+    """Return 192 random bits as text for an address."""
     return secrets.token_urlsafe(24)
 
 
 class Guard(NamedTuple):
-    """What lets in: the `token`, and the host `names` this machine may be asked by. Its addresses
-    need no name: only a name can be made to point elsewhere. `loopback` keeps to the addresses that
-    no other machine reaches."""
+    """The rules of access: the `token`, and the host `names` this machine may be called by. Its
+    addresses need no name: only a name can be made to point elsewhere. `loopback` admits only
+    addresses that no other machine reaches."""
 
     token: str
     names: frozenset[str]
     loopback: bool = True
 
     def admits(self, path: str, host: str | None, origin: str | None, drives: bool) -> bool:
-        """Whether to answer a request for `path`. One that `drives` must say where it is from."""
+        """Return whether to answer a request for `path`. One that `drives` must send its origin."""
         if not self._ours(path) or host is None or not self._known(host):
             return False
         if origin is None:
@@ -53,7 +53,7 @@ class Guard(NamedTuple):
 
 
 def is_address(text: str, loopback: bool) -> bool:
-    """Whether `text` is an IP address, or with `loopback` one that stays on this machine."""
+    """Return whether `text` is an IP address, or with `loopback` one of this machine only."""
     try:
         found = ip_address(text)
     except ValueError:
@@ -62,5 +62,5 @@ def is_address(text: str, loopback: bool) -> bool:
 
 
 def guard_for(token: str, loopback: bool, names: Iterable[str] = ()) -> Guard:
-    """A guard that knows `localhost`, and these names of the machine."""
+    """Return a guard that knows `localhost`, and these names of the machine."""
     return Guard(token, frozenset({"localhost", *(name.lower() for name in names)}), loopback)

@@ -19,7 +19,7 @@ from textual_serve.download_manager import DownloadManager
 from reviewer.web.guard import Guard
 
 PATIENCE = 10.0
-"""Seconds that a program is given to end."""
+"""Seconds that a program has to end."""
 MOST_CELLS = 1000
 
 
@@ -39,8 +39,8 @@ class Session(AppService):
         self._websocket = websocket
 
     async def run(self) -> None:
-        """Hand on what the program draws until it ends, and then close the page, also when it ended
-        without a word."""
+        """Pass on what the program draws until it ends, then close the page, also when the program
+        ended without a message."""
         try:
             await super().run()
         finally:
@@ -58,7 +58,7 @@ class Session(AppService):
                 await self._process.wait()
 
     async def hear(self, text: str) -> None:
-        """Pass on one message of the page; what is none is dropped."""
+        """Pass on one message of the page; an invalid one is dropped."""
         match _parsed(text):
             case ["stdin", str(typed)]:
                 # Half of a surrogate pair is no key; replaced by a question mark it would be one.
@@ -82,20 +82,21 @@ def _parsed(text: str) -> Any:
 
 
 def cells(many: int) -> int:
-    """A width or height that can be drawn."""
+    """Return a width or height that can be drawn."""
     return max(1, min(many, MOST_CELLS))
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 MOST_TYPED = 4 << 20
-"""Bytes of one message of a page: a text that is pasted."""
+"""The most bytes of one message of a page: a pasted text."""
 STATICS = Path(textual_serve.__file__).parent / "static"
 REFUSED = "not here: open the address that the terminal shows\n"
 WRONG = "something went wrong here; the workspace is as it was\n"
 
 SOCKET = "socket"
-"""Of a request that was admitted: where its page's websocket is, under the name it was asked by."""
+"""Key of an admitted request: the address of its page's websocket, under the host name of the
+request."""
 
 # Nothing comes from elsewhere, nothing goes there, and no other page holds this one. The terminal
 # widget sets styles of its own.
@@ -116,7 +117,7 @@ HEADERS = {
 
 
 class Door:
-    """Serves the workstation that `command` starts to whom `guard` admits."""
+    """Serves the workstation that `command` starts to the clients that `guard` admits."""
 
     def __init__(self, guard: Guard, command: Sequence[str]) -> None:
         self._guard, self._command = guard, command
@@ -141,8 +142,8 @@ class Door:
 
     @web.middleware
     async def _admitted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse whoever is not admitted with the same words, and say nothing of what goes wrong
-        in here."""
+        """Refuse every request that is not admitted with the same words, and report no details of
+        errors."""
         headers = request.headers
         admitted = self._guard.admits(
             request.path,

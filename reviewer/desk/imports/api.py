@@ -23,7 +23,7 @@ ImportState = Literal["reading", "pausing", "paused", "done", "stopped", "failed
 
 
 class ImportOrder(View, frozen=True):
-    """What a person asks for. `dry` writes nothing; `path` may be a file, a folder, a pattern."""
+    """An order of an import. `dry` writes nothing; `path` may be a file, a folder, a pattern."""
 
     path: str
     format: str = "auto"
@@ -34,8 +34,9 @@ class ImportOrder(View, frozen=True):
 
 
 class FilledView(View, frozen=True):
-    """What a file brings for one candidate of one suite. `passed` of `measured` attempts passed, by
-    our gates or, for a probe, by the source's word; `cost_usd` is None when none has a cost."""
+    """The attempts in a file of one candidate on one suite. `passed` of `measured` attempts
+    passed, by our gates or, for a probe, by the source's verdict; `cost_usd` is None when none
+    has a cost."""
 
     suite_id: str
     candidate_id: str
@@ -50,7 +51,7 @@ class FilledView(View, frozen=True):
 
 
 class FileView(View, frozen=True):
-    """What came of one file; `refusals` are (record, reasons), the first so many."""
+    """The result of one file; `refusals` are (record, reasons) of the first ones."""
 
     path: str
     reader: str
@@ -66,12 +67,12 @@ class FileView(View, frozen=True):
 
 
 class ImportView(View, frozen=True):
-    """An import as it stands. `file` of `files` is being read, `done` of `size` bytes of it, with
+    """An import as it is now. `file` of `files` is being read, `done` of `size` bytes of it, with
     `records` read in all; `passed` files below the folder are no traces. One that is `pausing` ends
     its batch first. `problem` says why it failed.
 
-    `began` is when, in seconds of Unix time; `seconds` how long it has been at it, `eta_seconds`
-    what is left at this pace, None while nothing can be said.
+    `began` is in seconds of Unix time; `seconds` counts from then, `eta_seconds` is the time left
+    at this pace, None while it is unknown.
     """
 
     number: int
@@ -128,7 +129,7 @@ def way_out(reasons: tuple[str, ...]) -> str:
 
 
 def refusals(connection: Connection) -> list[Refusal]:
-    """Every quarantined record, newest first."""
+    """Return every quarantined record, newest first."""
     return [
         Refusal(path=path, record=record, reasons=reasons, way_out=way_out(reasons))
         for path, record, reasons in refused_records(connection)
@@ -157,11 +158,11 @@ class ImportsRoom(Room):
         return self._jobs.start(order, on_change)
 
     def views(self) -> list[ImportView]:
-        """The imports begun here, newest first."""
+        """Return the imports begun here, newest first."""
         return self._jobs.views() if "_jobs" in vars(self) else []
 
     def handle(self, number: int) -> ImportHandle:
-        """What steers an import. Raises DeskError for a number that none has."""
+        """Return the handle that steers an import. Raises DeskError for an unknown number."""
         return self._jobs.handle(number)
 
     def sources(self) -> list[SourceInfo]:

@@ -35,7 +35,7 @@ SCHEMA = "reviewer/episode-map@1"
 
 
 class ImportMap(NamedTuple):
-    """(theirs, ours) of the episodes, and of the tools."""
+    """The names of a source → ours, of the episodes and of the tools."""
 
     episodes: tuple[tuple[str, str], ...] = ()
     tools: ToolMap = NO_MAP
@@ -79,7 +79,8 @@ def import_map(path: Path) -> ImportMap:
 
 
 def expand(paths: Iterable[Path]) -> list[Path]:
-    """The paths, a pattern (`runs/*.json`) that no shell has expanded replaced by its matches."""
+    """Return the paths, each pattern (`runs/*.json`) that no shell has expanded replaced by its
+    matches."""
     found: list[Path] = []
     for path in paths:
         if is_pattern(path):
@@ -90,24 +91,25 @@ def expand(paths: Iterable[Path]) -> list[Path]:
 
 
 def is_pattern(path: Path) -> bool:
-    """Whether a path is a pattern: one that has its marks and is no file's name."""
+    """Return whether a path is a pattern: it has the marks of one and names no file."""
     return any(mark in str(path) for mark in "*?[") and not path.exists()
 
 
 INLINE_EVENTS = 20_000
 LOOK_S = 1.0
-"""How often watched folders are looked at."""
+"""Seconds between two scans of watched folders."""
 
 
 def clock() -> str:
-    """Now, RFC 3339 in UTC to the second."""
+    """Return the present time, RFC 3339 in UTC to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def suites_for(
     workspace: Workspace, connection: Connection, suite_id: str
 ) -> tuple[dict[str, ReadySuite], list[tuple[str, str]]]:
-    """The frozen suites an import may fill (only the one named, if one is), and why not others.
+    """Return the frozen suites an import may fill (only the one named, if one is), and why not
+    others.
 
     Raises DeskError when the suite named, or the only one there is, may not be used.
     """
@@ -127,7 +129,7 @@ def suites_for(
 
 
 def manifests_of(held: dict[str, ReadySuite]) -> FindManifest:
-    """Looks manifests up beside the suites."""
+    """Return a function that finds manifests in the folders of suites."""
 
     def find(suite_id: str, candidate_id: str) -> Manifest | None:
         found = suites.manifest(held[suite_id], candidate_id) if suite_id in held else None
@@ -137,7 +139,7 @@ def manifests_of(held: dict[str, ReadySuite]) -> FindManifest:
 
 
 class ImportResult(NamedTuple):
-    """What came of an import. `passed` files below the folders named are no traces; `problems` are
+    """The result of an import. `passed` files below the folders named are no traces; `problems` are
     readers of other packages that could not be used."""
 
     results: list[FileResult]
@@ -168,7 +170,7 @@ def import_units(
     on_result: Callable[[FileResult], None],
     store: Path | None = None,
 ) -> list[FileResult]:
-    """As `import_paths`, of units already found."""
+    """Import units that were already found, as `import_paths` does."""
     masked = redactor_of(RedactionRules()).masked
     for option, value in (("--suite", asked.suite), ("--candidate", asked.candidate)):
         if masked(value) != value:
@@ -207,7 +209,7 @@ def import_units(
 
 
 def _check_map(asked: Asked, found: list[Suite]) -> None:
-    """Raises DeskError for a map that names a forbidden tool, or a tool that is another one."""
+    """Raise DeskError for a map that names a forbidden tool, or a tool that is another one."""
     wrong = [text for suite in found for text in map_problems(suite, asked.tools.names)]
     if wrong:
         said = f"the map of tools cannot be used with {asked.suite}: {'; '.join(wrong[:5])}"
@@ -266,11 +268,12 @@ def index_now(workspace: Workspace) -> int:
 
 
 SETTLE_S = 2.0
-"""A file is read when it has not changed for this long."""
+"""Seconds for which a file must not change before it is read."""
 PATIENCE = 10
-"""A file that ends in the middle of a record is waited for this many times longer."""
+"""How many times longer to wait for a file that ends in the middle of a record."""
 SHARE = 4
-"""Looking again at what may have changed its meaning takes at most one part in so many."""
+"""Scanning files again that may have changed their meaning takes at most one part in this many of
+the time."""
 TAIL = 64
 
 
@@ -281,8 +284,8 @@ class _State(NamedTuple):
 
 
 class Watch:
-    """Looks at folders again and again; `ready` gives what is to be imported now. `now` is a
-    monotonic clock in seconds."""
+    """Scans folders repeatedly; `ready` returns what is to be imported now. `now` is a monotonic
+    clock in seconds."""
 
     def __init__(
         self,
@@ -303,7 +306,8 @@ class Watch:
         self._done: dict[Path, tuple[tuple[Path, _State], ...]] = {}
 
     def ready(self) -> list[Unit]:
-        """Units that are new or changed since they were last given, and stand still."""
+        """Return the units that are new or changed since they were last returned, and have stopped
+        growing."""
         files = self._look()
         units = [unit for unit in self._claims.values() if unit is not None]
         taken = {os.path.abspath(other) for unit in units for other in unit.companions}
@@ -312,7 +316,8 @@ class Watch:
         return [unit for unit in own if self._due(unit)]
 
     def _look(self) -> dict[Path, int]:
-        """Note what changed, and what each file is; the files by their place in the order."""
+        """Note which files changed and what each is; returns the files by their place in the
+        order."""
         files: dict[Path, int] = {}
         fresh: list[Path] = []
         came: set[Path] = set()
@@ -343,8 +348,8 @@ class Watch:
         self._claims[file] = claim(file, self._wanted, inside=self._inside[file])
 
     def _touched(self, changed: set[Path], came: set[Path]) -> set[Path]:
-        """Files that may be something else now: those a changed file is a part of, and those above
-        and below a folder in which one came or went."""
+        """Return files whose meaning may have changed: those a changed file is a part of, and those
+        above and below a folder where a file appeared or disappeared."""
         above = {parent for folder in came for parent in (folder, *folder.parents)}
         return {
             file
@@ -354,8 +359,8 @@ class Watch:
         }
 
     def _claim_again(self) -> None:
-        """Ask once more what files are whose neighbors changed, as far as there is time for it:
-        a harness may write thousands into one folder."""
+        """Claim files again whose neighbors changed, as far as there is time: a harness may write
+        thousands into one folder."""
         began = self._now()
         if not self._again or began < self._rested:
             return
@@ -365,7 +370,7 @@ class Watch:
         self._rested = self._now() + SHARE * (self._now() - began)
 
     def _changed(self, path: Path) -> bool:
-        """Whether a file is another than when it was last looked at."""
+        """Return whether a file changed since it was last checked."""
         state = _state(path)
         before = self._states.get(path)
         if state is None or (before is not None and before[0] == state):
@@ -374,7 +379,7 @@ class Watch:
         return True
 
     def _due(self, unit: Unit) -> bool:
-        """Whether this unit is to be given now; notes that it was."""
+        """Return whether this unit is due now, and note that it was returned."""
         for other in unit.companions:  # some lie elsewhere
             self._changed(other)
         parts = [(path, self._states[path]) for path in (unit.path, *unit.companions)
@@ -399,7 +404,7 @@ def _state(path: Path) -> _State | None:
 
 
 def _ended(path: Path) -> bool:
-    """Whether a JSON file ends where a record may end; other files always do."""
+    """Return whether a JSON file ends where a record may end; other files always do."""
     try:
         with path.open("rb") as handle:
             start = handle.read(TAIL).removeprefix(b"\xef\xbb\xbf").lstrip()

@@ -1,7 +1,7 @@
-"""Imports begun from a screen: each a process of its own, told by its lines of JSON.
+"""Imports begun from a screen: each in a process of its own, followed by its lines of JSON.
 
-Judging a file keeps a processor busy, and a screen must not feel it; and a process that is stopped
-leaves the store as its last batch did, so the same import goes on later.
+Judging a file keeps a processor busy, and a screen must not feel it; a process that is stopped
+leaves the store as its last batch did, so the same import continues later.
 """
 
 import json
@@ -59,14 +59,14 @@ class ImportHandle(Job[ImportView]):
         threading.Thread(target=self._follow, name=f"import-{number}", daemon=True).start()
 
     def view(self) -> ImportView:
-        """The import as it stands."""
+        """Return the import as it is now."""
         with self._lock:
             view = self._view
             left = self._eta(view) if view.state == "reading" else None
             return structs.replace(view, seconds=self._watch.seconds(), eta_seconds=left)
 
     def _eta(self, view: ImportView) -> float | None:
-        """By the share of files, and of the one being read, that is done."""
+        """Estimate the time left by the share of files, and of the one being read, that is done."""
         if not view.files:
             return None
         within = view.done / view.size if view.size else 0.0
@@ -97,7 +97,7 @@ class ImportHandle(Job[ImportView]):
         self._tell()
 
     def stop(self) -> None:
-        """End it: what was written stands, and the same import later goes on there."""
+        """End it: what was written stays, and the same import later continues there."""
         self._stopped = True
         if self._process.poll() is None:
             self._process.terminate()
@@ -157,7 +157,7 @@ class ImportHandle(Job[ImportView]):
         self._tell()
 
     def _sums(self, file: dict[str, Any]) -> dict[str, int]:
-        """Counts of the files before this one, and its own so far."""
+        """Return the counts of the files before this one plus its own so far."""
         names = ("records", "added", "refused")
         return {name: getattr(self._before, name) + file[name] for name in names}
 
@@ -194,14 +194,14 @@ class ImportJobs:
             return [handle.view() for handle in reversed(self._handles)]
 
     def handle(self, number: int) -> ImportHandle:
-        """What steers an import. Raises DeskError for a number that none has."""
+        """Return the handle that steers an import. Raises DeskError for an unknown number."""
         with self._lock:
             if not 1 <= number <= len(self._handles):
                 raise DeskError(f"there is no import {number}")
             return self._handles[number - 1]
 
     def close(self) -> None:
-        """Stop what is at work; what was written stands."""
+        """Stop the imports at work; what was written stays."""
         with self._lock:
             for handle in self._handles:
                 handle.stop()

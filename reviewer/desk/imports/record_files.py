@@ -1,7 +1,6 @@
-"""What people and judges said, as files of JSON lines: written out, and taken in from others.
+"""Files of labels, judgments, notes, costs and searches, as JSON lines: written out, and taken in.
 
-Labels, judgments and notes travel alike; what a line from elsewhere must be to come in, each has
-its own border for.
+The kinds travel alike; each has its own rules (`Border`) for lines from elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +25,7 @@ Read = TypeVar("Read", bound=LineRecord, covariant=True)
 
 
 class OtherStore(NamedTuple):
-    """The other store beside this one; `name` is what it is called in messages."""
+    """The other store of a merge and this one; `name` is what messages call the other."""
 
     workspace: Workspace
     ours: Connection
@@ -35,8 +34,8 @@ class OtherStore(NamedTuple):
 
 
 class TakeResult(NamedTuple):
-    """What came of lines from elsewhere. `known` stand in the store already, or came twice;
-    `problems` say of each refused one where and why, never a value."""
+    """The result of taking lines in. `known` were in the store already, or came twice; `problems`
+    say of each refused line where and why, never a value."""
 
     added: int
     known: int
@@ -45,21 +44,21 @@ class TakeResult(NamedTuple):
 
 
 class Border(Protocol[T]):
-    """What a line from elsewhere must be to come into this workspace."""
+    """The rules for a line from elsewhere to come into this workspace."""
 
     def admitted(self, one: T, place: str) -> T:
-        """The same. Raises ContractError with every reason not to take it."""
+        """Return the record. Raises ContractError with every reason not to take it."""
 
 
 class Book(Protocol[Read]):
-    """What is read of one kind."""
+    """The records of one kind, by suite."""
 
     def of(self, connection: Connection, suite_digest: str) -> Iterable[Read]: ...
 
 
 class RecordKind(NamedTuple, Generic[T, R]):
-    """One kind of line: how it travels, where it is kept, what may come in, and what its rows call
-    a suite."""
+    """One kind of line: its format, its table, the rules for taking it in, and the key of a suite
+    in its rows."""
 
     noun: str
     lines: Lines[T]
@@ -70,7 +69,7 @@ class RecordKind(NamedTuple, Generic[T, R]):
 
 
 def export(kind: RecordKind[T, R], connection: Connection, book: Book[T], suite_id: str) -> bytes:
-    """All of a suite, of all suites for "", by time: a file for `take`.
+    """Return all of a suite, of all suites for "", by time: a file for `take`.
 
     Raises DeskError for a suite that the store does not know.
     """
@@ -84,9 +83,9 @@ def export(kind: RecordKind[T, R], connection: Connection, book: Book[T], suite_
 
 
 def take(kind: RecordKind[T, R], workspace: Workspace, data: bytes, file: str) -> TakeResult:
-    """Take in a file, as one durable transaction. A line that is none, or none of this workspace,
-    costs that line only. Raises DeskError for a file without a line, StoreError when nothing can be
-    written."""
+    """Take in a file, as one durable transaction. An invalid line, or one that is not of this
+    workspace, costs that line only. Raises DeskError for a file without a line, StoreError when
+    nothing can be written."""
     name = redactor_of(RedactionRules()).masked(file)
     lines = [
         (f"{name}:{number}", line)
@@ -113,8 +112,8 @@ def join(
     lines: Iterable[tuple[str, bytes]],
     here: Callable[[T], T] = lambda one: one,
 ) -> TakeResult:
-    """Keep what may come in of `lines`, each with what errors call its place. `here` puts what
-    comes into this store's own names."""
+    """Keep those of `lines` that the rules admit, each with what errors call its place. `here` puts
+    a record into this store's own names."""
     border, problems = kind.border(workspace, connection), list[Problem]()
     good: list[T] = []
     refused = 0
@@ -132,7 +131,7 @@ def join(
 def unmasked(
     masked: Callable[[str], str], texts: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """A problem for each of these (member, text) that holds a raw identifier."""
+    """Yield a problem for each of these (member, text) that holds a raw identifier."""
     for name, text in texts:
         if masked(text) != text:
             yield f"$.{name}", "holds a raw identifier: mask it where it was written"

@@ -36,15 +36,15 @@ class JudgePairRow(View, frozen=True):
 
 
 class JudgeView(View, frozen=True):
-    """What a judge has earned. `banner` says why it has its role, `needs` what is still missing;
-    of each estimate one limit is set, the one-sided 95 % bound, and `policy` holds (estimate, its
-    limit). `expired` is "" while the calibration holds. `confusion` is a table with its head;
-    `win_rate` holds how often B's message is the better one, with the judge's mistakes taken out
-    where that may be done; `messages` are lines about single messages.
+    """The role that a judge has earned. `banner` says why it has its role, `needs` what is still
+    missing; of each estimate one limit is set, the one-sided 95 % bound, and `policy` holds
+    (estimate, its limit). `expired` is "" while the calibration is valid. `confusion` is a table
+    with its head; `win_rate` is how often B's message is the better one, corrected for the judge's
+    mistakes where possible; `messages` are lines about single messages.
 
-    All figures are of the `labeled_pairs`. `rows` are those of them that the reviewer who looks has
-    labeled himself; `others` are labeled by others alone, `begun` by him in one order so far, and
-    `hidden` judged pairs are labeled by nobody.
+    All figures are of the `labeled_pairs`. `rows` are those of them that the viewer has labeled;
+    `others` are labeled only by other people, `begun` by the viewer in one order so far, and
+    `hidden` judged pairs are labeled by no one.
     """
 
     suite_id: str
@@ -74,8 +74,8 @@ class JudgeView(View, frozen=True):
 
 
 class JudgeDetail(View, frozen=True):
-    """The two messages of a pair as the forward order shows them, and what the judge said of them
-    in either order, masked."""
+    """The two messages of a pair in forward order, and the judge's words on them in either order,
+    masked."""
 
     left: str
     right: str
@@ -84,9 +84,9 @@ class JudgeDetail(View, frozen=True):
 
 
 class JudgeOrder(View, frozen=True):
-    """What to ask of which endpoint; no `kinds` are all that the judge is asked about.
-    `api_key_env` is the name of a variable, never its value. Prices are US dollars per million
-    tokens; without both no cost is known."""
+    """An order to a judge: the questions and the endpoint; without `kinds` all that the judge is
+    asked about. `api_key_env` is the name of a variable, never its value. Prices are US dollars per
+    million tokens; without both no cost is known."""
 
     suite_id: str
     candidate_id: str
@@ -103,10 +103,10 @@ class JudgeOrder(View, frozen=True):
 
 
 class JudgePlan(View, frozen=True):
-    """What an order would take, before anything is sent. `calls` are to be made, `cached` are
-    answered already; `problem` is "" or why it cannot begin. `input_tokens` are counted by a rough
-    rule, four bytes each; `cost_usd` is the most it can be by it, with every reply as long as
-    judge.json lets it be."""
+    """The extent of an order, before anything is sent. `calls` are to be made, `cached` are
+    answered already; `problem` is "" or why it cannot begin. `input_tokens` are estimated at four
+    bytes each; `cost_usd` is the most it can be by that estimate, with every reply as long as
+    judge.json allows."""
 
     calls: int
     cached: int
@@ -118,8 +118,8 @@ class JudgePlan(View, frozen=True):
 
 
 class JudgeRunView(View, frozen=True):
-    """A judge at work: `done` of `calls` are kept, `errors` of them brought nothing usable, and of
-    these `unanswered` are asked again by the next run; `cached` calls were never made.
+    """A run of a judge: `done` of `calls` are kept, `errors` of them brought no usable answer, and
+    of these `unanswered` are asked again by the next run; `cached` calls were never made.
     `cost_usd` and tokens are None as soon as those of one call are unknown; `unpriced` counts the
     calls without a price, and `known_usd` is the sum of the others."""
 
@@ -164,9 +164,9 @@ class JudgeRoom(Room):
             self._judges.close()
 
     def view(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> JudgeView:
-        """What the suite's judge has earned. Pairs are called A and B by the baseline named and
-        the candidate, else by the two candidates there are; those are listed that the reviewer has
-        labeled himself. Raises DeskError for a suite without a judge."""
+        """Return the role and figures of the suite's judge. Pairs are called A and B by the
+        baseline named and the candidate, else by the two candidates there are; listed are those
+        that the reviewer has labeled. Raises DeskError for a suite without a judge."""
         try:
             me = self._opened.reviewer_name()
         except DeskError:
@@ -177,28 +177,30 @@ class JudgeRoom(Room):
     def pair(
         self, suite_id: str, candidate_id: str, item: str, baseline_id: str | None = None
     ) -> JudgeDetail:
-        """The messages of one labeled pair and the judge's words. Raises DeskError for a pair that
-        the reviewer has not labeled: whoever labels it must not know them."""
+        """Return the messages of one labeled pair and the judge's words. Raises DeskError for a
+        pair that the reviewer has not labeled: a person who is still to label it must not know
+        them."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             return self._judging.detail(connection, me, suite_id, candidate_id, item, baseline_id)
 
     def plan(self, order: JudgeOrder) -> JudgePlan:
-        """What an order would take; nothing is sent. Raises DeskError for one that asks nothing."""
+        """Return the extent of an order; nothing is sent. Raises DeskError for an order without
+        questions."""
         with self._opened.reading() as connection:
             return self._judging.plan(connection, order)
 
     def start(
         self, order: JudgeOrder, on_change: Callable[[JudgeHandle], None] | None = None
     ) -> JudgeHandle:
-        """Ask the judge what it has not answered yet, in a thread of its own, which calls
-        `on_change` when something happened. Raises DeskError when it cannot begin."""
+        """Ask the judge the questions that it has not answered yet, in a thread of its own, which
+        calls `on_change` when something happened. Raises DeskError when it cannot begin."""
         with self._opened.reading() as connection:
             prepared = self._judging.prepared(connection, order)
         return self._judges.start(prepared, on_change)
 
     def export(self, suite_id: str = "") -> bytes:
-        """Every judgment of a suite, of all suites for "", as a file of JSON lines."""
+        """Return every judgment of a suite, of all suites for "", as a file of JSON lines."""
         from reviewer.desk.judge.files import export_judgments
 
         if not self._opened.has_store():
@@ -207,7 +209,7 @@ class JudgeRoom(Room):
             return export_judgments(connection, self._opened.reports.judgments, suite_id)
 
     def take(self, data: bytes, file: str) -> dict[str, int]:
-        """Take in a file of judgments; counts of `added`, `known` and `refused` ones."""
+        """Take in a file of judgments; returns counts of `added`, `known` and `refused` ones."""
         from reviewer.desk.judge.files import import_judgments
 
         try:

@@ -1,6 +1,6 @@
-"""What a workspace knows of its judge: judgments and labels of the store, joined for one candidate.
+"""The record of a judge: judgments and labels of the store, joined for one candidate.
 
-Rows are only ever added, so what was read stays read.
+Rows are only ever added, so what was read stays valid.
 """
 
 import json
@@ -28,7 +28,7 @@ from reviewer.suite.rubric import Asked, JudgePrompt
 
 
 class JudgeRecord(NamedTuple):
-    """All that is known of one suite's judge where one candidate is concerned.
+    """The record of one suite's judge for one candidate.
 
     `calibration` is None when the judge is asked of single messages only; `cost_usd` is of the
     calls about this candidate's messages, None when that of one is unknown: `unpriced` counts
@@ -47,7 +47,7 @@ class JudgeRecord(NamedTuple):
 
 
 class JudgeBook:
-    """Judgments of every suite asked for. Safe to share between threads."""
+    """The judgments of each suite that was read. Safe to share between threads."""
 
     def __init__(self, labels: Book) -> None:
         self._labels = labels
@@ -55,7 +55,7 @@ class JudgeBook:
         self._lock = Lock()
 
     def of(self, connection: Connection, suite_digest: str) -> tuple[Judgment, ...]:
-        """Every judgment of a suite, in the order in which they came."""
+        """Return every judgment of a suite, in the order in which they came."""
         with self._lock:
             last, known = self._read.get(suite_digest, (0, ()))
             fresh = JUDGMENTS.of_suite(connection, suite_digest, after=last)
@@ -67,7 +67,8 @@ class JudgeBook:
     def judged(
         self, connection: Connection, held: ReadySuite, candidate_id: str
     ) -> JudgeRecord | None:
-        """What the suite's judge is worth for this candidate; None when it was never asked."""
+        """Return the record of the suite's judge for this candidate; None when it was never
+        asked."""
         made = self.of(connection, held.suite.digest) if held.judge is not None else ()
         if held.judge is None or not made:
             return None
@@ -77,7 +78,7 @@ class JudgeBook:
 
 
 def row_of(judgment: Judgment) -> JudgmentRow:
-    """A sealed judgment as the store keeps it."""
+    """Return a sealed judgment as a row of the store."""
     return JudgmentRow(
         uid=judgment.uid,
         request=judgment.request_digest,
@@ -93,7 +94,7 @@ def row_of(judgment: Judgment) -> JudgmentRow:
 
 
 def agents_of(connection: Connection, suite_id: str) -> dict[str, str]:
-    """Candidate id → agent, of the candidates of a suite whose manifest names one."""
+    """Return candidate id → agent, of the candidates of a suite whose manifest names one."""
     suite = registry.suite_row(connection, suite_id)
     found = {}
     for row in registry.candidates(connection, suite.id) if suite else ():
@@ -111,7 +112,8 @@ def joined(
     labels: Sequence[Label],
     judgments: Sequence[Judgment],
 ) -> JudgeRecord:
-    """The judge beside the labels, for one candidate. `judgments` holds at least one."""
+    """Join the judge's answers with the labels, for one candidate. `judgments` holds at least
+    one."""
     model = judge.model or max(judgments, key=lambda one: (one.kind == "pair", one.at)).model
     about = [one for one in judgments if candidate_id in candidates_of(one)]
     costs = [one.cost_usd for one in about]
@@ -133,7 +135,7 @@ def joined(
 
 
 def pairwise(judge: JudgePrompt) -> Asked | None:
-    """What the judge is asked about pairs, if anything."""
+    """Return the question that the judge is asked about pairs, if any."""
     return next((asked for asked in judge.asks if asked.preset == "pairwise"), None)
 
 
@@ -177,9 +179,9 @@ def messages_of(
     side: Side,
     said: Iterable[Label | Judgment],
 ) -> dict[str, dict[str, str]]:
-    """item → digest → text, of those messages of each item that this candidate's traces end with.
-    A trace that is not in the store, or whose payload is not, is passed over, and so is one that
-    ends otherwise here than where the label or judgment was made."""
+    """Return item → digest → text, of the messages of each item that this candidate's traces end
+    with. Traces that the store lacks, that have no payload, or that end otherwise here than where
+    the label or judgment was made, are passed over."""
     keys = {name: key for key, name in side.names.items()}
     wanted: dict[str, set[tuple[int, int]]] = {}
     sides: dict[str, set[str | None]] = {}
@@ -213,8 +215,8 @@ def win_rate_of(
     judged: JudgeRecord,
     found: Calibration,
 ) -> WinRate:
-    """How often the candidate's message is the better one, over the pairs that show it and one
-    other."""
+    """Return how often the candidate's message is the better one, over the pairs that show it and
+    another one."""
     mine = [one for one in judged.judgments if one.kind == "pair"]
     own = messages_of(connection, finals, side, mine)
     wins = {item: next(iter(texts)) for item, texts in own.items() if len(texts) == 1}
@@ -234,7 +236,7 @@ def win_rate_of(
 
 
 def _winners(judgments: Iterable[Judgment], found: Calibration) -> dict[str, str]:
-    """The judge's winner by both orders, of every pair it answered under the key in force."""
+    """Return the judge's winner by both orders, of every pair it answered under the current key."""
     key = found.key
     given: dict[str, dict[str, str]] = {}
     for one in counting(judgments):
@@ -249,8 +251,8 @@ def _winners(judgments: Iterable[Judgment], found: Calibration) -> dict[str, str
 
 
 def _random(labels: Iterable[Label]) -> frozenset[str]:
-    """Items of the random part of the queue, as long as each had the same chance: only then are
-    their labels a plain sample."""
+    """Return the items of the random part of the queue, as long as each had the same chance: only
+    then are their labels a plain sample."""
     chances: dict[str, float] = {}
     for label in counting_labels(labels):
         if label.pi is not None:

@@ -1,4 +1,4 @@
-"""Judgments as files, and what a judgment from elsewhere must be to come in."""
+"""Judgments as files, and the rules for judgments from elsewhere."""
 
 from collections.abc import Iterator
 
@@ -17,16 +17,16 @@ from reviewer.suite.errors import ContractError, Problem
 
 
 class JudgmentBorder:
-    """A judgment comes in when it is of a suite that stands frozen here under the same digest, and
-    free of identifiers. One by another model or prompt is taken: a calibration says itself for
-    which it holds."""
+    """The rules for a judgment from elsewhere: its suite is frozen here under the same digest, and
+    it holds no identifiers. Judgments by other models or prompts are taken: a calibration names the
+    model and prompt it is valid for."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
         self._held: dict[str, ReadySuite | str] = {}
 
     def admitted(self, judgment: Judgment, place: str) -> Judgment:
-        """The judgment itself. Raises ContractError with every reason not to take it."""
+        """Return the judgment. Raises ContractError with every reason not to take it."""
         held = self._suite(judgment.suite_id)
         if isinstance(held, str):
             raise ContractError(place, "$.suite_digest", held)
@@ -68,10 +68,10 @@ KIND: RecordKind[Judgment, JudgmentRow] = RecordKind(
 
 
 def export_judgments(connection: Connection, book: JudgeBook, suite_id: str) -> bytes:
-    """Every judgment of a suite, of all suites for "", as `said_files.export` has it."""
+    """Return every judgment of a suite, of all suites for "", as `record_files.export` does."""
     return record_files.export(KIND, connection, book, suite_id)
 
 
 def import_judgments(workspace: Workspace, data: bytes, file: str) -> TakeResult:
-    """Take in the judgments of a file, as `said_files.take` does."""
+    """Take in the judgments of a file, as `record_files.take` does."""
     return record_files.take(KIND, workspace, data, file)

@@ -1,5 +1,5 @@
-"""Judges at work in this process: each in a thread of its own, with its own event loop and its own
-writer. What was answered is durable before it counts; what was not is asked by the next run."""
+"""Runs of judges in this process: each in a thread of its own, with its own event loop and its own
+writer. An answer is durable before it counts; the next run asks what was not answered."""
 
 import asyncio
 import math
@@ -50,8 +50,8 @@ LONGEST_OBSERVATION = 4_000
 
 
 class PreparedOrder(NamedTuple):
-    """An order with all that it would ask. `settings` is None while `problem` says why nothing can
-    be sent; `cached` calls are answered already."""
+    """An order with all its questions. `settings` is None while `problem` says why nothing can be
+    sent; `cached` calls are answered already."""
 
     order: JudgeOrder
     held: ReadySuite
@@ -66,8 +66,8 @@ class PreparedOrder(NamedTuple):
 def prepare(
     workspace: Workspace, connection: Connection, finals: FinalMessages, order: JudgeOrder
 ) -> PreparedOrder:
-    """Raises DeskError for an order that asks nothing of this workspace: no judge in the suite, no
-    prompt for what is to be judged, nothing to judge, a number that cannot be."""
+    """Return an order with its questions. Raises DeskError for an order without any: no judge in
+    the suite, no prompt for the kind of items, nothing to judge, a number out of range."""
     prices = _checked(order)
     held = ready_suite(workspace, connection, order.suite_id)
     judge = judge_of(held, order.suite_id)
@@ -99,7 +99,7 @@ def prepare(
 
 
 def judge_of(held: ReadySuite, suite_id: str) -> JudgePrompt:
-    """The suite's judge. Raises DeskError when it has none."""
+    """Return the suite's judge. Raises DeskError when it has none."""
     if held.judge is None:
         raise DeskError(
             f"{suite_id} has no judge: there is no judge.json in its folder",
@@ -115,8 +115,8 @@ def items_of(
     order: JudgeOrder,
     kind: Kind,
 ) -> tuple[Item, ...]:
-    """The items of one kind: pairs against the baseline, the only other candidate, or among the
-    candidate's attempts; or the candidate's own messages."""
+    """Return the items of one kind: pairs against the baseline, the only other candidate, or among
+    the candidate's attempts; or the candidate's own messages."""
     baseline = against(connection, order.suite_id, order.candidate_id, order.baseline_id, kind)
     mine = _ends(connection, finals, order.suite_id, order.candidate_id)
     digest = held.suite.digest
@@ -137,7 +137,7 @@ def _ends(
 
 
 def observed(connection: Connection, records: traces.Records, trace_id: str) -> Sequence[Observed]:
-    """What a trace saw, in the order of its events."""
+    """Return the observations of a trace, in the order of its events."""
     row = traces.locate(connection, trace_id).row
     found = []
     for position, event in enumerate(records.events(connection, row, 0, row.events), 1):
@@ -173,7 +173,7 @@ def _checked(order: JudgeOrder) -> Prices:
 
 
 def _settings(judge: JudgePrompt, order: JudgeOrder, prices: Prices) -> tuple[Settings | None, str]:
-    """The endpoint, or why it cannot be asked."""
+    """Return the endpoint, or why it cannot be asked."""
     address = Address(order.base_url, order.model, order.api_key_env, order.timeout_s, prices)
     try:
         return judge_settings(judge, address), ""
@@ -233,21 +233,21 @@ class JudgeHandle(Job[JudgeRunView]):
         self._tally = _Tally(prepared)
 
     def view(self) -> JudgeRunView:
-        """The run as it stands."""
+        """Return the run as it is now."""
         return self._tally.view(self._control.state != "open")
 
     def stop(self) -> None:
-        """Begin no call any more; those under way are answered and kept."""
+        """Begin no more calls; those under way are answered and kept."""
         self._control.stop()
         self._tell()
 
     def abandon(self) -> None:
-        """Let go of the calls under way too. What was kept stands."""
+        """Abandon the calls under way too. What was kept stays."""
         self._control.abandon()
         self._tell()
 
     def run(self) -> None:
-        """Carry the run out, in its own thread; what goes wrong stands in its view."""
+        """Carry the run out, in its own thread; errors are shown in its view."""
         problem = ""
         try:
             problem = self._carried_out()
@@ -283,7 +283,7 @@ class JudgeHandle(Job[JudgeRunView]):
         await asking
 
     async def _keep(self, answers: "asyncio.Queue[Judgment | None]") -> None:
-        """Write what has come, then what has come meanwhile."""
+        """Write the answers as they come, several in one transaction."""
         connection = open_writer(self._store)
         try:
             going_on = True
@@ -307,7 +307,7 @@ class JudgeHandle(Job[JudgeRunView]):
 
 
 class _Tally:
-    """What a run has come to. Thread-safe."""
+    """The progress of a run. Thread-safe."""
 
     def __init__(self, prepared: PreparedOrder) -> None:
         self._prepared = prepared
@@ -365,7 +365,7 @@ class _Tally:
 
 
 def _total(parts: Sequence[Number | None]) -> Number | None:
-    """The sum, None as soon as one part is unknown, or there is none."""
+    """Return the sum, None as soon as one part is unknown, or without parts."""
     known = [part for part in parts if part is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(parts) else None
 
@@ -401,7 +401,7 @@ class Judges:
         return handle
 
     def close(self) -> None:
-        """Let go of what is still asked, and give it a moment to end."""
+        """Abandon the calls under way, and give the runs a moment to end."""
         with self._lock:
             handles = list(self._handles)
         abandon_all(handles, PATIENCE)

@@ -1,4 +1,9 @@
-"""Judge views out of a calibration: letters for candidates, sentences for figures."""
+"""The judge as a door shows it: its role, its pairs, the extent of an order; letters for
+candidates, sentences for figures.
+
+The figures are for all. The answers on single pairs are shown only to a person who has labeled the
+pair: a person who is still to label it must not know them.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,20 +31,21 @@ from reviewer.suite.model import JudgePolicy
 from reviewer.suite.rubric import JudgePrompt
 
 ORDERS = 2
-"""In how many orders the queue shows a pair, whatever the rubric is content with."""
+"""The number of orders in which the queue shows a pair, whatever the rubric requires."""
 
 
 class OwnPairs(NamedTuple):
-    """Pairs that one reviewer has labeled: `whole` ones he is not shown again, `begun` ones are
-    still to come in their other order."""
+    """Pairs that one reviewer has labeled: `whole` ones are not shown to them again, `begun` ones
+    are still to come in their other order."""
 
     whole: frozenset[str]
     begun: frozenset[str]
 
 
 def own_pairs(labels: Sequence[Label], reviewer: str) -> OwnPairs:
-    """What this reviewer has said for himself: as a rater in both orders, or as the third person
-    who settled it. An order that he skipped is done, but who skipped both has said nothing."""
+    """Return the pairs that this reviewer has labeled: as a rater in both orders, or as the
+    adjudicator who settled it. A skipped order is done, but a reviewer who skipped both has labeled
+    nothing."""
     said = {(x.item, x.role) for x in counting_labels(labels) if x.reviewer == reviewer}
     orders: dict[str, set[int]] = {}
     for label in done(labels, reviewer, "rater"):
@@ -56,8 +62,8 @@ _LETTERS = ("A", "B", "tie", "both bad")
 
 
 class PairNames(NamedTuple):
-    """Who is called A and B, which messages of an item are theirs, and what its messages say (item
-    → digest → text)."""
+    """The candidates called A and B, the messages of each item that are theirs, and the texts of
+    its messages (item → digest → text)."""
 
     names: tuple[str, str]
     a: Mapping[str, frozenset[str]]
@@ -65,7 +71,8 @@ class PairNames(NamedTuple):
     texts: Mapping[str, Mapping[str, str]]
 
     def a_of(self, row: PairRow) -> str:
-        """The digest that is called A: that of A's message, else of what stood left at first."""
+        """Return the digest that is called A: that of A's message, else of the message that was
+        left at first."""
         sides = row.forward_left, row.forward_right
         mine = self.a.get(row.item, frozenset()) - self.b.get(row.item, frozenset())
         theirs = self.b.get(row.item, frozenset()) - self.a.get(row.item, frozenset())
@@ -91,7 +98,8 @@ def judge_view(
     wins: WinRate | None,
     own: OwnPairs,
 ) -> JudgeView:
-    """The view of one reviewer: of the pairs those that he has labeled, of the figures all."""
+    """Return the view of one reviewer: of the pairs those that they have labeled, of the figures
+    all."""
     return JudgeView(
         suite_id=suite_id,
         judge_id=judged.judge.judge_id,
@@ -138,7 +146,7 @@ def unasked(
     names: tuple[str, str],
     judged: JudgeRecord | None,
 ) -> JudgeView:
-    """The view of a judge that has answered about no pair."""
+    """Return the view of a judge that has answered about no pair."""
     nothing = Share(hits=0, n=0)
     return JudgeView(
         suite_id=suite_id,
@@ -171,7 +179,7 @@ def unasked(
 
 
 def pair_detail(judged: JudgeRecord, row: PairRow, texts: Mapping[str, str]) -> JudgeDetail:
-    """The messages of a labeled pair, and the judge's words in either order."""
+    """Return the messages of a labeled pair, and the judge's words in either order."""
     said: dict[str, Judgment] = {}
     model = judged.model
     for one in counting(judged.judgments):
@@ -186,7 +194,7 @@ def pair_detail(judged: JudgeRecord, row: PairRow, texts: Mapping[str, str]) -> 
 
 
 def message_lines(figures: Sequence[MessageFigures]) -> tuple[str, ...]:
-    """What the judge says of single messages, one line a preset."""
+    """Return the judge's figures on single messages, one line a preset."""
     lines = []
     for one in figures:
         parts = [
@@ -297,7 +305,7 @@ def _corrected(name: str, found: Corrected, n: int) -> EstimateView:
 
 
 class _JudgeSubject(NamedTuple):
-    """One suite's judge where one candidate is concerned, and who is called A and B."""
+    """One suite's judge and one candidate, and the candidates called A and B."""
 
     held: ReadySuite
     judged: JudgeRecord | None
@@ -319,8 +327,8 @@ class Judging:
         candidate_id: str,
         baseline_id: str | None,
     ) -> JudgeView:
-        """The judge as this reviewer may see it. Raises DeskError for a suite without a judge, or a
-        candidate without a trace."""
+        """Return the judge as this reviewer may see it. Raises DeskError for a suite without a
+        judge, or a candidate without a trace."""
         about = self._about(connection, suite_id, candidate_id, baseline_id)
         judge, judged = judge_of(about.held, suite_id), about.judged
         if judged is None or judged.calibration is None:
@@ -342,8 +350,8 @@ class Judging:
         item: str,
         baseline_id: str | None,
     ) -> JudgeDetail:
-        """Raises DeskError for a pair that this reviewer has not labeled, or the judge has not
-        answered."""
+        """Return one pair. Raises DeskError for a pair that this reviewer has not labeled, or the
+        judge has not answered."""
         about = self._about(connection, suite_id, candidate_id, baseline_id)
         judged = about.judged
         found = judged.calibration if judged else None
@@ -381,7 +389,7 @@ class Judging:
     def _named(
         self, connection: Connection, about: _JudgeSubject, judged: JudgeRecord
     ) -> PairNames:
-        """Whose message is whose, and what the messages say, of the labeled pairs."""
+        """Return which messages are whose, and the texts of the messages, of the labeled pairs."""
         assert judged.calibration is not None  # or there would be nothing to name
         items = {row.item for row in judged.calibration.rows}
         said = [one for one in judged.judgments if one.item in items]
@@ -406,7 +414,7 @@ class Judging:
         return win_rate_of(connection, self._finals, side, judged, judged.calibration)
 
     def plan(self, connection: Connection, order: JudgeOrder) -> JudgePlan:
-        """What an order would take. Nothing is sent. Raises DeskError as `prepare` does."""
+        """Return the extent of an order. Nothing is sent. Raises DeskError as `prepare` does."""
         prepared = prepare(self._workspace, connection, self._finals, order)
         found = estimate(prepared.asked, prepared.bench.judge, prepared.prices)
         return JudgePlan(
@@ -424,6 +432,6 @@ class Judging:
 
 
 def registry_names(connection: Connection, suite_id: str) -> list[str]:
-    """Ids of the candidates with traces on a suite."""
+    """Return the ids of the candidates with traces on a suite."""
     row = registry.suite_row(connection, suite_id)
     return [one.candidate_id for one in registry.candidates(connection, row.id)] if row else []

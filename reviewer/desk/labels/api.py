@@ -1,6 +1,6 @@
-"""What the desk asks of people and answers about their labels: plain, immutable values.
+"""Labels that people give: what is asked and answered, as plain values, and the name of the person.
 
-What a labeler sees (`LabelItem`) is blind: it holds nothing of candidates, gates, costs, judges,
+A labeler sees a `LabelItem`, which is blind: it holds nothing of candidates, gates, costs, judges,
 reasons, traces, attempts or chances. Texts are raw: a door makes them safe where it draws them.
 """
 
@@ -26,11 +26,11 @@ Side = Literal["left", "right"]
 Priority = Literal["high", "normal", "low"]
 
 OPEN_FLAG = "open_flag"
-"""Asked for in place of a reason: items whose label closes a high flag that is still open."""
+"""Used in place of a reason: items whose label closes a high flag that is still open."""
 
 
 class Session(View, frozen=True):
-    """What one person sits down to label; its order follows from the suite's digest."""
+    """One person's session of labeling; its order follows from the suite's digest."""
 
     suite_id: str
     candidate_id: str
@@ -76,8 +76,8 @@ class LabelItem(View, frozen=True):
 
 
 class LabelDraft(View, frozen=True):
-    """What the person chose for a showing. `marks` are criterion id → level, `decided` criterion id
-    → side, `skipped` the reason not to answer."""
+    """A person's answer to a showing. `marks` are criterion id → level, `decided` criterion id →
+    side, `skipped` the reason not to answer."""
 
     item: str
     showing: int
@@ -91,7 +91,8 @@ class LabelDraft(View, frozen=True):
 
 
 class SavedLabel(View, frozen=True):
-    """A label that is durable; only now may the item's `reasons` be told. `at` is RFC 3339, UTC."""
+    """A label that is durable; only now may the item's `reasons` be shown. `at` is RFC 3339,
+    UTC."""
 
     uid: str
     at: str
@@ -103,9 +104,9 @@ class SavedLabel(View, frozen=True):
 
 
 class ReasonLine(View, frozen=True):
-    """What one person is asked under one reason, in showings: `left` to come, `done`. `open` counts
-    high flags of the candidate's traces that nobody's label has closed; `note` says what the reason
-    means for a release."""
+    """One person's showings under one reason: `left` to come, `done`. `open` counts high flags of
+    the candidate's traces that no label has closed; `note` says what the reason means for a
+    release."""
 
     reason: str
     priority: Priority
@@ -129,8 +130,8 @@ class EstimateView(View, frozen=True):
 
 
 class QuestionView(View, frozen=True):
-    """How far raters agree on one question. `about` is the criterion's title, "" for which message
-    is better; `items` were answered by two raters or more. `prevalence` is the share of the
+    """The agreement of raters on one question. `about` is the criterion's title, "" for which
+    message is better; `items` were answered by two raters or more. `prevalence` is the share of the
     commonest answer, None without answers; `lead` names the coefficient to believe at it."""
 
     about: str
@@ -145,9 +146,9 @@ class QuestionView(View, frozen=True):
 
 
 class DisagreementView(View, frozen=True):
-    """An item for a third person to label. `text` says what is open; to somebody who has not
-    labeled it, only that it is. `mine`: the person who looks is among those who part on it, and
-    cannot settle it."""
+    """An item for a third person to label. `text` says what is open; a person who has not labeled
+    it sees only that it is open. `mine`: the viewer is one of those who disagree on it, and cannot
+    settle it."""
 
     item: str
     episode_id: str
@@ -157,13 +158,13 @@ class DisagreementView(View, frozen=True):
 
 
 class QueueView(View, frozen=True):
-    """The queue of one kind of items as one person is asked it, and how far all reviewers agree.
+    """The queue of one kind of items for one person, and the agreement of all reviewers.
 
     Of this person alone: `items` showings, `done` of them, the counts of `reasons`, `open_left`
     showings to come that would close a high flag, and `saved`, lines of saved items (reason,
-    chance, answer). Of everybody: `labeled` items, `begun` pairs that nobody has answered in both
-    orders, `high` flags of the candidate's traces, of which no label has closed `open_high`, the
-    agreement and the disagreements.
+    chance, answer). Of all reviewers: `labeled` items, `begun` pairs that no one has answered in
+    both orders, `high` flags of the candidate's traces, of which no label has closed `open_high`,
+    the agreement and the disagreements.
     """
 
     suite_id: str
@@ -208,9 +209,9 @@ NOBODY = "reviewer"
 
 
 def reviewer_name(asked: str = "") -> str:
-    """The name asked for, that of REVIEWER_NAME, git's user.name, or the login, whichever comes
-    first. Raises DeskError for one that was asked for and holds an identifier; another such name is
-    passed over."""
+    """Return the name given, that of REVIEWER_NAME, git's user.name, or the login, whichever comes
+    first. Raises DeskError for a given name that holds an identifier; any other such name is passed
+    over."""
     for source, name in (("--reviewer", asked), (VARIABLE, os.environ.get(VARIABLE, ""))):
         if name:
             return checked(name.strip(), source)
@@ -221,7 +222,7 @@ def reviewer_name(asked: str = "") -> str:
 
 
 def checked(name: str, source: str) -> str:
-    """The name itself. Raises DeskError when it cannot stand in a label."""
+    """Return the name. Raises DeskError when it cannot be used in a label."""
     problem = _problem(name)
     if problem:
         raise DeskError(
@@ -241,7 +242,7 @@ def _problem(name: str) -> str | None:
 
 
 def _git_name() -> str:
-    """git's user.name, "" without one."""
+    """Return git's user.name, "" without one."""
     import shutil
     import subprocess
 
@@ -271,8 +272,8 @@ class LabelsRoom(Room):
         return Labeling(self._opened.place, self._opened.finals, self._opened.book)
 
     def reviewer_name(self) -> str:
-        """The name under which labels are kept here. Raises DeskError for a name that was asked
-        for and identifies a person."""
+        """Return the name under which labels are kept here. Raises DeskError for a given name that
+        identifies a person."""
         return self._opened.reviewer_name()
 
     def session(
@@ -283,9 +284,9 @@ class LabelsRoom(Room):
         kind: LabelKind = "pair",
         role: LabelRole = "rater",
     ) -> Session:
-        """Sit down to label. Pairs are of the candidate and a baseline: the one named, else the
-        only other candidate there is, else its own attempts. Raises DeskError when there is nothing
-        to label, with the ways out."""
+        """Begin a session of labeling. Pairs are of the candidate and a baseline: the one named,
+        else the only other candidate, else the candidate's own attempts. Raises DeskError when
+        there is nothing to label, with the ways out."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             return self._labeling.session(
@@ -299,14 +300,15 @@ class LabelsRoom(Room):
         reason: str | None = None,
         item: str | None = None,
     ) -> LabelItem | None:
-        """What to label next; None when nothing is left, or nothing for that reason (a stratum, or
-        OPEN_FLAG), or the item named is not to be labeled by this person. `handed_back` are (item,
-        showing) that left the screen unsaved: they come again later."""
+        """Return the next item to label; None when nothing is left, or nothing for that reason (a
+        stratum, or OPEN_FLAG), or when this person is not to label the item named. `handed_back`
+        are (item, showing) that left the screen unsaved: they come again later."""
         with self._opened.reading() as connection:
             return self._labeling.next_item(connection, session, handed_back, reason, item)
 
     def record(self, session: Session, drafted: LabelDraft) -> SavedLabel:
-        """Keep a label: durable when this returns. A second one of a showing revises the first."""
+        """Keep a label: durable when this returns. A second label of a showing revises the
+        first."""
         with self._opened.reading() as connection:
             return self._labeling.record(connection, session, drafted)
 
@@ -316,7 +318,8 @@ class LabelsRoom(Room):
             return self._labeling.undo(connection, session)
 
     def own_end(self, session: Session) -> tuple[EstimateView, ...]:
-        """The person's agreement with himself and share of left slots; nothing before the end."""
+        """Return the person's agreement with their own labels and their share of left slots;
+        nothing before the end."""
         with self._opened.reading() as connection:
             return self._labeling.own_end(connection, session)
 
@@ -327,13 +330,13 @@ class LabelsRoom(Room):
         baseline_id: str | None = None,
         kind: LabelKind = "pair",
     ) -> QueueView:
-        """What is to be labeled, as counts, with agreement and what is to be adjudicated."""
+        """Return the queue as counts, with agreement and the items to adjudicate."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             return self._labeling.queue(connection, me, suite_id, candidate_id, baseline_id, kind)
 
     def export(self, suite_id: str = "") -> bytes:
-        """Every label of a suite, of all suites for "", as a file of JSON lines."""
+        """Return every label of a suite, of all suites for "", as a file of JSON lines."""
         from reviewer.desk.labels.files import export_labels
 
         if not self._opened.has_store():
@@ -342,7 +345,7 @@ class LabelsRoom(Room):
             return export_labels(connection, self._opened.book, suite_id)
 
     def take(self, data: bytes, file: str) -> dict[str, int]:
-        """Take in a file of labels; counts of `added`, `known` and `refused` ones."""
+        """Take in a file of labels; returns counts of `added`, `known` and `refused` ones."""
         from reviewer.desk.labels.files import import_labels
 
         try:

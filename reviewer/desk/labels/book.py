@@ -1,5 +1,5 @@
 """Labels of the store as values, kept in memory: rows are only ever added, so what was read stays
-read."""
+valid."""
 
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Book:
-    """The labels of every suite asked for. Safe to share between threads."""
+    """The labels of each suite that was read. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._read: dict[str, tuple[StoredRecord, tuple[Label, ...]]] = {}
         self._lock = Lock()
 
     def of(self, connection: Connection, suite_digest: str) -> tuple[Label, ...]:
-        """Every label of a suite, in the order in which they came."""
+        """Return every label of a suite, in the order in which they came."""
         with self._lock:
             last, known = self._read.get(suite_digest, (StoredRecord(0, b""), ()))
             rows = LABELS.of_suite(connection, suite_digest, after=max(last.id - 1, 0))
@@ -35,7 +35,7 @@ class Book:
 
 
 def row_of(label: Label) -> LabelRow:
-    """A sealed label as the store keeps it."""
+    """Return a sealed label as a row of the store."""
     return LabelRow(
         label.uid,
         label.suite_digest,
@@ -49,7 +49,7 @@ def row_of(label: Label) -> LabelRow:
 
 
 def candidates_of(said: "Label | Judgment") -> set[str]:
-    """The candidates behind an item, by the traces it was made of."""
+    """Return the candidates behind an item, by the traces it was made of."""
     head, found = f"{said.suite_id}/", set()
     for trace in said.traces:
         rest, _, _ = trace.removeprefix(head).rpartition("/")
@@ -60,8 +60,8 @@ def candidates_of(said: "Label | Judgment") -> set[str]:
 
 
 class EvidenceClock:
-    """A number that changes when the journal says something about traces, verdicts or judgments,
-    and stays while people label and note: what is made of those alone need not be made anew."""
+    """A number that changes when the journal records a change of traces, verdicts or judgments, and
+    stays while people label and note: what is made of the former alone need not be made again."""
 
     def __init__(self) -> None:
         self._seen, self._hash, self._changed = 0, b"", 0

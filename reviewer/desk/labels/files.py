@@ -1,4 +1,4 @@
-"""Labels as files, and what a label from elsewhere must be to come in."""
+"""Labels as files, and the rules for labels from elsewhere."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,8 @@ from reviewer.suite.errors import ContractError, Problem
 
 
 class LabelBorder:
-    """A label comes in when it is of a suite that stands frozen here under the same digest, by its
-    rubric, and free of identifiers."""
+    """The rules for a label from elsewhere: its suite is frozen here under the same digest, it
+    follows that suite's rubric, and it holds no identifiers."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
@@ -26,7 +26,7 @@ class LabelBorder:
         self._episodes: dict[str, frozenset[str]] = {}
 
     def admitted(self, label: Label, place: str) -> Label:
-        """The label itself. Raises ContractError with every reason not to take it."""
+        """Return the label. Raises ContractError with every reason not to take it."""
         found = self._found(label.suite_id, label.suite_digest)
         if isinstance(found, str):
             raise ContractError(place, "$.suite_digest", found)
@@ -38,7 +38,7 @@ class LabelBorder:
         return label
 
     def _found(self, suite_id: str, digest: str) -> RubricSuite | str:
-        """The suite with its rubric, or why no label of it is taken."""
+        """Return the suite with its rubric, or why no label of it is taken."""
         if suite_id not in self._ruled:
             try:
                 found: RubricSuite | str = ruled(self._workspace, self._connection, suite_id)
@@ -69,10 +69,10 @@ KIND: RecordKind[Label, LabelRow] = RecordKind("label", LABELS, TABLE, row_of, L
 
 
 def export_labels(connection: Connection, book: Book, suite_id: str) -> bytes:
-    """Every label of a suite, of all suites for "", as `said_files.export` has it."""
+    """Return every label of a suite, of all suites for "", as `record_files.export` does."""
     return record_files.export(KIND, connection, book, suite_id)
 
 
 def import_labels(workspace: Workspace, data: bytes, file: str) -> TakeResult:
-    """Take in the labels of a file, as `said_files.take` does."""
+    """Take in the labels of a file, as `record_files.take` does."""
     return record_files.take(KIND, workspace, data, file)

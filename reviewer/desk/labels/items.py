@@ -1,4 +1,4 @@
-"""What there is to label: items out of stored final messages, and what flags their traces."""
+"""The items to label, made of stored final messages, and the signals that flag their traces."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from reviewer.review.judgments import Judgment
 
 MOST_ATTEMPTS = 20
-"""Attempts of an episode that are paired with each other when there is no other candidate."""
+"""The most attempts of an episode that are paired with each other when there is no other
+candidate."""
 _EFFICIENCY = DIAGNOSTICS.index("efficiency")
 
 
 class Side(NamedTuple):
-    """One candidate on a suite as labeling sees it. `prefix` and an episode's name, with the
-    attempt, make a trace id."""
+    """One candidate on a suite as labeling sees it. `prefix`, an episode's name and the attempt
+    make a trace id."""
 
     key: int
     prefix: str
@@ -54,7 +55,8 @@ class SideMessages(NamedTuple):
 
 
 def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
-    """Raises DeskError when the candidate has no trace on the suite."""
+    """Return one candidate's side. Raises DeskError when the candidate has no trace on the
+    suite."""
     suite = registry.suite_row(connection, suite_id)
     row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or row is None:
@@ -67,7 +69,8 @@ def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
 
 
 def other_candidate(connection: Connection, suite_id: str, candidate_id: str) -> str | None:
-    """The one other candidate with traces on the suite; None when there is none, or several."""
+    """Return the only other candidate with traces on the suite; None when there is none, or
+    several."""
     suite = registry.suite_row(connection, suite_id)
     known = registry.candidates(connection, suite.id) if suite else []
     others = [row.candidate_id for row in known if row.candidate_id != candidate_id]
@@ -75,8 +78,8 @@ def other_candidate(connection: Connection, suite_id: str, candidate_id: str) ->
 
 
 def gather(connection: Connection, finals: FinalMessages, side: Side) -> SideMessages:
-    """Every attempt of one candidate that infrastructure did not take. What a trace without a
-    stored payload ended with is not known: it has signals, and no message."""
+    """Return the messages and signals of every attempt of a candidate, except those lost to
+    infrastructure. A trace without a stored payload has signals and no message."""
     traces = reviewable_traces(connection, side.key)
     texts = finals.of(connection, traces)
     return SideMessages(
@@ -97,7 +100,7 @@ def message_of(side: Side, trace: ReviewableTrace, text: str | None) -> TraceMes
 def signals_of(
     connection: Connection, side: Side, traces: Sequence[ReviewableTrace]
 ) -> dict[str, Signals]:
-    """What the store says of each trace, by trace id."""
+    """Return the signals of each trace, by trace id."""
     codes = signal_codes(connection, side.key)
     return {
         side.trace_id(trace): trace_signals(
@@ -115,7 +118,8 @@ def signals_of(
 def build(
     kind: Kind, suite_digest: str, candidate: SideMessages, baseline: SideMessages | None
 ) -> ItemSet:
-    """Messages of the candidate alone; or pairs with the baseline's, else of its own attempts."""
+    """Build the items: messages of the candidate alone; or pairs with the baseline's, else of the
+    candidate's own attempts."""
     if kind == "message":
         return message_items(suite_digest, candidate.messages)
     if baseline is None:
@@ -124,7 +128,8 @@ def build(
 
 
 def _first_attempts(messages: Iterable[TraceMessage]) -> list[TraceMessage]:
-    """The first so many attempts of each episode: every two of a thousand are half a million."""
+    """Return the first attempts of each episode up to the limit: all pairs of a thousand would be
+    half a million."""
     made: Counter[str] = Counter()
     kept = []
     for message in sorted(messages, key=lambda m: (m.episode_id, m.attempt)):
@@ -141,8 +146,8 @@ def with_lost(
     baseline: Side,
     suite: int,
 ) -> dict[str, Signals]:
-    """The candidate's signals, with those of episodes that the baseline always passed and it does
-    not."""
+    """Return the candidate's signals, marking the episodes that the baseline always passed and the
+    candidate does not."""
     before = {roll.key: roll for roll in rolls(connection, suite, baseline.key)}
     lost = set()
     for roll in rolls(connection, suite, candidate.key):
@@ -158,8 +163,8 @@ def with_lost(
 def with_judgments(
     connection: Connection, signals: dict[str, Signals], items: Iterable[Item]
 ) -> dict[str, Signals]:
-    """The signals, with what a judge's answers to these items say: that it flips when the sides
-    are exchanged, and how even its votes are."""
+    """Return the signals, with those of a judge's answers to these items: that it flips when the
+    sides are exchanged, and how even its votes are."""
     found = dict(signals)
     by_name = {item.item: item for item in items}
     for name, said in _judgments(connection, list(by_name)).items():
@@ -186,7 +191,7 @@ def _judgments(connection: Connection, items: Sequence[str]) -> "dict[str, list[
 
 
 def _flips(said: "Sequence[Judgment]") -> bool:
-    """Whether some judge names another winner when the sides are exchanged."""
+    """Return whether a judge names another winner when the sides are exchanged."""
     winners: dict[tuple[str, str, str, int], set[str | None]] = {}
     for one in said:
         key = one.judge_id, one.model, one.prompt_digest, one.repeat
@@ -195,7 +200,7 @@ def _flips(said: "Sequence[Judgment]") -> bool:
 
 
 def _votes(said: "Sequence[Judgment]") -> list[int]:
-    """Votes for the one message, the other and a tie."""
+    """Return the votes for one message, the other and a tie."""
     counts = Counter(one.winner for one in said)
     sides = sorted({side for one in said for side in (one.left, one.right) if side is not None})
     return [counts[answer] for answer in (*sides, "tie")]

@@ -1,7 +1,8 @@
-"""Labeling: sitting down, what comes next, saving, taking back, and one's own end.
+"""Labeling: beginning a session, the next item, saving, taking back, and one's own summary.
 
-A label is durable before `record` returns. What other people or a judge said reaches nobody who
-still labels; only the order of the queue may follow from it, by the queue's own rule.
+A label is durable before `record` returns. Other people's labels and a judge's answers are never
+shown to a person who still labels; they influence only the order of the queue, by the queue's own
+rule.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ MOST_NOTE = 4000
 
 
 def newest(labels: Sequence[Label], place: Showing, session: Session) -> Label | None:
-    """The label that counts for this showing and person, a withdrawn one too."""
+    """Return the label that counts for this showing and person, a withdrawn one included."""
     key = LabelKey(
         item=place.item.item, showing=place.number, reviewer=session.reviewer, role=session.role
     )
@@ -59,7 +60,8 @@ def label_of(
     before: Label | None,
     labels: Sequence[Label],
 ) -> Label:
-    """The label, not yet sealed; `before` is the one of this showing that counted until now."""
+    """Return the label, not yet sealed; `before` is the one of this showing that counted until
+    now."""
     ruled, item, pair = sheet.ruled, place.item, place.item.kind == "pair"
     entry = sheet.entry(item.item)
     masked = redactor_of(ruled.suite.redaction).masked
@@ -95,9 +97,9 @@ def label_of(
 
 
 def next_time(labels: Sequence[Label], session: Session) -> str:
-    """Now, to the millisecond, and behind every label of this person: the order of labels is the
-    order in which they were made, though a clock be put back. Those dated more than a day ahead
-    came from a clock that nobody should follow."""
+    """Return the present time to the millisecond, later than every label of this person: labels
+    keep the order in which they were made, even when a clock is put back. Labels dated more than a
+    day ahead came from a wrong clock and are ignored."""
     now = datetime.now(UTC)
     ahead = (now + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     mine = [x.at for x in labels if x.reviewer == session.reviewer]
@@ -110,7 +112,7 @@ def next_time(labels: Sequence[Label], session: Session) -> str:
 
 
 def shown(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Session) -> LabelItem:
-    """What this person sees of a showing: nothing that tells where it is from."""
+    """Return a showing as this person sees it: nothing in it tells where it is from."""
     item, rubric = place.item, sheet.ruled.rubric
     episode = sheet.episodes.get(item.episode_id)
     mine = sheet.mine(labels, session)
@@ -176,7 +178,7 @@ class Labeling:
         kind: Kind,
         role: Role,
     ) -> Session:
-        """Raises DeskError when there is nothing to label, with the ways out."""
+        """Begin a session. Raises DeskError when there is nothing to label, with the ways out."""
         self.sheets.ruled(connection, suite_id, anew=True)
         session = Session(
             suite_id=suite_id,
@@ -212,8 +214,8 @@ class Labeling:
         reason: str | None = None,
         item: str | None = None,
     ) -> LabelItem | None:
-        """What to show next: that item if one is named, else the next one for the reason, else the
-        next one; None when there is none left of it."""
+        """Return the next showing: of the item if one is named, else the next for the reason, else
+        the next; None when none is left."""
         sheet = self.sheet(connection, session)
         labels = self._labels(connection, sheet)
         left = sheet.left(labels, session, handed_back)
@@ -259,7 +261,8 @@ class Labeling:
         )
 
     def undo(self, connection: Connection, session: Session) -> LabelItem:
-        """Take back the label saved last, as a revision that is kept; returns what it was of.
+        """Take back the label saved last, as a revision that is kept; returns the item of that
+        label.
 
         Raises DeskError when there is none.
         """
@@ -288,8 +291,8 @@ class Labeling:
         return shown(sheet, place, self._labels(connection, sheet), session)
 
     def own_end(self, connection: Connection, session: Session) -> tuple[EstimateView, ...]:
-        """How often this person contradicted himself, and took the left slot: only when nothing is
-        left to label, or knowing it would change what he does."""
+        """Return how often this person contradicted their own labels, and took the left slot: only
+        when nothing is left to label, since knowing it would change their answers."""
         sheet = self.sheet(connection, session)
         labels = self._labels(connection, sheet)
         if session.role != "rater" or sheet.left(labels, session):
@@ -306,7 +309,7 @@ class Labeling:
         baseline_id: str | None,
         kind: Kind,
     ) -> QueueView:
-        """The queue as this person may see it."""
+        """Return the queue as this person may see it."""
         session = Session(
             suite_id=suite_id,
             candidate_id=candidate_id,
@@ -342,8 +345,8 @@ def against(
     baseline_id: str | None,
     kind: Kind,
 ) -> str | None:
-    """The baseline asked for; for pairs else the only other candidate, None for a candidate's own
-    attempts."""
+    """Return the baseline named; for pairs else the only other candidate, None for a candidate's
+    own attempts."""
     if baseline_id == candidate_id:
         raise DeskError(f"{candidate_id} cannot be its own baseline", exit_code=ExitCode.USAGE)
     if baseline_id is None and kind == "pair":

@@ -1,4 +1,4 @@
-"""The queue as its screen shows it: counts by reason, agreement, and what people part on."""
+"""The queue as its screen shows it: counts by reason, agreement, and disagreements."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -31,7 +31,8 @@ from reviewer.stats.figures import Estimate, Share
 def agreement_on(
     sheet: Sheet, session: Session, labels: Sequence[Label]
 ) -> tuple[QuestionView, ...]:
-    """How far raters agree: on winners, then on each criterion of pairs, then of messages."""
+    """Return how far raters agree: on winners, then on each criterion of pairs, then of
+    messages."""
     rubric = sheet.ruled.rubric
     titles = {c.criterion_id: c.title for c in rubric.criteria}
     found = agreement(labels, rubric, _first(sheet, session), seed=sheet.seed)
@@ -41,7 +42,7 @@ def agreement_on(
 
 
 def _first(sheet: Sheet, session: Session) -> dict[str, str]:
-    """The baseline's message of each pair, where only one of the two is the baseline's."""
+    """Return the baseline's message of each pair, where only one of the two is the baseline's."""
     if session.baseline_id is None:
         return {}
     prefix = f"{session.suite_id}/{session.baseline_id}/"
@@ -56,7 +57,7 @@ def _first(sheet: Sheet, session: Session) -> dict[str, str]:
 def consistency_of(
     labels: Sequence[Label], session: Session, finished: bool
 ) -> tuple[EstimateView, ...]:
-    """Of everybody; one's own only at the end."""
+    """Return the self-consistency of all reviewers; the viewer's own only at the end."""
     found: list[EstimateView] = []
     for own in self_consistency(labels):
         if own.reviewer != session.reviewer or finished:
@@ -65,7 +66,7 @@ def consistency_of(
 
 
 def needed(sheet: Sheet, made_pairs: int, made_messages: int, labels: Sequence[Label]) -> str:
-    """What more labels would bring, as a sentence; "" when nothing is asked for."""
+    """Return which labels are still needed, as a sentence; "" when none is."""
     ruled, parts = sheet.ruled, []
     pairs = ruled.suite.policy.labels.min_pairs - made_pairs
     if sheet.kind == "pair" and pairs > 0:
@@ -85,9 +86,9 @@ def needed(sheet: Sheet, made_pairs: int, made_messages: int, labels: Sequence[L
 def disagreements_of(
     labels: Sequence[Label], session: Session, left: Collection[str]
 ) -> tuple[DisagreementView, ...]:
-    """What waits for a third person, as far as this one may know. Who has rated an item in one
-    order only is told nothing of it, nor anybody before his end how he contradicts himself; who has
-    not rated it is told only that it waits."""
+    """Return the items that wait for a third person, as far as the viewer may know. A person who
+    has rated an item in one order only is not told of it, and nobody is told of their own
+    contradictions before the end; a person who has not rated an item is told only that it waits."""
     found = []
     for one in to_adjudicate(labels):
         mine = session.reviewer in one.reviewers
@@ -126,7 +127,7 @@ def _names(names: Collection[str]) -> str:
 
 
 def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> QueueView:
-    """The queue of a session as its person may see it."""
+    """Return the queue of a session as its person may see it."""
     here = [x for x in labels if x.item in sheet.items]
     mine, left = sheet.mine(labels, session), sheet.left(labels, session)
     flags, closed = flags_of(sheet, session, labels)
@@ -160,7 +161,8 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
 def flags_of(
     sheet: Sheet, session: Session, labels: Sequence[Label]
 ) -> tuple[tuple[OpenFlag, ...], Counter[str]]:
-    """The candidate's high flags that no label has closed, and how many are closed, by reason."""
+    """Return the candidate's high flags that no label has closed, and how many are closed, by
+    reason."""
     prefix = f"{session.suite_id}/{session.candidate_id}/"
     signals = {t: known for t, known in sheet.signals.items() if t.startswith(prefix)}
     flags = open_flags(sheet.own, signals, labels)
@@ -169,7 +171,7 @@ def flags_of(
 
 
 def closing_items(sheet: Sheet, session: Session, labels: Sequence[Label]) -> frozenset[str]:
-    """Items whose label closes a high flag of the candidate that is still open."""
+    """Return the items whose label closes a high flag of the candidate that is still open."""
     return _closing(sheet, flags_of(sheet, session, labels)[0])
 
 
@@ -183,8 +185,8 @@ def _closing(sheet: Sheet, flags: Iterable[OpenFlag]) -> frozenset[str]:
 def _reasons(
     sheet: Sheet, counts: Iterable[ReasonCount], flags: Iterable[OpenFlag], closed: Counter[str]
 ) -> tuple[ReasonLine, ...]:
-    """What one person is asked, by reason; of the high ones with the flags that hold a promotion
-    up, which are those of the candidate alone and closed by anybody's label."""
+    """Return one person's showings by reason; those of high priority with the flags that hold a
+    promotion up, which are the candidate's alone and are closed by any person's label."""
     unclosed = Counter(flag.reasons[0] for flag in flags)
     rate = sheet.ruled.suite.policy.labels.sample_rate
     return tuple(
@@ -216,7 +218,7 @@ def _saved(label: Label) -> tuple[str, ...]:
 
 
 def answer_text(label: Label) -> str:
-    """What a label says, in a few words."""
+    """Return a label's answer in a few words."""
     if label.skipped is not None:
         return f"skipped: {label.skipped}"
     if label.answer is not None:
@@ -225,7 +227,7 @@ def answer_text(label: Label) -> str:
 
 
 def own_views(own: SelfConsistency) -> tuple[EstimateView, ...]:
-    """One person's agreement with himself, and how often the left slot won."""
+    """Return one person's agreement with their own labels, and how often the left slot won."""
     who, same = own.reviewer, share_view(f"{own.reviewer} agrees with {own.reviewer}", own.same)
     if own.needed and same.value is not None:
         why = f"under 20 repeats: self-consistency is rough; {own.needed} more make it readable"
@@ -246,7 +248,7 @@ def share_view(name: str, share: Share) -> EstimateView:
 
 
 def question_view(found: Agreement, about: str) -> QuestionView:
-    """Raw agreement and the coefficients of one question."""
+    """Return the raw agreement and the coefficients of one question."""
     raw = share_view("raw agreement", found.raw)
     if found.why:
         raw = msgspec.structs.replace(raw, why=found.why)

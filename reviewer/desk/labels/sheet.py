@@ -1,4 +1,4 @@
-"""What one person sits down to: items, queue and rubric of a session."""
+"""The sheet of a session: its items, queue and rubric."""
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
@@ -42,7 +42,8 @@ class RubricSuite(NamedTuple):
     rubric_digest: str
 
     def least(self, kind: Kind) -> int:
-        """How many items to ask for, though nothing flags them and no lot drew them."""
+        """Return how many items to ask for at least, even when nothing flags them and they are not
+        in the random sample."""
         pairs = self.suite.policy.labels.min_pairs if kind == "pair" else 0
         return max(pairs, self.rubric.final_messages) or ENOUGH
 
@@ -83,7 +84,7 @@ class Sheet:
         return {episode.episode_id: episode for episode in self.ruled.suite.episodes}
 
     def place(self, item: Item, number: int) -> Showing:
-        """Raises ValueError for a showing that there is not."""
+        """Return one showing of an item. Raises ValueError for a showing that does not exist."""
         if item.kind == "pair":
             sides = showing(item, number, self.seed)
             return Showing(item, number, sides.left, sides.right)
@@ -92,7 +93,7 @@ class Sheet:
         return Showing(item, 1, item.messages[0].digest, None)
 
     def mine(self, labels: Iterable[Label], session: Session) -> tuple[Label, ...]:
-        """What the person has done of this sheet, by time."""
+        """Return the person's labels on this sheet, by time."""
         made = done(labels, session.reviewer, session.role)
         if session.role == "adjudicator":
             return tuple(x for x in made if x.item in self.items)
@@ -104,7 +105,7 @@ class Sheet:
         session: Session,
         handed_back: Sequence[tuple[str, int]] = (),
     ) -> tuple[Showing, ...]:
-        """What is still to be shown to this person, in order."""
+        """Return the showings that are still to come for this person, in order."""
         mine = self.mine(labels, session)
         again = [(item, n) for item, n in handed_back if not any(_is(x, item, n) for x in mine)]
         if session.role == "adjudicator":
@@ -128,7 +129,8 @@ class Sheet:
     def _open(
         self, labels: Sequence[Label], session: Session, mine: Sequence[Label]
     ) -> list[Showing]:
-        """Items that raters left open, and this person rated not at all. One showing settles."""
+        """Return items that raters left open and that this person has not rated. One showing
+        settles an item."""
         known = {x.item for x in mine}
         return [
             self.place(self.items[open_item.item], 1)
@@ -139,7 +141,7 @@ class Sheet:
         ]
 
     def under(self, reason: str) -> frozenset[str]:
-        """Items that are in the queue for this reason first, or in this stratum."""
+        """Return the items that are in the queue for this reason first, or in this stratum."""
         return frozenset(
             name
             for name, entry in self.entries.items()
@@ -153,7 +155,8 @@ class Sheet:
         labels: Sequence[Label],
         session: Session,
     ) -> Showing | None:
-        """The first of `places` that shows a wanted item and does not come near its other order."""
+        """Return the first of `places` that shows a wanted item and is not too close to its other
+        order."""
         seen = [x.item for x in self.mine(labels, session)]
         recent = set(seen[len(seen) - min(distance(len(self.entries)), len(seen)) :])
         for place in places:
@@ -162,8 +165,8 @@ class Sheet:
         return None
 
     def asked(self, labels: Sequence[Label], session: Session) -> Queue:
-        """The queue without what this person has settled as a third person: who has decided an item
-        for all cannot rate it afterwards as if he had not."""
+        """Return the queue without the items that this person settled as an adjudicator: they
+        cannot rate them impartially afterwards."""
         settled = {x.item for x in done(labels, session.reviewer, "adjudicator")}
         if not settled.intersection(self.entries):
             return self.queue
@@ -172,14 +175,14 @@ class Sheet:
         return msgspec.structs.replace(self.queue, entries=kept)
 
     def total(self, labels: Sequence[Label], session: Session) -> int:
-        """Showings there are for this person, done ones included."""
+        """Return the number of showings for this person, done ones included."""
         if session.role == "adjudicator":
             mine = self.mine(labels, session)
             return len(mine) + len(self._open(labels, session, mine))
         return sum(entry.showings for entry in self.asked(labels, session).entries)
 
     def entry(self, item: str) -> Entry | None:
-        """Why an item is in the queue; None for one that an adjudicator alone is shown."""
+        """Return why an item is in the queue; None for one that only an adjudicator is shown."""
         return self.entries.get(item)
 
 
@@ -188,7 +191,7 @@ def _is(label: Label, item: str, number: int) -> bool:
 
 
 def _later(places: Sequence[Showing], again: Sequence[tuple[str, int]]) -> tuple[Showing, ...]:
-    """`places` with those handed back behind the others, the oldest first."""
+    """Return `places` with those handed back after the others, the oldest first."""
     turn = {key: n for n, key in enumerate(again)}
     return tuple(sorted(places, key=lambda p: turn.get((p.item.item, p.number), -1)))
 
@@ -205,7 +208,7 @@ class Sheets:
         self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
 
     def ruled(self, connection: Connection, suite_id: str, anew: bool = False) -> RubricSuite:
-        """The suite and its rubric, as it was when it was last held; `anew` looks at its files.
+        """Return the suite and its rubric as they were last read; `anew` reads its files again.
 
         Raises DeskError for a suite that may not be used, or has no rubric.
         """
@@ -225,7 +228,8 @@ class Sheets:
         baseline_id: str | None,
         kind: Kind,
     ) -> Sheet:
-        """Raises DeskError for a suite, candidate or baseline that cannot be labeled."""
+        """Return the sheet. Raises DeskError for a suite, candidate or baseline that cannot be
+        labeled."""
         key = suite_id, candidate_id, baseline_id, kind
         stamp = self._clock.read(connection)
         with self._lock:
@@ -262,7 +266,7 @@ class Sheets:
 
 
 def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) -> RubricSuite:
-    """A suite that may be used now, with its rubric. Raises DeskError."""
+    """Return a suite that may be used now, with its rubric. Raises DeskError."""
     held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:
         raise DeskError(

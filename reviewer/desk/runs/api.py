@@ -18,8 +18,8 @@ RunState = Literal["running", "paused", "stopping", "done", "stopped", "failed"]
 
 
 class RunOrder(View, frozen=True):
-    """What a person asks for. `attempts` None is the policy's; `workers` 0 runs in this process;
-    `pace` stretches a scripted candidate's own time onto the wall's."""
+    """An order of a run. `attempts` None is the policy's; `workers` 0 runs in this process; `pace`
+    stretches a scripted candidate's own time to real time."""
 
     suite_id: str
     candidate_id: str
@@ -55,9 +55,9 @@ class ApprovalView(View, frozen=True):
 
 
 class RunView(View, frozen=True):
-    """A run as it stands, and what was ordered. `running` and `pending` are (episode id, attempt);
-    `gates` counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while
-    nothing can be said. `began` is when, in seconds of Unix time."""
+    """A run as it is now, and its order. `running` and `pending` are (episode id, attempt); `gates`
+    counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while it is
+    unknown. `began` is in seconds of Unix time."""
 
     number: int
     order: RunOrder
@@ -98,7 +98,7 @@ class RunsRoom(Room):
             self._runs.close()
 
     def runnable(self, suite_id: str) -> list[Runnable]:
-        """The candidates that a suite has manifests of, and whether they can be run."""
+        """Return the candidates that a suite has manifests of, and whether they can be run."""
         from reviewer.desk.runs.start import runnable
 
         if not self._opened.has_store():
@@ -112,15 +112,14 @@ class RunsRoom(Room):
         on_change: Callable[[RunHandle], None] | None = None,
         keep: Callable[[list[bytes]], None] | None = None,
     ) -> RunHandle:
-        """Begin a run; it goes on in a thread of its own, which calls `on_change` when something
-        happened and gives `keep` the records that were stored. Raises DeskError when it cannot
-        begin."""
+        """Begin a run in a thread of its own, which calls `on_change` when something happened and
+        gives `keep` the records that were stored. Raises DeskError when it cannot begin."""
         return self._runs.start(order, on_change, keep)
 
     def views(self) -> list[RunView]:
-        """The runs begun here, newest first."""
+        """Return the runs begun here, newest first."""
         return self._runs.views() if "_runs" in vars(self) else []
 
     def handle(self, number: int) -> RunHandle:
-        """What steers a run. Raises DeskError for a number that no run has."""
+        """Return the handle that steers a run. Raises DeskError for an unknown number."""
         return self._runs.handle(number)

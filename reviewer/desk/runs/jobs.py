@@ -33,7 +33,7 @@ _STEERED: dict[Steered, RunState] = {
 
 
 class Progress:
-    """What a run has done. Thread-safe; `view` is immutable and true at one moment."""
+    """The progress of a run. Thread-safe; `view` is an immutable snapshot."""
 
     def __init__(
         self, number: int, order: RunOrder, places: Sequence[Place], in_force: tuple[str, ...]
@@ -65,7 +65,7 @@ class Progress:
             self._running[place] = None
 
     def lost(self, slot: Slot) -> None:
-        """Its worker is gone: it will be run again, before any other."""
+        """Note that a worker is gone: its attempt is run again, before any other."""
         place = (slot.episode_id, slot.attempt)
         with self._lock:
             self._lost += 1
@@ -73,7 +73,7 @@ class Progress:
             self._pending = {place: None, **self._pending}
 
     def written(self, slots: Iterable[Slot], made: Iterable[Facts]) -> None:
-        """These attempts are over, and of them `made` stand in the store."""
+        """Count attempts that are over; of them `made` are in the store."""
         with self._lock:
             for slot in slots:
                 place = (slot.episode_id, slot.attempt)
@@ -140,11 +140,11 @@ class Progress:
 
 
 TOGETHER = 0.05
-"""Seconds between two writes, and between two words to whoever watches."""
+"""Seconds between two writes, and between two reports of progress."""
 HELD = 256
-"""Records that may wait to be written; the run waits when there are more."""
+"""The most records that wait to be written; the run waits when there are more."""
 PATIENCE = 10.0
-"""Seconds that an abandoned run has to let its environments go when the desk closes."""
+"""Seconds that an abandoned run has to release its environments when the desk closes."""
 
 OnChange = Callable[["RunHandle"], None]
 Keep = Callable[[list[bytes]], None]
@@ -174,7 +174,7 @@ class RunHandle(Job[RunView]):
     # from any thread ---------------------------------------------------------------------------
 
     def view(self) -> RunView:
-        """The run as it stands."""
+        """Return the run as it is now."""
         return self._progress.view(self._control.state)
 
     def pause(self) -> None:
@@ -191,18 +191,18 @@ class RunHandle(Job[RunView]):
         self._changed()
 
     def stop(self) -> None:
-        """Begin no attempt any more; those that run finish."""
+        """Begin no more attempts; those that run finish."""
         self._control.stop()
         self._changed()
 
     def abandon(self) -> None:
-        """Kill what runs. What was finished stands; the rest can be resumed."""
+        """Kill what runs. Finished attempts stay; the rest can be resumed."""
         self._control.abandon()
         self._changed()
 
     def answer(self, number: int, granted: bool) -> None:
-        """Grant or refuse the call that waits under this number; one that waits no more is let
-        be."""
+        """Grant or refuse the call that waits under this number; the number of a call that no
+        longer waits is ignored."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the run has ended
                 self._loop.call_soon_threadsafe(self._answered, number, granted)
@@ -215,7 +215,7 @@ class RunHandle(Job[RunView]):
     # in the run's thread -----------------------------------------------------------------------
 
     def run(self) -> None:
-        """Carry the run out; what goes wrong stands in its view."""
+        """Carry the run out; errors are shown in its view."""
         problem = ""
         try:
             if self._begun.writer is not None:
@@ -283,7 +283,8 @@ class RunHandle(Job[RunView]):
         self._dirty.set()
 
     async def _write(self, writer: RunWriter, records: "asyncio.Queue[Finished | None]") -> None:
-        """Write what has come, then what has come meanwhile; a record counts once it is durable."""
+        """Write the records as they come, several in one transaction; a record counts once it is
+        durable."""
         going_on = True
         while going_on:
             held = [await records.get()]
@@ -310,7 +311,7 @@ class RunHandle(Job[RunView]):
             await asyncio.sleep(TOGETHER)
 
     async def ask(self, request: ApprovalRequest) -> Approval:
-        """As an Approver: the call waits until a person answers it."""
+        """Implement Approver: the call waits until a person answers it."""
         self._asked += 1
         number = self._asked
         future = self._asking[number] = asyncio.get_running_loop().create_future()
@@ -367,14 +368,14 @@ class Runs:
         return [handle.view() for handle in handles]
 
     def handle(self, number: int) -> RunHandle:
-        """Raises DeskError for a number that no run has."""
+        """Return the handle of a run. Raises DeskError for an unknown number."""
         with self._lock:
             if not 0 < number <= len(self._handles):
                 raise DeskError(f"there is no run {number} here", exit_code=ExitCode.USAGE)
             return self._handles[number - 1]
 
     def close(self) -> None:
-        """Abandon what still runs, and give it a moment to let its environments go."""
+        """Abandon the runs at work, and give them a moment to release their environments."""
         with self._lock:
             handles = list(self._handles)
         abandon_all(handles, PATIENCE)

@@ -41,7 +41,7 @@ from reviewer.suite.model import Suite
 
 
 def check_numbers(order: RunOrder) -> None:
-    """Raises DeskError for a number that no run can have."""
+    """Raise DeskError for a number out of range."""
     for name, value, least, most in (
         ("attempts", order.attempts, 1, 100_000),
         ("jobs", order.jobs, 1, 1_000),
@@ -53,7 +53,7 @@ def check_numbers(order: RunOrder) -> None:
 
 
 def hold(workspace: Workspace, suite_id: str) -> ReadySuite:
-    """A private suite that may be run now. Raises DeskError."""
+    """Return a private suite that may be run now. Raises DeskError."""
     connection = reader_if_made(workspace.store)
     try:
         held = ready_suite(workspace, connection, suite_id)
@@ -66,7 +66,7 @@ def hold(workspace: Workspace, suite_id: str) -> ReadySuite:
 
 
 def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
-    """The manifest of a candidate to run. Raises DeskError when there is none."""
+    """Return the manifest of a candidate to run. Raises DeskError when there is none."""
     found = suites.manifest(held, candidate_id)
     if found is None:
         assert held.folder is not None  # which `hold` has seen to
@@ -80,7 +80,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
 
 
 def unrunnable(candidate: Candidate, held: ReadySuite) -> str:
-    """Why a candidate cannot be run, with the way out; "" when it can."""
+    """Return why a candidate cannot be run, with the way out; "" when it can."""
     assert held.folder is not None  # which `hold` has seen to
     try:
         check_runnable(candidate, held.folder)
@@ -90,8 +90,8 @@ def unrunnable(candidate: Candidate, held: ReadySuite) -> str:
 
 
 def lock_run(workspace: Workspace, order: RunOrder) -> int:
-    """One run of a candidate at a time, or two would make the same attempts. Held until the run
-    ends, however it does; the store's own lock is another, and is never held for long."""
+    """Lock the runs of a candidate: two at once would make the same attempts. The lock is held
+    until the run ends; it is not the lock of the store, which is never held for long."""
     return lock_work(
         workspace,
         "run",
@@ -104,8 +104,8 @@ def lock_run(workspace: Workspace, order: RunOrder) -> int:
 
 
 def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: DeskError) -> int:
-    """Hold the lock of one piece of work; raises `busy` when another process, or this one, has
-    it. The caller closes what is returned."""
+    """Take the lock of one piece of work; raises `busy` when another process, or this one, has it.
+    The caller closes the returned handle."""
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     path = workspace.store.with_name(f"{kind}-{name}.lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -122,7 +122,7 @@ def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: Des
 
 
 def made_by(connection: Connection, suite: int, candidate: int) -> Made:
-    """The attempts of a candidate that hold a trace."""
+    """Return the attempts of a candidate that hold a trace."""
     made: dict[str, dict[int, bool]] = {}
     for episode_id, attempt, lost in filled_slots(connection, suite, candidate):
         made.setdefault(episode_id, {})[attempt] = lost
@@ -130,8 +130,8 @@ def made_by(connection: Connection, suite: int, candidate: int) -> Made:
 
 
 def runnable(workspace: Workspace, connection: Connection | None, suite_id: str) -> list[Runnable]:
-    """Every candidate manifest of a suite, by id. Raises DeskError for a suite that may not be
-    used; `connection` is None while there is no store."""
+    """Return every candidate manifest of a suite, by id. Raises DeskError for a suite that may not
+    be used; `connection` is None while there is no store."""
     held = ready_suite(workspace, connection, suite_id)
     if held.folder is None:
         return []
@@ -164,7 +164,7 @@ def runnable(workspace: Workspace, connection: Connection | None, suite_id: str)
 
 
 def _kind(held: ReadySuite, candidate_id: str) -> tuple[str, str]:
-    """(how a candidate is run, why it cannot be)."""
+    """Return (the kind of runner of a candidate, why it cannot be run)."""
     try:
         candidate = manifest_of(held, candidate_id).candidate
     except (DeskError, ContractError) as error:
@@ -176,8 +176,8 @@ READER = "run/1"
 
 
 class WriteResult(NamedTuple):
-    """What came of some records: `made` fill their slots now, durably; `kept` are the records
-    behind them, less those that held raw identifiers; `refused` says why others do not."""
+    """The result of writing some records: `made` fill their slots now, durably; `kept` are the raw
+    records of these, except those that held raw identifiers; `refused` says why others do not."""
 
     made: list[Facts]
     kept: list[bytes]
@@ -218,7 +218,7 @@ class RunWriter:
         return {record: ", ".join(reasons) for record, reasons in found.items()}
 
     def close(self, done: bool) -> None:
-        """Note that the run made all it planned, if it did, and let the store go."""
+        """Record that the run made all it planned, if it did, and close the store."""
         try:
             if done:
                 self._batcher.flush(done=True)
@@ -231,8 +231,8 @@ class RunWriter:
 def batcher(
     connection: Connection, store: Path, suite: Suite, source: SourceRow, manifest: Manifest
 ) -> Batcher:
-    """A writer of judged records that goes on where this source stands. Attempts of our own runner
-    may be alike: each was really made."""
+    """Return a writer of judged records that continues a source. Attempts of our own runner may be
+    equal: each was really made."""
     return Batcher(
         connection,
         store,
@@ -246,8 +246,8 @@ def batcher(
 
 
 class StartedRun(NamedTuple):
-    """A run that may go on: its attempts, who writes them, and the lock it holds. `writer` is
-    None when there is nothing to do."""
+    """A run that may begin: its attempts, its writer, and the lock it holds. `writer` is None when
+    there is nothing to do."""
 
     order: RunOrder
     places: list[Place]
@@ -258,7 +258,7 @@ class StartedRun(NamedTuple):
 
 
 def begin(workspace: Workspace, order: RunOrder) -> StartedRun:
-    """Check that the run can begin, choose its attempts, and note it in the journal.
+    """Check that the run can begin, choose its attempts, and record it in the journal.
 
     Raises DeskError when it cannot (a suite that is not as frozen, no such candidate, a candidate
     that cannot be run, one that is being run already), StoreError.
@@ -281,7 +281,7 @@ def begin(workspace: Workspace, order: RunOrder) -> StartedRun:
 
 
 def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[dict[str, Any]]:
-    """What the journal says of a candidate's runs, oldest first."""
+    """Return the journal entries of a candidate's runs, oldest first."""
     return [
         entry
         for entry in journal.bodies(connection, "run.started")
@@ -290,7 +290,7 @@ def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[di
 
 
 class _RunStart:
-    """One run being begun, inside one transaction of the store."""
+    """The start of one run, inside one transaction of the store."""
 
     def __init__(
         self,
@@ -332,7 +332,8 @@ class _RunStart:
     def _chosen(
         self, known: registry.CandidateRow, made: Made, earlier: list[dict[str, Any]]
     ) -> tuple[list[Place], dict[str, int]]:
-        """The attempts to make, and up to which number each episode will then be complete."""
+        """Return the attempts to make, and up to which number each episode will then be
+        complete."""
         episodes = [episode.episode_id for episode in self.suite.episodes]
         asked = self.order.attempts
         if not self.order.resume:
@@ -348,7 +349,8 @@ class _RunStart:
         return missing_places(episodes, made, planned, ends), ends
 
     def _declare(self, known: registry.CandidateRow, made: Made) -> int | None:
-        """More attempts than the policy plans count only when that was said before any was made."""
+        """Declare the attempts of the run: more than the policy plans count only when declared
+        before any was made."""
         wanted = self.order.attempts or 0
         if made or wanted <= registry.plan_of(self.suite, known.planned).attempts:
             return None
@@ -358,7 +360,7 @@ class _RunStart:
     def _source(
         self, places: list[Place], earlier: list[dict[str, Any]], now: str
     ) -> sources.SourceRow:
-        """The source these records come from: that of the run which is resumed, or a new one."""
+        """Return the source of these records: that of the run which is resumed, or a new one."""
         if self.order.resume and earlier:
             known = source_by_id(self.connection, earlier[-1]["source"])
             if known is not None:
@@ -420,8 +422,8 @@ class _RunStart:
         )
 
     def _settle_others(self, source: sources.SourceRow) -> None:
-        """Earlier runs of this candidate that were killed: what they left is made by this one or
-        a later one, and their sources grow no more."""
+        """Settle earlier runs of this candidate that were killed: the missing attempts are made by
+        this run or a later one, and their sources grow no more."""
         for other in source_rows(self.connection):
             mine = (other.suite, other.candidate) == (source.suite, source.candidate)
             unsettled = other.reader == READER and other.state == "reading"
@@ -447,9 +449,10 @@ class _RunStart:
 
 
 def _as_begun(order: RunOrder, entry: dict[str, Any]) -> RunOrder:
-    """A resumed run goes on with the seed it was begun with, and answers approvals as it did.
+    """Return the order of a resumed run, with the seed and the rule for approvals that it began
+    with.
 
-    Raises DeskError when other ones were asked for: its attempts would not be of one kind.
+    Raises DeskError when other ones were named: its attempts would not be of one kind.
     """
     own = "make a run of its own without --resume"
     if order.seed not in (0, entry["seed"]):

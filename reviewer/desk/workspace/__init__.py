@@ -1,1 +1,1 @@
-"""What a workspace holds: suites, candidates, making suites, and joining another store."""
+"""The contents of a workspace: suites, candidates, making suites, and joining another store."""

@@ -152,9 +152,9 @@ def _assessed(
 
 
 def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
-    """What to show first: the newest candidate that is neither decided nor ready to promote, else
-    the newest; None when the store holds no trace. Where it would take long to say whether one is
-    ready, it is taken as not: rows need not wait for that."""
+    """Return the release to show first: the newest candidate that is neither decided nor ready to
+    promote, else the newest; None when the store holds no trace. A large candidate counts as not
+    ready without being assessed, so that the rows need not wait."""
     private = stored_releases.newest_releases(connection)
     for one in private:
         if newest_decision(connection, one.candidate):
@@ -169,7 +169,7 @@ def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
 
 
 class ShippedCounts(NamedTuple):
-    """How much came in; what stood there already is not counted."""
+    """The numbers of records taken in; those the store had already are not counted."""
 
     labels: int = 0
     judgments: int = 0
@@ -177,7 +177,7 @@ class ShippedCounts(NamedTuple):
 
 
 def load_shipped(workspace: Workspace) -> ShippedCounts:
-    """Take in the labels and judgments that stand beside the suites of a workspace. Repeating it
+    """Take in the labels and judgments that lie in the suite folders of a workspace. Repeating it
     adds nothing. Raises StoreError when nothing can be written."""
     from reviewer.desk.judge.files import import_judgments
     from reviewer.desk.labels.files import import_labels
@@ -199,7 +199,7 @@ def load_shipped(workspace: Workspace) -> ShippedCounts:
 def _taken(
     take: Callable[[Workspace, bytes, str], TakeResult], workspace: Workspace, path: Path
 ) -> tuple[int, int]:
-    """(added, refused) of one file; a file without a line is refused whole."""
+    """Return (added, refused) of one file; a file without a line is refused whole."""
     from reviewer.suite.folder import read_bytes
 
     try:
@@ -214,12 +214,12 @@ def _files(folder: Path) -> list[Path]:
 
 
 def kinds() -> list[str]:
-    """Every kind that `schema` knows, sorted."""
+    """Return every kind that `schema` knows, sorted."""
     return sorted({*_shapes(), "trace"})
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The schema of one kind. Raises DeskError for an unknown one."""
+    """Return the JSON Schema of one kind. Raises DeskError for an unknown one."""
     from reviewer.suite.border import json_schema
     from reviewer.trace.record import trace_json_schema
 

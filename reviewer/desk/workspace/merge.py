@@ -1,5 +1,6 @@
-"""Joining another person's store: its traces, labels, judgments, notes and looks for leaks, by
-content. What is here stays as it is; what both have counts once; the other store is only read."""
+"""Joining another person's store: its traces, labels, judgments, notes, costs and searches for
+leaks, matched by content. The records of this store stay as they are; what both have counts once;
+the other store is only read."""
 
 import shutil
 import tempfile
@@ -59,13 +60,13 @@ from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.safetext import visible_line
 
 RenamedTraces = Mapping[str, str]
-"""Trace ids of the other store that are others here."""
+"""Trace id in the other store → its id here, where the two differ."""
 
 T = TypeVar("T", bound=LineRecord)
 
 
 def take_labels(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
-    """Join the labels. One that this workspace would refuse from a file is refused."""
+    """Join the labels. A label that this workspace would refuse from a file is refused."""
     return _taken(label_files.KIND, there, renamed)
 
 
@@ -75,8 +76,8 @@ def take_judgments(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
 
 
 def take_notes(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
-    """Join the bookmarks and notes, each on the trace here that has the evidence it was put on. One
-    on a trace that did not come over is refused."""
+    """Join the bookmarks and notes, each on the trace here with the evidence it was put on. A note
+    on a trace that was not joined is refused."""
     found: dict[str, tuple[str, str, str]] = {}
 
     def here(note: Note) -> Note:
@@ -91,15 +92,15 @@ def take_notes(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
 
 
 def take_leaks(there: OtherStore) -> TakeResult:
-    """Join the looks for leaks, and what was said to take them back."""
+    """Join the searches for leaks, and their withdrawals."""
     return _joined(leaks.KIND, there, lambda check: check)
 
 
 def _same_evidence(
     there: OtherStore, renamed: RenamedTraces, trace_id: str
 ) -> tuple[str, str, str]:
-    """(digest of the record there, id here, digest of the record here), of one evidence; "" for
-    what is not to be found."""
+    """Return (digest of the record there, id here, digest of the record here) of a trace with the
+    same evidence; "" each when there is none."""
     try:
         theirs = locate(there.other, trace_id).row
         mine = locate(there.ours, renamed.get(trace_id, trace_id)).row
@@ -130,8 +131,8 @@ def _joined(kind: RecordKind[T, Any], there: OtherStore, here: Callable[[T], T])
 
 
 def decisions_there(there: OtherStore) -> tuple[str, ...]:
-    """Signed decisions that stand there and not here: files under version control, each bound to
-    the journal it was signed under."""
+    """Return the signed decisions that the other store has and this one lacks: files under version
+    control, each bound to the journal it was signed under."""
     mine = {one.payload_sha256 for one in decisions.named(there.ours)}
     told = [
         f"{one.number}: {one.decision} {one.suite_id}/{one.candidate_id}, signed by {one.principal}"
@@ -153,8 +154,8 @@ def decisions_there(there: OtherStore) -> tuple[str, ...]:
 
 
 class MergeResult(NamedTuple):
-    """What came of a merge. Traces that are `known` stand here already; `decisions` are signed ones
-    that stay in the other store; `problems` say what was left out and why."""
+    """The result of a merge. Traces that are `known` were in this store already; `decisions` are
+    signed ones that stay in the other store; `problems` say what was left out and why."""
 
     added: int
     known: int
@@ -169,7 +170,7 @@ class MergeResult(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """Candidates that can be joined, with the manifest each would be registered under."""
+    """The candidates that can be joined, with the manifest each would be registered under."""
 
     shared: list[SharedCandidate]
     manifests: dict[tuple[str, str], Manifest | None]
@@ -177,7 +178,7 @@ class _Plan(NamedTuple):
 
 
 def merge_store(workspace: Workspace, path: Path) -> MergeResult:
-    """Join the store at `path` into this workspace's. What was joined once adds nothing again.
+    """Join the store at `path` into this workspace's. Joining it again adds nothing.
 
     Raises DeskError when the other file is no sound store, StoreError when this one cannot be
     written.
@@ -194,8 +195,8 @@ def merge_store(workspace: Workspace, path: Path) -> MergeResult:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Connection]:
-    """The other store, as it stands at one moment, once it has been proved to be as its journal
-    says. One of an older reviewer is read from a copy."""
+    """Open the other store in one snapshot, once it agrees with its journal. A store of an older
+    reviewer is read from a copy."""
     if not path.is_file():
         raise DeskError(f"{path} is no store: there is no such file", exit_code=ExitCode.USAGE)
     folder = Path(tempfile.mkdtemp(prefix="reviewer-merge-"))
@@ -219,7 +220,8 @@ def _opened(path: Path) -> Iterator[Connection]:
 
 
 def _ours(other: Connection, path: Path) -> None:
-    """Refuses a schema that is not ours before anything in it is asked: a view may never end."""
+    """Refuse a schema that is not ours before anything is read: a query on a foreign view may never
+    end."""
     try:
         strange = foreign_parts(other)
     except DAMAGE as error:
@@ -245,7 +247,7 @@ def _proved(other: Connection, path: Path) -> None:
 
 
 class _Merge:
-    """One store being joined."""
+    """One merge of another store."""
 
     def __init__(
         self,
@@ -310,7 +312,7 @@ class _Merge:
         return plan
 
     def _suite(self, row: registry.SuiteRow) -> ReadySuite | None:
-        """The suite as it may be used here; what it is there, its digest says."""
+        """Return the suite as it may be used here, provided that its digest is the same there."""
         if row.probe:
             held = ReadySuite(probe_suite(row.suite_id), (), None)
         else:
@@ -333,7 +335,8 @@ class _Merge:
         theirs: registry.CandidateRow,
         ours: registry.CandidateRow | None,
     ) -> Manifest | str | None:
-        """Under which manifest the candidate stands here, or why it is another one."""
+        """Return the manifest the candidate is registered with here, or why it is another
+        candidate."""
         found = suites.manifest(held, theirs.candidate_id)
         digest = ours.digest if ours and ours.digest else found.candidate.digest if found else None
         if None not in (digest, theirs.digest) and digest != theirs.digest:
@@ -351,7 +354,7 @@ class _Merge:
             return f"its traces stay there: {error}"
 
     def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
-        """(added, known, refused, ids that differ here)."""
+        """Join the traces; returns (added, known, refused, ids that differ here)."""
         found = [identify(self.other, self.ours, one) for one in plan.shared]
         new = [one for identified in found for one in identified.new]
         known = sum(identified.known for identified in found)
@@ -386,8 +389,8 @@ class _Merge:
         return batcher.tally.added, known, left_out, renamed
 
     def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:
-        """Return what writes the traces, once the candidates and the merge are noted. `origin` says
-        how they came into the other store, `again` judges what is put together of parts."""
+        """Return the writer of the traces, once the candidates and the merge are recorded. `origin`
+        says how they came into the other store, `again` judges records put together of parts."""
         bodies: dict[str, Suite] = {one.suite.suite_id: one.suite for one in plan.shared}
 
         def manifests(suite_id: str, candidate_id: str) -> Manifest | None:
@@ -428,8 +431,8 @@ class _Merge:
         )  # fmt: skip
 
     def _declare(self, plan: _Plan, now: str) -> list[dict[str, object]]:
-        """Register the candidates that come with attempts declared before the first was made: that
-        stands as long as none is here."""
+        """Register the candidates whose attempts were declared before the first was made: the
+        declaration applies as long as this store has no attempt of them."""
         declared: list[dict[str, object]] = []
         for one in plan.shared:
             key = one.suite.suite_id, one.candidate_id

@@ -1,8 +1,8 @@
-"""The traces of another store: which of them are new here, and bringing those in.
+"""The traces of another store: finding those that are new here, and bringing them in.
 
-A trace is known by its evidence: what this store holds of an episode as often as the other does,
-adds nothing. A new one keeps its attempt's number, or takes one behind all others when that slot
-holds something else. Where one of its records is one of an attempt here, it is that attempt, and
+A trace is identified by its evidence: evidence of an episode that this store has as often as the
+other adds nothing. A new trace keeps its attempt number, or takes the next free one when that slot
+holds other evidence. Where one of its records belongs to an attempt here, it is that attempt, and
 all its records come in as revisions. Everything is judged again from its payload, by the code that
 imports files.
 """
@@ -43,16 +43,16 @@ from reviewer.trace.record import SourceVerdict, TraceRecord
 
 READER = "merge/1"
 MADE = ("run/1", READER)
-"""Readers of what was really made: two attempts of theirs may be alike."""
+"""Readers of attempts that were really made: two of their attempts may be equal."""
 REVISION = 1 << 40
-"""Record numbers of the other store's revisions begin behind this."""
+"""Revisions of the other store are numbered after this."""
 _REDACTION = 2 * GATES.index("redaction")
 _AUTHORITY = 2 * GATES.index("authority")
 _UNKNOWN = 2
 
 
 class SharedCandidate(NamedTuple):
-    """A candidate that both stores may hold: its keys there and here (None: not yet)."""
+    """A candidate that both stores may have: its keys there and here (None: not yet)."""
 
     suite: Suite
     candidate_id: str
@@ -67,20 +67,20 @@ class SharedCandidate(NamedTuple):
 
 
 class NewTrace(NamedTuple):
-    """A trace of the other store that is to be brought in, under this attempt's number."""
+    """A trace of the other store to bring in, under this attempt number."""
 
     id: int
     candidate: int
     episode_id: str
     attempt: int
     another: bool = False
-    """One more record of the attempt that has this number here. Its `id` is then behind REVISION,
-    or it is the one that is judged there."""
+    """Whether it is one more record of an attempt that exists here. Its `id` is then after
+    REVISION, or it is the record that is judged there."""
 
 
 class TraceMatches(NamedTuple):
-    """What of one candidate is new, how many traces are known, what is refused (its evidence
-    stands under another name here), and trace ids that differ here."""
+    """The traces of one candidate that are new, the number of known ones, the refused ones (their
+    evidence has another name here), and the trace ids that differ here."""
 
     new: list[NewTrace]
     known: int
@@ -97,7 +97,7 @@ class _StoredAttempt(NamedTuple):
 
 
 def identify(other: Connection, ours: Connection, one: SharedCandidate) -> TraceMatches:
-    """Tell the traces of one candidate apart by their evidence."""
+    """Match the traces of one candidate by their evidence."""
     named = {key: name for name, key in one.episodes_ours.items()}
     here = _held(ours, one.ours, named) if one.ours is not None else []
     there = _held(other, one.theirs, one.episodes_theirs)
@@ -152,7 +152,7 @@ def _held(connection: Connection, candidate: int, names: Mapping[int, str]) -> l
 
 
 def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
-    """(id, evidence) of the records of each attempt that are not the one judged."""
+    """Return (id, evidence) of the records of each attempt that are not the one judged."""
     found: dict[int, list[tuple[int, int]]] = {}
     for trace, key, evidence in revisions_of_candidate(connection, candidate):
         found.setdefault(trace, []).append((key, evidence))
@@ -160,7 +160,8 @@ def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int
 
 
 def _lines(connection: Connection, here: Sequence[_StoredAttempt]) -> dict[tuple[str, int], int]:
-    """(episode, evidence) of every record that an attempt has here → the attempt's number."""
+    """Return (episode, evidence) of every record that an attempt has here → the attempt's
+    number."""
     found = {(row.episode_id, row.evidence): row.attempt for row in here}
     by_id = {row.id: row for row in here}
     for trace, row in by_id.items():
@@ -170,7 +171,7 @@ def _lines(connection: Connection, here: Sequence[_StoredAttempt]) -> dict[tuple
 
 
 def _sessions(connection: Connection) -> dict[int, list[str]]:
-    """Return what the source calls the session of each attempt that has one."""
+    """Return the names that sources give the sessions of each attempt."""
     found: dict[int, list[str]] = {}
     for name, trace in merging.attempt_names(connection):
         if name.startswith(STRONG):
@@ -185,7 +186,7 @@ def _of_session(
     row: _StoredAttempt,
     names: Iterable[str],
 ) -> int | None:
-    """The attempt here that a trace there is a part of, as both are of one session."""
+    """Return the attempt here that a trace there is a part of, as both are of one session."""
     episode = one.episodes_ours.get(row.episode_id)
     if one.ours is None or episode is None:
         return None
@@ -215,7 +216,7 @@ class TraceCarrier:
         self.problems: list[str] = []
 
     def origin(self, new: Sequence[NewTrace]) -> dict[str, Any]:
-        """How these traces came into the other store, as its journal says: which of them a runner
+        """Return how these traces came into the other store, by its journal: which of them a runner
         made, and which were imported under a map of tools."""
         wanted = {one.id: self._shared[one.candidate] for one in new}
         runs: list[int] = []
@@ -234,7 +235,8 @@ class TraceCarrier:
         }
 
     def _tools(self, one: SharedCandidate, source: int, record: int) -> ToolMap:
-        """The map of tools of a trace; one that could not be imported under here is none."""
+        """Return the map of tools of a trace; none for a map that could not be imported under
+        here."""
         tools = self._made.tools(source, record)
         key = one.suite.suite_id, tools
         if key not in self._sound:
@@ -242,7 +244,7 @@ class TraceCarrier:
         return tools if self._sound[key] else NO_MAP
 
     def groups(self, new: Sequence[NewTrace]) -> Iterator[Group]:
-        """The traces, by their number in the other store."""
+        """Judge the traces, by their number in the other store."""
         # What is judged there comes before the other records of its attempt.
         for candidate, run in groupby(
             sorted(new, key=lambda one: (one.candidate, one.id)), key=lambda one: one.candidate
@@ -316,7 +318,7 @@ class TraceCarrier:
         return None if judge is None else judge.again(raw, suite_id, said)
 
     def _said(self, traces: Sequence[int]) -> Iterator[tuple[SourceVerdict | None, str]]:
-        """What the source of each trace said of it, and its episode's title."""
+        """Return the verdict that the source of each trace stated, and the title of its episode."""
         judged = [key for key in traces if key < REVISION]
         others = [key - REVISION for key in traces if key > REVISION]
         for one in merging.stated_verdicts(self._other, judged, others):
@@ -326,7 +328,7 @@ class TraceCarrier:
     def _placed(
         self, one: Facts, row: TraceRow, new: NewTrace, found: Sequence[FindingRow]
     ) -> Facts | None:
-        """The facts in their slot."""
+        """Return the judged trace in its slot, or what was stated of it."""
         here = any(finding.code == MASKED_CODE for finding in one.findings)
         evidence = self._evidence(row.id)
         # A chunked record was put together again: its blanks, and so its digests, are not the same.
@@ -349,7 +351,8 @@ class TraceCarrier:
     def _without_payload(
         self, one: SharedCandidate, new: NewTrace, row: TraceRow, found: Sequence[FindingRow]
     ) -> Iterator[Group]:
-        """A trace that held raw identifiers: its slot fails, as it did there."""
+        """Return a trace that held raw identifiers: its slot fails, as it did in the other
+        store."""
         hits = [
             (self._text.masked(f.code.partition(":")[2]), f.seq)
             for f in found
@@ -381,8 +384,8 @@ class TraceCarrier:
 
 
 def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts:
-    """The verdict that was stated on a record before it was masked, and what the masked one shows
-    of authority beside it: the rest of it cannot be judged again."""
+    """Return the verdict that was stated on a record before it was masked, with the authority
+    findings of the masked record: the rest cannot be judged again."""
     findings = [
         Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail) for f in stated
     ]
@@ -405,7 +408,7 @@ def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts
 
 
 class _StoredReader:
-    """Reads stored records of a probe, with what their source said of each."""
+    """Reads stored records of a probe, with the verdict that the source of each stated."""
 
     name, version, probe = "stored", "1", True
 
@@ -441,8 +444,8 @@ def refusals(
     suites: Iterable[str],
     more: Iterable[NewRefusal],
 ) -> list[NewRefusal]:
-    """The other store's quarantine, numbered behind `behind`, and `more`, less what this store's
-    quarantine holds as often."""
+    """Return the other store's quarantine, numbered after `behind`, and `more`, less what this
+    store's quarantine holds as often."""
     wanted, masked = {None, *suites}, redactor_of(RedactionRules()).masked
     there = list(more)
     for row in quarantine(other):

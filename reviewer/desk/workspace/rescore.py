@@ -33,8 +33,8 @@ PAGE = 500
 
 
 class Change(NamedTuple):
-    """A trace whose codes are not what they were, and the versions of the code that said so; the
-    first is empty where it is not known."""
+    """A trace whose codes changed, and the versions of the code that gave them; the first is empty
+    where it is not known."""
 
     trace_id: str
     before: tuple[str, ...]
@@ -44,10 +44,10 @@ class Change(NamedTuple):
 
 
 def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
-    """Score every stored payload of one private suite, or of all. Traces without a payload keep
-    their verdict: a redaction failure is never erased; so do traces that were judged before
-    something of them was masked, since the masked text cannot show it any more. Returns the changes
-    and how many were scored. Raises DeskError for a broken suite."""
+    """Score every stored payload of one private suite, or of all. A trace without a payload keeps
+    its verdict: a redaction failure is never erased; so does a trace that was judged before
+    something in it was masked, since the masked text cannot show it any more. Returns the changes
+    and how many traces were scored. Raises DeskError for a broken suite."""
     if not workspace.store.exists():
         raise DeskError("the store is empty: reviewer import reads traces into it")
     connection = open_writer(workspace.store)
@@ -135,8 +135,8 @@ def _contract(
     source: int,
     record: int,
 ) -> Contract:
-    """The contract of an episode for what a file says under its map of tools, or for what our own
-    runner made."""
+    """Return the contract of an episode, compiled for a file's own map of tools or for our own
+    runner."""
     place = episode.episode_id, made.own(source, record), made.tools(source, record)
     if place not in known:
         known[place] = compile_contract(episode, *place[1:], limits)
@@ -150,8 +150,8 @@ def _whole(
     in_force: tuple[str, ...],
     own: Verdict,
 ) -> Verdict:
-    """The verdict of an attempt by all its records: those of which nothing is stored say what they
-    said when they came."""
+    """Return the verdict of an attempt by all its records; records without a stored payload keep
+    the findings they came with."""
     kept = kept_records(connection, trace)
     head = judged_record(connection, trace) if kept else None
     earlier: list[Finding] = []
@@ -186,7 +186,8 @@ def _printed(found: Iterable[FindingRow | Finding]) -> tuple[str, ...]:
 
 
 def note_rescore(connection: Connection, suite_id: str, changed: list[int]) -> None:
-    """A change of verdicts is an act: it stands in the journal, with what the batches hold now."""
+    """Record a change of verdicts in the journal, with the digests of the batches as they are
+    now."""
     journal.append(
         connection,
         {

@@ -1,7 +1,7 @@
-"""Making a suite out of what other tools expect of an agent: tau2-bench tasks, golden records.
+"""Making a suite from the expectations of other tools: tau2-bench tasks, golden records.
 
-The folder is written whole beside its place and renamed into it. It is not frozen: whoever made it
-reads the contracts first.
+The folder is written completely under another name and renamed into place. It is not frozen: a
+person reads the contracts first.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ from reviewer.suite.errors import id_problem, shown
 _LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
 """Members under which tools keep the records of a file that is one object."""
 _PASSED = ("simulations", EACH)
-"""What a results file may hold besides: passed over one at a time."""
+"""Other members of a results file, passed over one at a time."""
 
 
 class MadeSuite(NamedTuple):
-    """What was made: the folder, its episodes, what was left out and why, and how much was read in
-    which way (note, number of episodes)."""
+    """The suite that was made: its folder, its episodes, what was left out and why, and how often
+    each note on reading applies (note, number of episodes)."""
 
     suite_id: str
     folder: Path
@@ -68,7 +68,7 @@ def from_tau2(
     policy: Path | None = None,
     require: tau2.Require = "all",
 ) -> MadeSuite:
-    """A suite of the tasks in `file`: a tasks.json, or a results file with its tasks.
+    """Make a suite of the tasks in `file`: a tasks.json, or a results file with its tasks.
 
     Raises DeskError when the file cannot be read, holds no task that becomes a contract, or when
     the suite exists already.
@@ -99,7 +99,7 @@ def from_tau2(
 def from_golden(
     place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "superset"
 ) -> MadeSuite:
-    """A suite of the golden records in `file` (JSON or JSON lines). Raises DeskError."""
+    """Make a suite of the golden records in `file` (JSON or JSON lines). Raises DeskError."""
     records = _records(file, _LISTS, _head(file))
     drafts = _drafted(
         records, lambda one, number: golden.contract_of(one, number, match), golden.named
@@ -120,7 +120,7 @@ def _drafted(
     contract: Callable[[Any, int], Drafted],
     name: Callable[[dict[str, Any]], str],
 ) -> _Drafts:
-    """A contract of each record that gives one, and why the others do not."""
+    """Draft a contract of each record that gives one, and note why the others do not."""
     drafts = _Drafts([], [])
     taken: dict[str, str] = {}
     for number, record in enumerate(records, 1):
@@ -198,7 +198,7 @@ def _refused(file: Path, error: Unreadable | OSError) -> DeskError:
 
 
 def _records(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[_SourceRecord]:
-    """The records of a file: elements of one of `lists`, of an array, or lines."""
+    """Yield the records of a file: elements of one of `lists`, of an array, or lines."""
     source = Source(file)
     held = next((name for name in lists if isinstance(head.value, dict) and name in head.names), "")
     try:
@@ -222,7 +222,7 @@ def _value(source: Source, place: str, raw: bytes, problem: str) -> _SourceRecor
 
 
 def _domain(records: list[_SourceRecord]) -> str:
-    """The domain that all tasks name alike, "" when they do not."""
+    """Return the domain that all tasks name, "" when they differ or name none."""
     tasks = [one.value for one in records if isinstance(one.value, dict)]
     named = {domain for task in tasks if (domain := tau2.domain_of(task))}
     return named.pop() if len(named) == 1 else ""
