@@ -34,7 +34,6 @@ class _Loose(msgspec.Struct):
 
 
 _record = msgspec.json.Decoder(TraceRecord)
-_event = msgspec.json.Decoder(Event)
 _events = msgspec.json.Decoder(list[Event])
 _loose = msgspec.json.Decoder(_Loose)
 _raws = msgspec.json.Decoder(list[msgspec.Raw])

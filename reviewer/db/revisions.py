@@ -8,7 +8,7 @@ the attempt is kept here itself. Counts, event rows and the journal follow in th
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
@@ -17,9 +17,9 @@ from reviewer.db.codec import gate_results, mask_of
 from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import batch_digest, batches_of, rows_digest
 from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
-from reviewer.db.queries.traces import TraceRow, findings_of
+from reviewer.db.queries.traces import TraceRow, findings_of, trace_of_id, verdict_of
 from reviewer.db.search import index_trace, unindex_trace
-from reviewer.gates.model import Finding, Severity, Verdict, combined
+from reviewer.gates.model import Finding, Verdict, combined
 
 _PLACE = 4  # id, candidate, episode, attempt
 
@@ -120,32 +120,10 @@ def judged_record(connection: sqlite3.Connection, trace: int) -> bytes | None:
 
 
 def stored_verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
-    """The stored verdict of an attempt."""
-    gates, passed, critical, infra, steps, timeouts = connection.execute(
-        "SELECT gates, passed, critical, infra, steps, timeouts FROM trace WHERE id=?", (trace,)
-    ).fetchone()
-    return _verdict(gates, passed, critical, infra, steps, timeouts, _stated(connection, trace))
-
-
-def _stated(connection: sqlite3.Connection, trace: int) -> tuple[Finding, ...]:
-    return tuple(
-        Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail)
-        for f in findings_of(connection, [trace])
-    )
-
-
-def _verdict(
-    gates: int, passed: Any, critical: Any, infra: Any, steps: int, timeouts: int, found: Any
-) -> Verdict:
-    return Verdict(
-        results=gate_results(gates),
-        findings=tuple(found),
-        passed=None if passed is None else bool(passed),
-        critical=bool(critical),
-        steps=steps,
-        timeouts=timeouts,
-        infrastructure=bool(infra),
-    )
+    """Return the stored verdict of an attempt."""
+    row = trace_of_id(connection, trace)
+    assert row is not None  # a trace is never deleted
+    return verdict_of(row, findings_of(connection, [trace]))
 
 
 def put_verdict(connection: sqlite3.Connection, trace: int, one: Verdict) -> None:
@@ -305,8 +283,14 @@ def _findings(stated: str) -> tuple[Finding, ...]:
 
 
 def _verdict_of_new(new: NewTrace) -> Verdict:
-    return _verdict(
-        new.gates, new.passed, new.critical, new.infra, new.steps, new.timeouts, new.findings
+    return Verdict(
+        results=gate_results(new.gates),
+        findings=tuple(new.findings),
+        passed=new.passed,
+        critical=new.critical,
+        steps=new.steps,
+        timeouts=new.timeouts,
+        infrastructure=new.infra,
     )
 
 

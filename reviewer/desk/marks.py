@@ -1,10 +1,11 @@
 """The one word for a trace, and for each of its gates, as grids and reports show them."""
 
+from collections.abc import Iterable
 from typing import cast
 
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
-from reviewer.db.queries.traces import AttemptRow, TraceRow
-from reviewer.desk.views import AttemptMark, Mark
+from reviewer.db.queries.traces import AttemptRow, FindingRow, TraceRow
+from reviewer.desk.views import AttemptMark, FindingView, Mark
 from reviewer.suite.gates import GATES
 
 
@@ -38,3 +39,11 @@ def attempt_marks(
             marks[attempt] = "quarantined" if quarantined > 0 else "missing"
             quarantined -= 1
     return tuple(AttemptMark(attempt=n, mark=mark) for n, mark in sorted(marks.items()))
+
+
+def finding_views(found: Iterable[FindingRow]) -> tuple[FindingView, ...]:
+    """The findings of a trace as a door shows them."""
+    return tuple(
+        FindingView(gate=f.gate, code=f.code, severity=f.severity, seq=f.seq, detail=f.detail)
+        for f in found
+    )

@@ -25,12 +25,11 @@ from reviewer.db.connection import (
 from reviewer.db.schema import bring_up_to_date, version_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.book import Book
-from reviewer.desk.traces.records import FinalMessages
+from reviewer.desk.traces.records import FinalMessages, Records
 
 if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
     from reviewer.desk.reports.api import CandidateReport, Reports
-    from reviewer.desk.traces.records import Records
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
 
@@ -128,7 +127,7 @@ class Opened:
 
     def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
         self.place, self.path = workspace, str(workspace.root)
-        self.finals, self.book = FinalMessages(), Book()
+        self.finals, self.records, self.book = FinalMessages(), Records(), Book()
         self.readers = Readers(workspace.store)
         self.reviewer, self._embedding_model = reviewer, embedding_model
         self._made = False
@@ -139,13 +138,6 @@ class Opened:
         from reviewer.desk.reports.api import Reports
 
         return Reports(self.place, self.finals, self.book, self._embedding_model)
-
-    @late
-    def records(self) -> Records:
-        """The records of traces that were read."""
-        from reviewer.desk.traces.records import Records  # a scorecard does without
-
-        return Records()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

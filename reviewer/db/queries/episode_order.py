@@ -67,7 +67,6 @@ class GroupRow(NamedTuple):
     episodes: int
     all_attempts: int
     all_passes: int
-    all_measured: int
     critical: int
     infra: int
     cost_nano: int
@@ -182,7 +181,7 @@ def grouped(
 _NO_GATE = (0,) * len(GATES)
 
 
-_SUMMED = ("attempts", "passes", "measured", "critical", "infra", "cost_nano", "cost_unknown")
+_SUMMED = ("attempts", "passes", "critical", "infra", "cost_nano", "cost_unknown")
 
 
 def group_rows(

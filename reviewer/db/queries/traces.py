@@ -8,6 +8,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from reviewer.db.codec import gate_results
+from reviewer.gates.model import Finding, Severity, Verdict
+
 
 class TraceRow(NamedTuple):
     """The narrow facts of one trace."""
@@ -39,7 +42,7 @@ class FindingRow(NamedTuple):
     trace: int
     gate: str
     code: str
-    severity: str
+    severity: Severity
     seq: int | None
     detail: str
 
@@ -119,6 +122,19 @@ def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[F
         )
         found.extend(FindingRow(*row) for row in rows.fetchall())
     return found
+
+
+def verdict_of(row: TraceRow, found: Iterable[FindingRow]) -> Verdict:
+    """Return the stored verdict of a trace with these findings."""
+    return Verdict(
+        results=gate_results(row.gates),
+        findings=tuple(Finding(*one[1:]) for one in found),
+        passed=None if row.passed is None else bool(row.passed),
+        critical=bool(row.critical),
+        steps=row.steps,
+        timeouts=row.timeouts,
+        infrastructure=bool(row.infra),
+    )
 
 
 _FLAG_CODES = ("step_budget", "thumbs_down")

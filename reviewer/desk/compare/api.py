@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from reviewer.db import registry
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
+from reviewer.desk.traces.records import locate
 
 if TYPE_CHECKING:
     from reviewer.db.connection import Connection
@@ -55,10 +56,9 @@ class CompareRoom(Room):
         Raises DeskError for an unknown trace, and for traces of two episodes.
         """
         from reviewer.desk.compare.attempts import compare_attempts
-        from reviewer.desk.traces import records
 
         with self._opened.reading() as connection:
-            places = records.locate(connection, trace_a), records.locate(connection, trace_b)
+            places = locate(connection, trace_a), locate(connection, trace_b)
             suite = self._opened.suite(connection, places[0].suite.suite_id, places[0].episode)
             return compare_attempts(connection, self._opened.records, places, suite)
 

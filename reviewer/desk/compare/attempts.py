@@ -21,11 +21,11 @@ from reviewer.desk.compare.views import (
     StepWord,
 )
 from reviewer.desk.errors import DeskError
-from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
+from reviewer.desk.marks import attempt_marks, finding_views, gate_marks, mark_of
 from reviewer.desk.traces.events import event_window
 from reviewer.desk.traces.records import Records, TracePlace
 from reviewer.desk.traces.states import changes
-from reviewer.desk.views import EventRow, FindingView, Mark
+from reviewer.desk.views import EventRow, Mark
 from reviewer.exit_codes import ExitCode
 from reviewer.stats.trajectory import Keys, align, beside, canonical, common_subsequence
 from reviewer.suite.gates import in_force
@@ -226,7 +226,7 @@ def compare_attempts(
     a, b = places
     if (a.suite.id, a.episode) != (b.suite.id, b.episode):
         raise DeskError(
-            f"{_id(a)} and {_id(b)} are not attempts of one episode",
+            f"{a.trace_id} and {b.trace_id} are not attempts of one episode",
             "name two traces that differ in candidate or attempt alone",
             exit_code=ExitCode.USAGE,
         )
@@ -244,7 +244,7 @@ def compare_attempts(
     sides = ("baseline", "candidate")
     if a.candidate.id == b.candidate.id:
         sides = (f"attempt {a.row.attempt}", f"attempt {b.row.attempt}")
-    found = _findings(old.found), _findings(new.found)
+    found = finding_views(old.found), finding_views(new.found)
     told = evidence(sides, steps, gates, found, (old.view, new.view), message)
     return AttemptComparison(
         suite_id=a.suite.suite_id,
@@ -297,11 +297,6 @@ def attempts_to_show(
     )
 
 
-def _id(place: TracePlace) -> str:
-    names = place.suite.suite_id, place.candidate.candidate_id, place.episode_id
-    return "/".join((*names, str(place.row.attempt)))
-
-
 def _side(
     connection: Connection, records: Records, place: TracePlace, force: tuple[str, ...]
 ) -> AttemptSide:
@@ -309,7 +304,7 @@ def _side(
     head = records.whole(connection, row) or payload.large_head(connection, row.id)
     siblings = traces_of(connection, place.candidate.id, [place.episode])
     view = Attempt(
-        trace_id=_id(place),
+        trace_id=place.trace_id,
         candidate_id=place.candidate.candidate_id,
         attempt=row.attempt,
         siblings=attempt_marks(siblings, 0, 0),
@@ -324,13 +319,6 @@ def _side(
         payload=head is not None,
     )
     return AttemptSide(place, view, head, findings_of(connection, [row.id]))
-
-
-def _findings(found: list[FindingRow]) -> tuple[FindingView, ...]:
-    return tuple(
-        FindingView(gate=f.gate, code=f.code, severity=f.severity, seq=f.seq, detail=f.detail)
-        for f in found
-    )
 
 
 def _state(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+from msgspec import convert
+
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import Connection
 from reviewer.db.queries.episode_order import GroupRow
@@ -45,18 +47,7 @@ def reasons_of(assessment: Assessment) -> tuple[Reason, ...]:
             text=reason.text,
             observed=reason.observed,
             policy=reason.policy,
-            evidence=tuple(
-                Evidence(
-                    trace_id=ref.trace_id,
-                    episode_id=ref.episode_id,
-                    attempt=ref.attempt,
-                    gate=ref.gate,
-                    code=ref.code,
-                    seq=ref.seq,
-                    tool=ref.tool,
-                )
-                for ref in reason.evidence
-            ),
+            evidence=convert(reason.evidence, tuple[Evidence, ...], from_attributes=True),
         )
         for number, reason in enumerate(assessment.reasons, 1)
     )
@@ -80,14 +71,7 @@ def scorecard_of(
         recommendation=assessment.recommendation,
         reasons=reasons_of(assessment),
         needs=assessment.needs,
-        slots=Slots(
-            planned=shown.slots.planned,
-            valid=shown.slots.valid,
-            infrastructure=shown.slots.infrastructure,
-            quarantined=shown.slots.quarantined,
-            missing=shown.slots.missing,
-            extra=shown.slots.extra,
-        ),
+        slots=convert(shown.slots, Slots, from_attributes=True),
         hard_pass=rate_view(shown.hard_pass, policy.hard_pass_rate),
         pass_hat_k=shown.pass_hat.k,
         pass_hat=_repeated(shown, policy.pass_hat.min),

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
+from reviewer.desk.traces.records import locate, position_of
 from reviewer.suite.errors import ContractError
 
 if TYPE_CHECKING:
+    from reviewer.db.connection import Connection
+    from reviewer.desk.traces.records import TracePlace
     from reviewer.desk.traces.views import EventDetail, NoteKind, NoteView, SearchView, StateView
     from reviewer.desk.views import EventRow, TraceView
+    from reviewer.suite.model import Suite
 
 
 class TracesRoom(Room):
@@ -19,31 +23,26 @@ class TracesRoom(Room):
 
     def view(self, trace_id: str) -> TraceView:
         """The header, verdict and contract of one trace."""
-        from reviewer.desk.traces import records
         from reviewer.desk.traces.verdict import trace_view
 
         with self._opened.reading() as connection:
-            place = records.locate(connection, trace_id)
-            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
+            place, suite = self._place(connection, trace_id)
             return trace_view(connection, self._opened.records, place, suite)
 
     def events(self, trace_id: str, first: int, count: int) -> list[EventRow]:
         """Lines of the event list at positions first..first+count-1, from 0."""
-        from reviewer.desk.traces import records
         from reviewer.desk.traces.events import event_window
 
         with self._opened.reading() as connection:
-            row = records.locate(connection, trace_id).row
+            row = locate(connection, trace_id).row
             return event_window(connection, self._opened.records, row, first, count)
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
         """One event whole."""
-        from reviewer.desk.traces import records
         from reviewer.desk.traces.events import event_detail
 
         with self._opened.reading() as connection:
-            place = records.locate(connection, trace_id)
-            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
+            place, suite = self._place(connection, trace_id)
             return event_detail(connection, self._opened.records, place, suite, seq)
 
     def search(self, text: str, suite_id: str = "", candidate_id: str = "") -> SearchView:
@@ -56,11 +55,10 @@ class TracesRoom(Room):
 
     def find(self, trace_id: str, text: str) -> list[int]:
         """The numbers of the events of one trace that hold `text` as it is shown, in any case."""
-        from reviewer.desk.traces import records
         from reviewer.desk.traces.text import holding
 
         with self._opened.reading() as connection:
-            row = records.locate(connection, trace_id).row
+            row = locate(connection, trace_id).row
             return [
                 events[at].seq or first + at + 1
                 for first, events in self._opened.records.each(connection, row)
@@ -69,13 +67,11 @@ class TracesRoom(Room):
 
     def state(self, trace_id: str, seq: int) -> StateView:
         """The state as it was after event `seq`."""
-        from reviewer.desk.traces import records
         from reviewer.desk.traces.states import state_view
 
         with self._opened.reading() as connection:
-            place = records.locate(connection, trace_id)
-            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
-            position = records.position_of(connection, self._opened.records, place.row, seq)
+            place, suite = self._place(connection, trace_id)
+            position = position_of(connection, self._opened.records, place.row, seq)
             return state_view(connection, self._opened.records, place, suite, position)
 
     def notes(self, trace_id: str) -> list[NoteView]:
@@ -115,17 +111,20 @@ class TracesRoom(Room):
         when this returns. Answers what then stands on the trace. Raises DeskError for an event that
         the trace does not have, for taking back what is not there, and when nothing could be
         written."""
-        from reviewer.desk.traces import records
         from reviewer.desk.traces.notes import notes_of, write_note
 
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
-            place = records.locate(connection, trace_id)
-            suite = self._opened.suite(connection, place.suite.suite_id, place.episode)
-            records.position_of(connection, self._opened.records, place.row, seq)
+            place, suite = self._place(connection, trace_id)
+            position_of(connection, self._opened.records, place.row, seq)
         try:
             write_note(self._opened.place, suite, place, trace_id, seq, kind, text, me, removed)
         except (StoreError, ContractError) as error:
             raise DeskError(str(error)) from error
         with self._opened.reading() as connection:
             return notes_of(connection, trace_id)
+
+    def _place(self, connection: Connection, trace_id: str) -> tuple[TracePlace, Suite]:
+        """Where a trace is in the store, and its suite with its episode alone."""
+        place = locate(connection, trace_id)
+        return place, self._opened.suite(connection, place.suite.suite_id, place.episode)

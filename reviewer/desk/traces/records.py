@@ -34,6 +34,11 @@ class TracePlace(NamedTuple):
     episode_id: str
     row: TraceRow
 
+    @property
+    def trace_id(self) -> str:
+        names = self.suite.suite_id, self.candidate.candidate_id, self.episode_id
+        return "/".join((*names, str(self.row.attempt)))
+
 
 def locate(connection: Connection, trace_id: str) -> TracePlace:
     """Find a trace by `<suite>/<candidate>/<episode>/<attempt>`; ids may hold slashes themselves.

@@ -7,24 +7,22 @@ from typing import Any, cast
 from msgspec import UNSET
 
 from reviewer.db import payload
-from reviewer.db.codec import gate_results
 from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import (
     FindingRow,
-    TraceRow,
     event_maxima,
     findings_of,
     rescored_rows,
     revision_rows,
     source_verdict,
     traces_of,
+    verdict_of,
 )
 from reviewer.db.sources import source_by_id
-from reviewer.desk.marks import attempt_marks, gate_marks, mark_of
+from reviewer.desk.marks import attempt_marks, finding_views, gate_marks, mark_of
 from reviewer.desk.traces.records import Records, TracePlace
-from reviewer.desk.views import Clause, FindingView, Mark, TraceView
+from reviewer.desk.views import Clause, Mark, TraceView
 from reviewer.gates import clauses, compile_contract
-from reviewer.gates.model import Finding, Severity, Verdict
 from reviewer.suite.gates import ALWAYS, in_force
 from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, TraceRecord
@@ -128,21 +126,6 @@ def _members(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, text if len(text) <= LONG else text[: LONG - 1] + "…"
 
 
-def verdict_of(row: TraceRow, found: Sequence[FindingRow]) -> Verdict:
-    """The stored verdict as a value."""
-    return Verdict(
-        results=gate_results(row.gates),
-        findings=tuple(
-            Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail) for f in found
-        ),
-        passed=None if row.passed is None else bool(row.passed),
-        critical=bool(row.critical),
-        steps=row.steps,
-        timeouts=row.timeouts,
-        infrastructure=bool(row.infra),
-    )
-
-
 def trace_view(
     connection: Connection, records: Records, place: TracePlace, suite: Suite
 ) -> TraceView:
@@ -171,7 +154,7 @@ def trace_view(
     slowest, dearest = _most(connection, row.id, record)
     first = next((f.seq for f in found if f.severity != "note" and f.seq is not None), None)
     return TraceView(
-        trace_id=_trace_id(place),
+        trace_id=place.trace_id,
         suite_id=place.suite.suite_id,
         candidate_id=place.candidate.candidate_id,
         episode_id=place.episode_id,
@@ -181,10 +164,7 @@ def trace_view(
         user_request=episode.user_request if episode else "",
         mark=cast(Mark, mark_of(row)),
         results=marks,
-        findings=tuple(
-            FindingView(gate=f.gate, code=f.code, severity=f.severity, seq=f.seq, detail=f.detail)
-            for f in found
-        ),
+        findings=finding_views(found),
         clauses=tuple(told),
         events=row.events,
         steps=row.steps,
@@ -217,17 +197,6 @@ def _most(
         costs = [e.cost_usd for e in record.events if e.cost_usd is not None]
         return max(times, default=None), max(costs, default=None)
     return event_maxima(connection, trace)
-
-
-def _trace_id(place: TracePlace) -> str:
-    return "/".join(
-        (
-            place.suite.suite_id,
-            place.candidate.candidate_id,
-            place.episode_id,
-            str(place.row.attempt),
-        )
-    )
 
 
 def _plain_clauses(

@@ -66,24 +66,22 @@ class ArticleTarget(NamedTuple):
 
     text: str
     limit: float | None
-    direction: str
     compares: bool = True
     why: str = ""
 
 
 ARTICLES: dict[Measure, ArticleTarget] = {
-    "completion": ArticleTarget("above 0.85", 0.85, "above"),
-    "efficiency": ArticleTarget("above 0.6", 0.6, "above"),
-    "human_pass": ArticleTarget("above 0.90", 0.90, "above"),
+    "completion": ArticleTarget("above 0.85", 0.85),
+    "efficiency": ArticleTarget("above 0.6", 0.6),
+    "human_pass": ArticleTarget("above 0.90", 0.90),
     "safety_block": ArticleTarget(
         "below 0.005, and not near 0",
         0.005,
-        "below",
         compares=False,
         why="theirs is of all outputs in production that a filter stops; this figure is of "
         "red-team attempts that were refused, so it is not held to it",
     ),
-    "steps": ArticleTarget("not rising", None, "not rising"),
+    "steps": ArticleTarget("not rising", None),
 }
 """Article 4's dashboard: completion > 85 %, efficiency > 0.6, human pass > 90 %, safety block rate
 < 0.5 % and not near 0, mean steps not rising."""

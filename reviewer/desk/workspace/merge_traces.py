@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,7 @@ from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
 from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
-from reviewer.gates.model import Finding, Severity
+from reviewer.gates.model import Finding
 from reviewer.importing.catalogue import Target, redactor_of
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.pipeline.scoring import MOST_USD, Asked, Order, Packing, Scorer
@@ -386,9 +386,7 @@ class TraceCarrier:
 def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts:
     """Return the verdict that was stated on a record before it was masked, with the authority
     findings of the masked record: the rest cannot be judged again."""
-    findings = [
-        Finding(f.gate, f.code, cast(Severity, f.severity), f.seq, f.detail) for f in stated
-    ]
+    findings = [Finding(f.gate, f.code, f.severity, f.seq, f.detail) for f in stated]
     then = one._replace(
         gates=row.gates,
         passed=None if row.passed is None else bool(row.passed),
