@@ -26,8 +26,7 @@ from reviewer.db.intake import NewTrace, Pack, Progress, write_batch
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.db.schema import open_writer
 from reviewer.db.sources import open_source
-from reviewer.importing.catalogue import Target
-from reviewer.importing.scored import Scored, judge
+from reviewer.importing.scored import Scored, TargetSuite, judge
 from reviewer.suite.lock import LOCK_FILE, make_lock
 from reviewer.suite.model import Suite
 from reviewer.suite.strict_json import start_state_digest
@@ -127,7 +126,7 @@ class Maker:
         self._draw = random.Random(seed)
         self._shares = [each.share for each in BEHAVIORS]
         self._texts = [self._template(each) for each in BEHAVIORS]
-        target = Target(suite)
+        target = TargetSuite(suite)
         self._judged: list[Scored] = []
         for text in self._texts:
             raw = self._fill(text, "episode-000000", NEWER, 1, 1, 900.0, 0.02)

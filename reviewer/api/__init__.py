@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reviewer.desk.errors import DeskError as DeskError
     from reviewer.desk.runs.api import RunView
     from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
-    from reviewer.importing.pipeline.one_file import FileResult
+    from reviewer.importing.pipeline.outcome import FileResult
     from reviewer.report.model import Report as Document
     from reviewer.signing.verify import VerifyResult
 
@@ -108,13 +108,13 @@ class Workspace:
         `suite` and `candidate` say whose the traces are where their records do not.
         """
         from reviewer.desk.imports.importing import import_paths, index_now
-        from reviewer.importing.pipeline.scoring import Asked
+        from reviewer.importing.pipeline.scoring import ImportOptions
 
         place = self._desk.place
         found = import_paths(
             place,
             [Path(path) for path in paths],
-            Asked(suite, candidate, format),
+            ImportOptions(suite, candidate, format),
             lambda path, number, of: lambda done, size, tally: None,
             lambda result: None,
         )

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from reviewer.desk.errors import DeskError
-from reviewer.importing.pipeline.one_file import FileResult, OnProgress
-from reviewer.importing.pipeline.storing import Tally
+from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
 
 
 class Steering:

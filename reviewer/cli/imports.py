@@ -26,9 +26,8 @@ from reviewer.desk.imports.importing import (
 )
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.pipeline.one_file import FileResult, OnProgress
-from reviewer.importing.pipeline.scoring import Asked
-from reviewer.importing.pipeline.storing import Filled, Tally
+from reviewer.importing.pipeline.outcome import FileResult, Filled, OnProgress, Tally
+from reviewer.importing.pipeline.scoring import ImportOptions
 from reviewer.importing.pipeline.units import STDIN
 from reviewer.report.formatting import plural
 from reviewer.trace.safetext import visible_line
@@ -95,7 +94,7 @@ def _import(arguments: argparse.Namespace) -> int:
     if arguments.progress == "steered" and "-" in arguments.paths:
         words = "--progress steered listens on standard input, which cannot be imported as well"
         raise DeskError(words, exit_code=ExitCode.USAGE)
-    asked = Asked(arguments.suite, arguments.candidate, arguments.format, *names)
+    asked = ImportOptions(arguments.suite, arguments.candidate, arguments.format, *names)
     if arguments.watch:
         return _watch(workspace, arguments, asked)
     with _spooled(arguments.paths) as paths:
@@ -118,7 +117,7 @@ def _imported(
     arguments: argparse.Namespace,
     workspace: Workspace,
     paths: list[Path],
-    asked: Asked,
+    asked: ImportOptions,
     store: Path | None = None,
 ) -> list[FileResult]:
     if arguments.progress == "bar":
@@ -154,7 +153,7 @@ def _spooled(names: list[str]) -> Iterator[list[Path]]:
         yield [spool if name == "-" else Path(name) for name in names]
 
 
-def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) -> int:
+def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOptions) -> int:
     """Until Ctrl-C. Says what came of each file as it comes."""
     if arguments.dry_run or "-" in arguments.paths:
         raise DeskError(
@@ -189,7 +188,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: Asked) ->
 def import_and_say(
     workspace: Workspace,
     paths: Iterable[Path],
-    asked: Asked,
+    asked: ImportOptions,
     quiet: bool,
     store: Path | None = None,
 ) -> list[FileResult]:

@@ -16,11 +16,17 @@ from reviewer.judging import judging_version
 
 
 class NewTrace(NamedTuple):
-    """One judged attempt, ready to be written. `pack` is an index into the batch's packs."""
+    """One judged record, as it is written once it has its slot. `record` is its number in its
+    source, `pack` an index into the packs that are written with it; `pack`, `offset` and `length`
+    are None when nothing of it may be stored, or when it is in `chunks`."""
 
     candidate: int
     episode: int
     attempt: int
+    record: int
+    pack: int | None
+    offset: int | None
+    length: int | None
     gates: int
     passed: bool | None
     critical: bool
@@ -34,14 +40,22 @@ class NewTrace(NamedTuple):
     final_state: str | None
     evidence: int
     sha256: bytes
-    record: int
-    pack: int | None
-    offset: int | None
-    length: int | None
     diagnostics: bytes | None
     findings: Sequence[Finding]
     chunks: Sequence["Chunk"] = ()
     verdict: tuple[bool | None, float | None, str] | None = None
+
+    @property
+    def slot(self) -> tuple[int, int, int]:
+        return self.candidate, self.episode, self.attempt
+
+    def at(self, key: tuple[int, int], attempt: int, record: int, packs: int = 0) -> "NewTrace":
+        """The same in its slot. `packs` is the number of packs before those of its group."""
+        pack = None if self.pack is None else packs + self.pack
+        return NewTrace._make((*key, attempt, record, pack, *self[_FIRST_UNPLACED:]))
+
+
+_FIRST_UNPLACED = NewTrace._fields.index("offset")
 
 
 class Pack(NamedTuple):
@@ -144,6 +158,10 @@ def write_batch(
     return ids
 
 
+_FIRST_SUM = NewTrace._fields.index("cost_usd")
+_BEHIND_DIGEST = NewTrace._fields.index("sha256") + 1
+
+
 def write_packs(connection: sqlite3.Connection, packs: Sequence[Pack]) -> int:
     """Write packs inside the caller's transaction; returns the store's id of the first one."""
     first: int = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
@@ -159,11 +177,12 @@ def trace_row(key: int, t: NewTrace, source: int, first_pack: int) -> tuple[Any,
     batch's first pack."""
     return (
         key,
-        *t[:4],
+        *t[:3],
+        t.gates,
         None if t.passed is None else int(t.passed),
         int(t.critical),
         int(t.infra),
-        *t[7:16],
+        *t[_FIRST_SUM:_BEHIND_DIGEST],
         source,
         t.record,
         None if t.pack is None else first_pack + t.pack,

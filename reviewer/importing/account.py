@@ -1,10 +1,10 @@
-"""What of one record a reader has read, and what is left of it that could be an act.
+"""Keep account of the parts of one record a reader has read, and find acts among what is left.
 
 A reader takes the parts it reads (`read`, `whole`). `left` then goes through the record and names
 every part that was not taken and has the shape of a tool call or of its result, wherever it is:
 under another role, in a second choice, in metadata, in a list beside the one that was read. A part
-that only repeats a call the reader has read is a copy, not a second act. Parts are known by
-identity: the parsed record must stay alive, and must be the one that was read.
+that only repeats a call the reader has read is a copy, not a second act. Parts are identified by
+object identity: the parsed record must stay alive, and must be the one that was read.
 """
 
 import re
@@ -104,19 +104,19 @@ def _of_words(name: str) -> bool:
 
 
 def _by_agent(part: dict[str, Any]) -> bool:
-    """Return whether what an object says may be an agent's: it names no other side."""
+    """Return whether the content of an object may be an agent's: it names no other side."""
     role = part.get("role")
     return not (isinstance(role, str) and role in _OTHERS)
 
 
 _GIVEN = ARGUMENTS | {"action", "actions", "operation", "code", "queries", "command", "commands"}
-"""Members of which none may be within what a call says of itself beside what it is given."""
+"""Members of which none may be within what a call has beside its name and its arguments."""
 
 Place = tuple[Any, ...] | None
 """Where a part is: the place above it and its name or number; None for the record."""
 
 
-class Left(NamedTuple):
+class LeftPart(NamedTuple):
     """A part that was not taken and could be an act; `seq` is the event it belongs to."""
 
     path: str
@@ -141,10 +141,10 @@ class Account:
         """What puts texts kept elsewhere in the place of references to them, and the letters that
         such references begin with."""
         self.enters = False
-        """Whether messages are taken as holding their parts, so that each answers for itself."""
+        """Messages are taken as holding their parts, so that each part is looked at by itself."""
         self.copies: list[tuple[str | None, str, Any]] = []
-        """Calls (id, tool, arguments) that stand in the draft under other names, so that what
-        repeats them is a copy: a call that only wraps others."""
+        """Calls (id, tool, arguments) that the draft has under other names, so that what repeats
+        them is a copy: a call that only wraps others."""
 
     def read(self, part: Any, names: Container[str], *, strict: bool = False) -> None:
         """Take these members of an object. Of what its other members hold, acts are left; where
@@ -183,8 +183,8 @@ class Account:
         return id(part) in self._done
 
     def offered(self, tools: Any) -> None:
-        """Take descriptions of tools that a model was offered. One that says what a tool is given
-        is none, and stays to be looked at."""
+        """Take descriptions of tools that a model was offered. One that has arguments is not a
+        description, and stays to be looked at."""
         for one in tools if isinstance(tools, list) else [tools]:
             held = one.get("function") if isinstance(one, dict) else None
             parts = [part for part in (one, held) if isinstance(part, dict)]
@@ -192,19 +192,19 @@ class Account:
                 self.whole(one)
 
     def refuse(self, part: Any) -> None:
-        """Leave an object that was decoded and cannot be what it says: a call of somebody who
+        """Leave an object that was decoded and cannot be what it claims: a call by a side that
         makes none."""
         self._refused.add(id(part))
         self._done.discard(id(part))
 
     def apart(self, part: Any) -> None:
-        """Leave an object or a list of which nothing is known, whatever it holds, unless it only
-        repeats calls."""
+        """Leave an object or a list of unknown meaning, whatever it holds, unless it only repeats
+        calls."""
         if isinstance(part, (dict, list)) and not self.takes(part):
             self._apart.add(id(part))
 
     def at(self, part: Any, seq: int) -> None:
-        """Say which event a part belongs to, and what lies in it."""
+        """Assign a part, and what lies in it, to an event."""
         self._seqs[id(part)] = seq
 
     def takes(self, part: Any) -> bool:
@@ -223,16 +223,16 @@ class Account:
         for one in self._leavings(record, draft, path):
             draft.unread(one.path, one.seq)
 
-    def _leavings(self, record: Any, draft: Draft, path: str) -> list[Left]:
-        walk = _Walk(self, _Known(draft, self.copies), path)
+    def _leavings(self, record: Any, draft: Draft, path: str) -> list[LeftPart]:
+        walk = _Walk(self, _DraftCalls(draft, self.copies), path)
         walk.part(record, None, None)
         return walk.found
 
 
 class _Walk:
-    """One way through a record."""
+    """One pass over a record."""
 
-    def __init__(self, account: Account, known: "_Known", root: str) -> None:
+    def __init__(self, account: Account, known: "_DraftCalls", root: str) -> None:
         self._harmless = account._harmless
         self._read = account._read
         self._whole = account._whole
@@ -250,14 +250,14 @@ class _Walk:
         }  # fmt: skip
         self._known = known
         self._root = root
-        self.found: list[Left] = []
+        self.found: list[LeftPart] = []
 
     def _repeats(self, part: Any) -> bool:
         """Return whether a part only repeats what the draft holds."""
         return self._known.holds(part if self._resolve is None else self._resolve(part))
 
     def _add(self, place: Place, seq: int | None) -> None:
-        self.found.append(Left(self._named(place) or "record", seq))
+        self.found.append(LeftPart(self._named(place) or "record", seq))
 
     def _named(self, place: Place) -> str:
         if place is None:
@@ -300,7 +300,7 @@ class _Walk:
             self._members(part, names, own in self._strict, place, seq)
 
     def _plain(self, part: dict[str, Any], place: Place, seq: int | None) -> None:
-        """An object of which nothing was said."""
+        """Look at an object about which the reader declared nothing."""
         if self._enters and holds_parts(part):
             self._members(part, _MESSAGE, False, place, seq)
         elif could_act(part):
@@ -374,8 +374,7 @@ class _Walk:
                     self.part(value, (place, name), seq)
 
     def _beside(self, part: Any, place: Place, seq: int | None) -> None:
-        """Return what a call says of itself beside its name and what it is given: neither may be in
-        it."""
+        """Look at what a call has beside its name and its arguments: neither may be in it."""
         if isinstance(part, dict):
             for name, one in part.items():
                 if one and name in _GIVEN and not self._repeats(part):
@@ -418,8 +417,8 @@ class _Walk:
                     self._repeated(one, (place, at), seq)
 
 
-class _Known:
-    """The calls a draft holds, to tell a copy from a second act."""
+class _DraftCalls:
+    """The calls of a draft, by which a copy is distinguished from a second act."""
 
     def __init__(self, draft: Draft, also: list[tuple[str | None, str, Any]]) -> None:
         self._draft = draft
@@ -433,7 +432,7 @@ class _Known:
 
     def holds(self, part: Any) -> bool:
         """Return whether this, or everything in this list, repeats a call or names a result that
-        the draft holds, by id; without an id by tool and arguments."""
+        the draft has, by id; without an id by tool and arguments."""
         if isinstance(part, list):
             return bool(part) and all(isinstance(one, dict) and self.holds(one) for one in part)
         if not isinstance(part, dict) or isinstance(part, Repeated):
@@ -475,9 +474,8 @@ _ARGUMENTS = tuple(sorted(ARGUMENTS))
 
 
 def could_act(part: dict[str, Any]) -> bool:
-    """Return whether an object has the shape of a call or of a result: something named and
-    something given, something answered, or a kind that says so. The description of a tool has not.
-    """
+    """Return whether an object has the shape of a call or of a result: a name and arguments, an
+    answer, or a kind that means an act. The description of a tool has not."""
     shape = _shapes[tuple(part)]
     return shape is not None and _acts(part, shape)
 
@@ -512,7 +510,7 @@ _known_kinds: dict[str, bool] = {}
 
 
 def _says_act(kind: str) -> bool:
-    """Return whether the word for a kind says that it is an act."""
+    """Return whether the word for a kind means an act."""
     known = _known_kinds.get(kind)
     if known is None:
         known = _ACT.search(kind) is not None
@@ -522,7 +520,7 @@ def _says_act(kind: str) -> bool:
 
 
 class _Shape(NamedTuple):
-    """What the names of an object's members say of it; the tuples hold those names."""
+    """What follows from the names of an object's members; the tuples hold those names."""
 
     function: bool
     has_id: bool
@@ -579,8 +577,8 @@ _MESSAGE = ("role", "content", "parts")
 
 
 def inert(part: Any) -> bool:
-    """Return whether an object, and what it holds, is no act: of names that say nothing of one, and
-    of texts that are no JSON."""
+    """Return whether an object with all its members is no act: no name suggests one, and no text is
+    JSON."""
     if type(part) is not dict or _shapes[tuple(part)] is not None:
         return False
     for name, value in part.items():
@@ -622,7 +620,7 @@ _MOST_MARKS = 10_000
 
 
 def _mark(name: str) -> int:
-    """Return what the name of a member says of what it holds, as a sum of the marks above."""
+    """Return what the name of a member suggests about its value, as a sum of the marks above."""
     known = _MARKS.get(name)
     if known is not None:
         return known
@@ -636,14 +634,14 @@ def _mark(name: str) -> int:
 
 
 def _describes(part: dict[str, Any]) -> bool:
-    """Return whether this tells what a tool takes, as prompts list them: a schema or a description,
-    and nothing that a call is given."""
+    """Return whether an object describes the parameters of a tool, as prompts list them: it has a
+    schema or a description, and no arguments."""
     given = (part.keys() & ARGUMENTS) - {"parameters"}
     return bool(part.keys() & _DESCRIBES) and not any(part[name] for name in given)
 
 
 def _holds(value: Any) -> bool:
-    """Return whether a member named as calls are holds more than counts."""
+    """Return whether a member with the name of calls holds more than counts."""
     if isinstance(value, dict):
         return any(one is not None and not isinstance(one, (int, float)) for one in value.values())
     return isinstance(value, list) and any(isinstance(one, (dict, list, str)) for one in value)

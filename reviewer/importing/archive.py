@@ -1,4 +1,4 @@
-"""ZIP archives from strangers: entries by name, bounded, in either compression tools use today.
+"""Read ZIP archives of unknown origin: entries by name, bounded, in any compression in use today.
 
 Python below 3.14 knows no Zstandard entries (method 93), and no version knows those of several
 frames, so entries are unpacked here from their raw bytes.
@@ -27,15 +27,15 @@ CUT = "the archive is cut off: what stands whole before the cut was read"
 
 
 class EntryProblem(Exception):
-    """One entry cannot be read; the text says why."""
+    """One entry cannot be read; the text is the reason."""
 
 
 class Archive:
     """A ZIP file opened for reading; entries with unsafe names are listed in `odd`, never read.
 
-    With `salvage`, an archive whose directory is cut off gives the entries that stand whole before
-    the cut, and `cut` says so. Raises Unreadable (no ZIP, too many entries, a cut-off directory),
-    OSError.
+    With `salvage`, an archive whose directory is cut off gives the entries that lie whole before
+    the cut, and `cut` is the note on it. Raises Unreadable (no ZIP, too many entries, a cut-off
+    directory), OSError.
     """
 
     def __init__(self, path: Path, salvage: bool = False) -> None:
@@ -73,19 +73,20 @@ class Archive:
         self._handle.close()
 
     def names(self) -> Iterator[str]:
-        """Entry names in the archive's order."""
+        """Yield entry names in the archive's order."""
         yield from self._infos
 
     def __contains__(self, name: str) -> bool:
         return name in self._infos
 
     def behind(self, name: str) -> int:
-        """About the file offset behind an entry, for progress. Raises KeyError."""
+        """Return about the file offset behind an entry, for progress. Raises KeyError."""
         info = self._infos[name]
         return info.header_offset + _LOCAL + info.compress_size
 
     def read(self, name: str, most: int = MAX_RECORD) -> bytes:
-        """One entry, unpacked. Raises EntryProblem, KeyError for a name that is not there."""
+        """Return one entry, unpacked. Raises EntryProblem, KeyError for a name that is not
+        there."""
         info = self._infos[name]
         limit = min(most, max(FREE, info.compress_size * MOST_RATIO))
         if info.file_size > limit:
@@ -122,7 +123,8 @@ class Archive:
 
 
 def _salvaged(handle: BinaryIO) -> list[zipfile.ZipInfo]:
-    """Entries by their own headers, up to the first that is cut off or does not say its size."""
+    """Return entries by their own headers, up to the first that is cut off or does not give its
+    size."""
     end, place = handle.seek(0, 2), 0
     found: list[zipfile.ZipInfo] = []
     while len(found) <= MOST_ENTRIES:

@@ -1,4 +1,4 @@
-"""A native trace in the making: what every reader of foreign files does the same way.
+"""A native trace being built: what every reader of foreign files does the same way.
 
 Calls and results are paired here once for all formats: by id where ids are unique, by position
 where they repeat or are missing. Zero that means "not measured" and clocks of unknown zones are
@@ -42,7 +42,7 @@ _REPEATED_ID = late(r"~\d+\Z")
 
 
 def plain_id(event: dict[str, Any]) -> str | None:
-    """The id of a call or result as its source has it; None where it has none."""
+    """Return the id of a call or result as its source has it; None where it has none."""
     own = event.get("call_id")
     if not own:
         return None
@@ -58,7 +58,7 @@ class CallIndex:
         self.upto = 0
 
     def take(self, events: list[dict[str, Any]]) -> None:
-        """Return what came since."""
+        """Index the events that were added since."""
         for event in islice(events, self.upto, None):
             if event["kind"] == "tool_call":
                 self.calls.setdefault(event["tool"], []).append(event)
@@ -70,7 +70,7 @@ class CallIndex:
 class Draft:
     """Events of one attempt, in order, and notes of what was missing or doubtful.
 
-    `answers` says whether the format records what calls returned: if so, a call without a result
+    `answers` tells whether the format records what calls returned: if so, a call without a result
     is `pending`; if not, its status stays unknown.
     """
 
@@ -91,34 +91,34 @@ class Draft:
         self._ids: dict[str, int] = {}
 
     def note(self, text: str) -> None:
-        """Say once what was missing or doubtful; no raw values in it."""
+        """Note once what was missing or doubtful; no raw values in it."""
         if text not in self.notes:
             self.notes.append(text)
 
     def aside(self, text: str) -> None:
-        """As `note`, of what other files say of this attempt: told by the import, and no part of
+        """Note what other files state about this attempt: reported by the import, and no part of
         the record, which is the same evidence whenever those come."""
         if text not in self._asides:
             self._asides.append(text)
 
     def unread(self, path: str, seq: int | None = None) -> None:
-        """Say that the part at `path` of the source's record may be an act and was not understood:
+        """Note that the part at `path` of the source's record may be an act and was not understood:
         authority, process and state of this attempt are then not measured. `seq` is the event it
-        belongs to, by default the one before it (the first, where none was read yet). The path
-        holds member names and places, never values."""
+        belongs to, by default the one before it (the first, where none was read yet). The path has
+        member names and places, never values."""
         if seq is None:
             seq = len(self.events) or None
         if len(self._unread) < MOST_UNREAD:
             self._unread.setdefault(path[:IDENTIFIER] or "record", seq)
 
     def absent(self, name: str) -> None:
-        """As `unread`, of a file that would tell what the agent did and is not there. It may come
-        later, and the attempt is then told whole: nothing of it is lost by that."""
+        """Note, as `unread`, a missing file that would show what the agent did. It may come later,
+        and the attempt is then complete: nothing is lost by that."""
         self.unread(f"{name}{ABSENT}")
 
     def message(self, actor: str, text: Any, **more: Any) -> dict[str, Any]:
-        """Something said: `actor` is `user`, `simulated_user`, `agent`, `system` or a name. Text
-        may be a string, a list of content parts, or any JSON."""
+        """Add a message: `actor` is `user`, `simulated_user`, `agent`, `system` or a name. Text may
+        be a string, a list of content parts, or any JSON."""
         return self._add({"kind": "message", "actor": actor, "message": words(text)}, more)
 
     def call(
@@ -129,7 +129,7 @@ class Draft:
         actor: str = "agent",
         **more: Any,
     ) -> dict[str, Any]:
-        """A tool call. Arguments may be an object or a JSON text of one; anything else is kept
+        """Add a tool call. Arguments may be an object or a JSON text of one; anything else is kept
         under `unparsed`. Such a call is not understood, nor is one without a name (`unread`)."""
         if name_of(tool) == UNNAMED:
             self.unread(f"calls[{self.calls()}].name", len(self.events) + 1)
@@ -155,9 +155,9 @@ class Draft:
         loose: bool = False,
         **more: Any,
     ) -> dict[str, Any]:
-        """What a call returned. Goes to the oldest open call of that id; without an id, or with
-        one that no open call has, to the oldest open call (of that tool, if it is named). `loose`
-        says that it answers no call: what a test or a terminal showed."""
+        """Add what a call returned. It goes to the oldest open call of that id; without an id, or
+        with one that no open call has, to the oldest open call (of that tool, if it is named).
+        `loose` means that it answers no call: what a test or a terminal showed."""
         own = str(call_id) if call_id not in (None, "") else None
         call = None if loose else self._answered(own, tool)
         event: dict[str, Any] = {"kind": "tool_result", "observation": observation}
@@ -182,26 +182,27 @@ class Draft:
         return self._add(event, more)
 
     def settle(self) -> None:
-        """No result can come any more for the calls still open; whether they had one is unknown."""
+        """Close the calls still open: no result can come any more, and whether they had one is
+        unknown."""
         self._open.clear()
 
     def error(self, text: Any, **more: Any) -> dict[str, Any]:
-        """Something that went wrong outside any call."""
+        """Add an error outside any call."""
         return self._add({"kind": "error", "status": "error", "message": words(text)}, more)
 
     def approval(self, approval: Any, call_id: Any = None, **more: Any) -> dict[str, Any]:
-        """A person's or a rule's word on a call: `{"decision": ..., "approver": ...}`."""
+        """Add a person's or a rule's decision on a call: `{"decision": ..., "approver": ...}`."""
         event: dict[str, Any] = {"kind": "approval", "approval": approval}
         if call_id not in (None, ""):
             event["call_id"] = str(call_id)[:IDENTIFIER]
         return self._add(event, more)
 
     def state(self, state: Any, **more: Any) -> dict[str, Any]:
-        """The world as it then was."""
+        """Add a snapshot of the state of the environment."""
         return self._add({"kind": "state_snapshot", "state": state}, more)
 
     def arguments(self, arguments: Any) -> dict[str, Any]:
-        """Arguments of the next call as an object."""
+        """Return arguments of the next call as an object."""
         if arguments is None or arguments == "":
             return {}
         value = parse_text(arguments) if isinstance(arguments, str) else arguments
@@ -214,7 +215,7 @@ class Draft:
         return {"unparsed": arguments}
 
     def at(self, stamp: Any) -> str | None:
-        """A time as text, and which kind of clock it came from, remembered in `clocks`."""
+        """Return a time as text, and remember its kind of clock in `clocks`."""
         text, kind = clock(stamp)
         if text is not None:
             self.clocks.add(kind)
@@ -222,21 +223,21 @@ class Draft:
 
     @property
     def waiting(self) -> bool:
-        """Whether a call has no result yet."""
+        """Return whether a call has no result yet."""
         return bool(self._open)
 
     def index(self) -> CallIndex:
-        """Its calls by tool as they are now. Events are only ever added, and keep their kind and
-        their tool."""
+        """Return the calls by tool as they are now. Events are only ever added, and keep their kind
+        and their tool."""
         self._index.take(self.events)
         return self._index
 
     def calls(self) -> int:
-        """How many tool calls there are by now."""
+        """Return how many tool calls there are by now."""
         return sum(event["kind"] == "tool_call" for event in self.events)
 
     def last_words(self, actor: str = "agent") -> str | None:
-        """The last message of `actor` that is not empty."""
+        """Return the last message of `actor` that is not empty."""
         for event in reversed(self.events):
             if event["kind"] == "message" and event.get("actor") == actor:
                 text = event["message"]
@@ -263,7 +264,7 @@ class Draft:
         suite: str = "",
         start_state_digest: str | None = None,
     ) -> Foreign:
-        """The native record. Raises Rejected (`missing:episode_id`, `not_json`)."""
+        """Build the native record. Raises Rejected (`missing:episode_id`, `not_json`)."""
         if episode_id in (None, ""):
             raise Rejected("missing:episode_id")
         if self._answers:
@@ -345,7 +346,7 @@ class Draft:
 
 
 def encoded(value: Any) -> bytes:
-    """JSON bytes; lone surrogates are replaced. Raises Rejected."""
+    """Return the JSON bytes of a value; lone surrogates are replaced. Raises Rejected."""
     try:
         return _encode(value)
     except UnicodeEncodeError:
@@ -368,13 +369,13 @@ def _cleaned(value: Any) -> Any:
 
 
 def name_of(tool: Any) -> str:
-    """A tool's name as an identifier; `unnamed` when there is none."""
+    """Return a tool's name as an identifier; `unnamed` when there is none."""
     return tool[:IDENTIFIER] if isinstance(tool, str) and tool.strip() else UNNAMED
 
 
 def words(content: Any) -> Any:
-    """Text out of the shapes chat formats give it: a string, content parts, or any JSON as it
-    is. Parts that are no text (images, audio) become `[image]` and the like."""
+    """Return the text in the shapes chat formats give it: a string, content parts, or any JSON as
+    it is. Parts that are no text (images, audio) become `[image]` and the like."""
     if content is None:
         return ""
     if isinstance(content, dict) and isinstance(content.get("text"), str):
@@ -397,7 +398,7 @@ def _part(part: str | dict[str, Any]) -> str:
 
 
 def amount(value: Any) -> float | None:
-    """A finite number from 0, else None."""
+    """Return a finite number from 0, else None."""
     if type(value) is float:
         return value if 0 <= value < math.inf else None
     if type(value) is int and 0 <= value < EXACT:
@@ -410,8 +411,8 @@ def amount(value: Any) -> float | None:
 
 
 def finite(number: float) -> bool:
-    """Whether it is a number that a double holds. A JSON text may have 4,300 digits, and asking
-    `math.isfinite` for one of them is an OverflowError."""
+    """Return whether a double holds the number. A JSON text may have 4,300 digits, and
+    `math.isfinite` of one of them is an OverflowError."""
     try:
         return math.isfinite(number)
     except OverflowError:
@@ -419,12 +420,12 @@ def finite(number: float) -> bool:
 
 
 def measured(value: Any) -> float | None:
-    """As `amount`, for sources that write 0 where nothing was measured: zero is None too."""
+    """Return the `amount` of sources that write 0 where nothing was measured: zero is None too."""
     return amount(value) or None
 
 
 def whole(value: Any) -> int | None:
-    """A whole number from 0, also one written as a float or as text, else None."""
+    """Return a whole number from 0, also one written as a float or as text, else None."""
     if type(value) is int and 0 <= value < EXACT:
         return value
     if isinstance(value, str) and value.isdecimal() and len(value) < 19:
@@ -434,27 +435,27 @@ def whole(value: Any) -> int | None:
 
 
 def added(values: Sequence[float | None]) -> float | None:
-    """Their sum; None when there are none or one of them is not known."""
+    """Return the sum of values; None when there are none or one of them is not known."""
     known = [value for value in values if value is not None]
     return math.fsum(known) if known and len(known) == len(values) else None
 
 
 def tokens(**counts: Any) -> dict[str, int] | None:
-    """Token counts that are known: `input_tokens`, `output_tokens`, `cached_tokens`,
+    """Return the token counts that are known: `input_tokens`, `output_tokens`, `cached_tokens`,
     `cache_write_tokens`, `reasoning_tokens`, `total_tokens`; None when none is."""
     found = {name: number for name, value in counts.items() if (number := whole(value)) is not None}
     return found or None
 
 
 def at_least(counts: dict[str, int] | None, counted: int, replies: int) -> dict[str, Any] | None:
-    """Token counts of some replies: where others have none they are a lower bound, and marked."""
+    """Mark token counts as a lower bound where some replies have none."""
     if not counts or counted >= replies:
         return counts
     return {**counts, "lower_bound": True, "replies": replies, "replies_counted": counted}
 
 
 def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str, Any] | None:
-    """Token counts of several replies together, None for a reply without; marked as a lower bound
+    """Sum the token counts of several replies, None for a reply without; marked as a lower bound
     where one has none, or `unseen` others were made. A reply that counts nothing but zeros was not
     measured."""
     known = [one for one in usages if one and any(one.values())]
@@ -471,9 +472,9 @@ _ZONED = late(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
 
 
 def clock(stamp: Any) -> tuple[str | None, str]:
-    """(text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds, ms, µs
-    or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as it
-    is: nobody knows which zone it meant. (None, "") for what is no time."""
+    """Return (text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds,
+    ms, µs or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as
+    it is: its zone is unknown. (None, "") for what is no time."""
     if isinstance(stamp, str) and _NUMBER.fullmatch(stamp):
         stamp = float(stamp) if "." in stamp else int(stamp)
     if isinstance(stamp, bool):
@@ -501,8 +502,8 @@ def _epoch(number: float) -> str | None:
 
 
 def elapsed_ms(start: Any, end: Any) -> float | None:
-    """Milliseconds from one time to another of the same kind of clock; None across kinds, when
-    one is not a time, or when the second is earlier."""
+    """Return the milliseconds from one time to another of the same kind of clock; None across
+    kinds, when one is not a time, or when the second is earlier."""
     if isinstance(start, (int, float)) and isinstance(end, (int, float)):
         first, last = _seconds(start), _seconds(end)
         return amount((last - first) * 1000) if first is not None and last is not None else None

@@ -1,6 +1,5 @@
-"""JSON that others wrote: where a value ends and how deep it nests, lenient parsing, and a memory
-of what follows from the member names of an object.
-"""
+"""Parse JSON that others wrote: where a value ends and how deep it nests, lenient parsing, and a
+memory of what follows from the member names of an object."""
 
 import json
 import re
@@ -22,8 +21,8 @@ _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 def extent(buffer: bytes, start: int = 0) -> int | None:
-    """The length of the object or array that stands at `start`; 0 when the buffer ends inside it,
-    None when that cannot be said (it is no strict JSON)."""
+    """Return the length of the object or array that begins at `start`; 0 when the buffer ends
+    inside it, None when that cannot be determined (it is no strict JSON)."""
     view = memoryview(buffer)[start:]
     try:
         size = len(memoryview(_skip(view)))
@@ -40,14 +39,15 @@ def extent(buffer: bytes, start: int = 0) -> int | None:
 
 
 def _stop(error: Exception) -> int | None:
-    """Where the parser met something behind a whole value: it says so in words only."""
+    """Return where the parser met something behind a whole value: its message has the only trace of
+    it."""
     behind = _BEHIND.search(str(error))
     return int(behind.group(1)) if behind else None
 
 
 def _off() -> int:
-    """How far behind a value's end the parser says that it stopped; far beyond any file where it
-    does not say so."""
+    """Return how far behind a value's end the parser reports that it stopped; far beyond any file
+    where it does not report that."""
     value = b'{"a":1}'
     try:
         _skip(value + b"}")
@@ -61,8 +61,8 @@ _OFF = _off()
 
 
 def deep(raw: bytes) -> bool:
-    """Whether a value nests deeper than MAX_DEPTH. Brackets inside texts may hide a level or two
-    from this, never from what reads records (`trace.validate`)."""
+    """Return whether a value nests deeper than MAX_DEPTH. Brackets inside texts may hide a level or
+    two from this, never from the validation of records (`trace.validate`)."""
     if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
         return False
     levels, left = _levels(raw)
@@ -72,7 +72,7 @@ def deep(raw: bytes) -> bool:
 
 
 def _levels(raw: bytes) -> tuple[int, int]:
-    """(levels of brackets that pair, brackets left over)."""
+    """Return (levels of brackets that pair, brackets left over)."""
     marks, levels = raw.translate(None, _NO_BRACKET), 0
     while marks and levels <= MAX_DEPTH:
         inner = marks.replace(b"{}", b"").replace(b"[]", b"")
@@ -94,11 +94,11 @@ _LONE = late("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON value; the text says why and quotes nothing."""
+    """The bytes are no JSON value; the text is the reason and quotes nothing."""
 
 
 def parse(raw: bytes, notes: set[str] | None = None) -> Any:
-    """The value of `raw`; what had to be forgiven is added to `notes`. Raises NotJson."""
+    """Return the value of `raw`; what had to be forgiven is added to `notes`. Raises NotJson."""
     try:
         if not has_many_digits(raw):
             value = _decode(raw)
@@ -200,7 +200,7 @@ def _mended(value: Any, notes: set[str]) -> Any:
 
 
 def parse_text(text: Any, notes: set[str] | None = None) -> Any:
-    """JSON that stands inside a string; None when it is no string or no JSON."""
+    """Parse JSON inside a string; None when it is no string or no JSON."""
     if not isinstance(text, str):
         return None
     try:
@@ -219,7 +219,7 @@ Names = tuple[str, ...]
 
 
 class ByNames(dict[Names, Found], Generic[Found]):
-    """`self[tuple(value)]` is what `work` says of these names, in this order."""
+    """A cache: `self[tuple(value)]` is what `work` returns for these names, in this order."""
 
     def __init__(self, work: Callable[[Names], Found]) -> None:
         super().__init__()

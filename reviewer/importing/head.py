@@ -1,4 +1,4 @@
-"""How a file starts: all that a reader may look at to claim it, bounded whatever the file is."""
+"""The start of a file: all that a reader may look at to claim it, bounded whatever the file is."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ _BLANK = b" \t\r\n"
 class Head:
     """The start of one file.
 
-    `value` is the first JSON value as far as it stands in the first 256 KiB: members and elements
-    cut off by that limit are left out, so `"simulations" in value` may say no of a huge document;
+    `value` is the first JSON value as far as it lies in the first 256 KiB: members and elements cut
+    off by that limit are left out, so `"simulations" in value` may be false of a huge document;
     `names` is exact.
     """
 
@@ -38,7 +38,7 @@ class Head:
 
     @property
     def whole(self) -> bool:
-        """Whether `start` is all there is."""
+        """Return whether `start` is the whole file."""
         return len(self.start) < SHOWN
 
     @cached_property
@@ -53,7 +53,7 @@ class Head:
         return (value[0] if value else None) if isinstance(value, list) else value
 
     def has(self, *names: str) -> bool:
-        """Whether the first record is an object in whose shown part these members stand."""
+        """Return whether the first record is an object that has these members in its shown part."""
         return isinstance(self.first, dict) and all(name in self.first for name in names)
 
     @cached_property
@@ -71,13 +71,13 @@ class Head:
             return frozenset()
 
     def once(self, name: str, work: Callable[[], str]) -> str:
-        """Return what `work` answers about this file, asked of it once by this name."""
+        """Return what `work` answers about this file; it is called once for each name."""
         if name not in self._answers:
             self._answers[name] = work()
         return self._answers[name]
 
     def lines(self, most: int = 50) -> Iterator[Any]:
-        """The values of the first lines that stand whole in the start and are JSON."""
+        """Yield the values of the first lines that lie whole in the start and are JSON."""
         text = self.text if self.whole else self.text.rpartition(b"\n")[0]
         for number, line in enumerate(text.split(b"\n")):
             if number == most:

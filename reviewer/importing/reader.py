@@ -1,19 +1,30 @@
-"""The door for foreign files: one reader per format, chosen by content.
+"""The protocols of a format: one reader per format, chosen by content.
 
-A reader turns what its format says of an attempt into one native trace (JSON bytes), with what
-the source said about it and notes of what was missing or doubtful. It never invents what is not
-there: unknown is null.
+A reader turns an attempt as its format has it into one native trace (JSON bytes), with the
+verdict of the source and notes of what was missing or doubtful. It never invents what is not there:
+unknown is null.
+
+A fault that a reader did not foresee costs the file that has it, not the import: readers meet
+whatever a file holds, and readers of other packages are not ours to test. It is reported by the
+reader's name. REVIEWER_DEBUG=1 shows where it happened, on the standard error stream;
+REVIEWER_DEBUG=raise lets it through, for those who look for faults.
 """
 
-from collections.abc import Iterator
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
 
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.trace.record import SourceVerdict
+from reviewer.trace.safetext import visible
 
 if TYPE_CHECKING:
     from reviewer.importing.head import Head
-    from reviewer.importing.pipeline.results import Joined
+    from reviewer.importing.pipeline.results import ResultEntry
     from reviewer.importing.source import Source
 
 
@@ -45,7 +56,8 @@ class Foreign(NamedTuple):
 class Broken(NamedTuple):
     """One record that cannot become a trace. `codes` are refusal codes without raw values.
 
-    `name` says which record in the source's own words (an entry, an id), else it has its number.
+    `name` identifies the record in the source's own words (an entry, an id), else it has its
+    number.
     """
 
     codes: tuple[str, ...]
@@ -73,8 +85,8 @@ class Reader(Protocol):
     probe: bool
 
     def sniff(self, head: "Head") -> bool:
-        """Whether a file that starts like `head` is of this format. Decided by content; the names
-        of its neighbors may help where the content alone cannot tell."""
+        """Return whether a file that starts like `head` is of this format. Decided by content; the
+        names of its neighbors may help where the content alone cannot tell."""
         ...
 
     def suite_id(self, path: Path) -> str:
@@ -92,7 +104,7 @@ class RecordReader(Reader, Protocol):
     array): they are cut without being understood, and may be read in several processes."""
 
     def read(self, raw: bytes, candidate_id: str) -> Foreign:
-        """One record as a native trace. Raises Rejected."""
+        """Turn one record into a native trace. Raises Rejected."""
         ...
 
 
@@ -101,8 +113,8 @@ class DocumentReader(Reader, Protocol):
     """A format whose attempts must be gathered: out of one document, an archive, several files."""
 
     def companions(self, path: Path) -> tuple[Path, ...]:
-        """Other files that are part of what `path` says; they are not imported by themselves.
-        Only files that exist. `path` was claimed by `sniff`."""
+        """Return other files that are part of `path`; they are not imported by themselves. Only
+        files that exist. `path` was claimed by `sniff`."""
         ...
 
     def traces(self, source: "Source") -> Iterator[Foreign | Broken]:
@@ -114,37 +126,47 @@ class DocumentReader(Reader, Protocol):
 
 @runtime_checkable
 class TimedReader(DocumentReader, Protocol):
-    """A format whose attempts bear no number: files of one import are read in the order they ran,
+    """A format whose attempts have no number: files of one import are read in the order they ran,
     so that attempts are numbered in it."""
 
     def ran_at(self, path: Path) -> float:
-        """When what the file tells began, in milliseconds since 1970; infinity when unknown."""
+        """Return when the attempt in the file began, in milliseconds since 1970; infinity when
+        unknown."""
         ...
 
 
 @runtime_checkable
 class PlacedReader(Reader, Protocol):
-    """A format of which folders tell a part (the task, the model, the run): two files of the same
-    bytes in different places are not the same."""
+    """A format whose folders carry a part of the content (the task, the model, the run): two files
+    of the same bytes in different places are not the same."""
 
     def placed(self, path: Path) -> tuple[str, ...]:
-        """What the path says, as names; the same for a run that was moved as a whole."""
+        """Return what the path says, as names; the same for a run that was moved as a whole."""
         ...
 
 
 @runtime_checkable
 class ResultsReader(DocumentReader, Protocol):
-    """A format that says what came of instances whose trajectories stand in other files. Its
-    results are joined to trajectories of the same import by instance id; `traces` gives those
-    that found none."""
+    """A format that has the results of instances whose trajectories are in other files. Its results
+    are joined to trajectories of the same import by instance id; `traces` gives those that found
+    none."""
 
-    def results(self, source: "Source") -> "Iterator[tuple[str, Joined]]":
-        """(instance id, what is said of it), in file order."""
+    def results(self, source: "Source") -> "Iterator[tuple[str, ResultEntry]]":
+        """Yield (instance id, the entry about it), in file order."""
         ...
 
-    def attempt(self, source: "Source", instance_id: str, joined: "Joined") -> Foreign:
-        """The attempt that a result stands for when it finds no trajectory. Its draft is of the
+    def attempt(self, source: "Source", instance_id: str, joined: "ResultEntry") -> Foreign:
+        """Return the attempt that a result without a trajectory is made into. Its draft is of the
         reader's own name. Raises Rejected."""
+        ...
+
+
+@runtime_checkable
+class GatheringReader(Reader, Protocol):
+    """A format whose attempts may be cut into files at any place."""
+
+    def names_near(self, path: Path) -> frozenset[str]:
+        """Return the lasting names of the attempts near the file's start."""
         ...
 
 
@@ -152,7 +174,8 @@ _kept: dict[tuple[type, type], bool] = {}
 
 
 def keeps(reader: object, protocol: type) -> bool:
-    """`isinstance`, asked once for each class: asking a protocol takes longer than reading."""
+    """Return `isinstance`, evaluated once for each class: a check against a protocol takes longer
+    than reading."""
     key = type(reader), protocol
     found = _kept.get(key)
     if found is None:
@@ -178,3 +201,48 @@ def speaks_by_place(reader: object) -> TypeGuard[PlacedReader]:
 
 def knows_times(reader: object) -> TypeGuard[TimedReader]:
     return keeps(reader, TimedReader)
+
+
+def gathers(reader: object) -> TypeGuard[GatheringReader]:
+    return keeps(reader, GatheringReader)
+
+
+T = TypeVar("T")
+DEBUG = "REVIEWER_DEBUG"
+
+
+@contextmanager
+def foreseen(reader: str = "", *known: type[Exception]) -> Iterator[None]:
+    """Turn what was not foreseen into Unreadable; `known` exceptions pass. `reader` is the name of
+    the reader at work."""
+    told: tuple[type[Exception], ...] = (Unreadable, OSError, *known)
+    try:
+        yield
+    except told:
+        raise
+    except Exception as error:
+        if os.environ.get(DEBUG) == "raise":
+            raise
+        show(error, reader)
+        raise Unreadable(f"{_named(reader, error)}; {DEBUG}=1 shows where") from error
+
+
+def asked(question: Callable[[], T], otherwise: T, reader: str = "") -> T:
+    """Return the answer of a reader; `otherwise` when it breaks over the question."""
+    try:
+        with foreseen(reader):
+            return question()
+    except Unreadable:
+        return otherwise
+
+
+def show(error: BaseException, reader: str) -> None:
+    """Print where a fault happened, if that was asked for. It may quote a hostile file."""
+    if os.environ.get(DEBUG):
+        lines = "".join(traceback.format_exception(error))
+        sys.stderr.write(f"{_named(reader, error)}\n{visible(lines)}")
+
+
+def _named(reader: str, error: BaseException) -> str:
+    whose = f"the reader {visible(reader)}" if reader else "its reader"
+    return f"a fault of {whose}: {type(error).__name__}"

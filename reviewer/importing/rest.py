@@ -1,4 +1,4 @@
-"""What a reader that tells an attempt part by part has left of its record."""
+"""Enter into a draft what a reader that goes through an attempt part by part has left."""
 
 from collections.abc import Callable, Container, Iterable
 from typing import Any
@@ -18,12 +18,11 @@ def tell_rest(
     resolve: tuple[Callable[[Any], Any], str] | None = None,
     messages: Iterable[Any] = (),
 ) -> None:
-    """Enter into the draft what could be an act and repeats no call that the draft holds. `told`
-    are parts that were read with all they hold; `harmless` names members that hold no act;
-    `copies` are calls (id, tool, arguments) that the draft holds in another form; `resolve` is
-    what puts referenced texts in their place, and the letters references begin with. `messages` are
-    those of which every word, call and answer is in the draft: of the usual ones nothing is
-    left."""
+    """Enter into the draft what could be an act and repeats no call of the draft. `told` are parts
+    that were read with all they hold; `harmless` names members that hold no act; `copies` are calls
+    (id, tool, arguments) that the draft has in another form; `resolve` is what puts referenced
+    texts in their place, and the letters references begin with. `messages` are those of which every
+    word, call and answer is in the draft: of the usual ones nothing is left."""
     account = Account(harmless)
     account.copies.extend(copies)
     account.enters = True
@@ -37,7 +36,7 @@ def tell_rest(
 
 
 def enter(value: Any, account: Account) -> None:
-    """Take what only holds messages, so that each of their parts answers for itself."""
+    """Take what only holds messages, so that each of their parts is looked at by itself."""
     waiting = [value]
     while waiting:
         part = waiting.pop()

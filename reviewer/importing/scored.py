@@ -1,19 +1,21 @@
-"""What judging makes of records, small enough to travel between processes.
+"""Judge one record against its suite: the verdict, and what is kept of the record.
 
-One record, judged: from bytes to facts, findings and the payload that may be kept.
+`Catalogue` holds the suites an import may fill, with contracts compiled once and redaction rules.
+A `Group` of judged records is small enough to travel between processes.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
 from reviewer.db.codec import mask_of, pack_diagnostics
-from reviewer.db.intake import Chunk, NewRefusal, Pack
+from reviewer.db.intake import NewRefusal, NewTrace, Pack
 from reviewer.gates import (
+    Contract,
     Diagnostics,
     Verdict,
     acts_of,
@@ -23,19 +25,78 @@ from reviewer.gates import (
     score,
 )
 from reviewer.gates.model import Finding, Result
-from reviewer.importing.catalogue import Target
 from reviewer.suite.gates import ALWAYS, FINDING_ORDER, GATES
-from reviewer.suite.model import Episode
+from reviewer.suite.model import Episode, RedactionRules, Suite
+from reviewer.suite.tool_names import NO_MAP, ToolMap
 from reviewer.trace import late
 from reviewer.trace.record import SourceVerdict, TraceRecord
+from reviewer.trace.redaction import Redactor, redactor_of
+from reviewer.trace.rules import ADDED
 
 
-class Facts(NamedTuple):
-    """One judged record without its payload. `pack`, `offset`, `length` say where that stands in
-    the group's packs; all None when nothing of it may be stored, or when it is in `chunks`.
-    `replaces`, `identity`, `names` and `read_with` are as the reader's `Foreign` has them;
-    `another` says that it is known to be one more record of the attempt whose number it has (in a
-    merge)."""
+class TargetSuite:
+    """One suite as an import sees it: its contracts are compiled once."""
+
+    def __init__(self, suite: Suite, own: bool = False, tools: ToolMap = NO_MAP) -> None:
+        self.suite = suite
+        self.own, self.tools = own, tools
+        """Whether its records come from our own runner, and what its map says of their tools."""
+        self._episodes = {episode.episode_id: episode for episode in suite.episodes}
+        self._contracts: dict[str, Contract] = {}
+
+    def episode_ids(self) -> Iterable[str]:
+        return self._episodes
+
+    def contract(self, episode_id: str) -> Contract:
+        contract = self._contracts.get(episode_id)
+        if contract is None:
+            contract = compile_contract(
+                self._episodes[episode_id], self.own, self.tools, self.suite.policy.limits
+            )
+            self._contracts[episode_id] = contract
+        return contract
+
+
+class Catalogue:
+    """The private suites an import may choose from, by what the records name."""
+
+    def __init__(self, targets: list[TargetSuite]) -> None:
+        self.targets = targets
+        self._holders: dict[str, list[TargetSuite]] = {}
+        for target in targets:
+            for episode_id in target.episode_ids():
+                self._holders.setdefault(episode_id, []).append(target)
+
+    def redactor(self, of: TargetSuite | None = None) -> Redactor:
+        """One set of rules, strict enough for every suite there is. An added detector judges only
+        the records of a suite that was frozen with it: with `of`, those of that one."""
+        rules = [target.suite.redaction for target in self.targets]
+        added = set(ADDED if of is None else of.suite.redaction.detectors)
+        allowed = [set(rule.allow_keys) for rule in rules]
+        return redactor_of(
+            RedactionRules(
+                keys=tuple({key for rule in rules for key in rule.keys}),
+                allow_keys=tuple(set.intersection(*allowed)),
+                detectors=tuple(
+                    {n for rule in rules for n in rule.detectors if n not in ADDED or n in added}
+                ),
+            )
+        )
+
+    def find(self, episode_id: str) -> tuple[TargetSuite | None, str]:
+        """The one suite that has this episode, or the refusal code."""
+        holders = self._holders.get(episode_id, ())
+        if len(holders) == 1:
+            return holders[0], ""
+        return None, "ambiguous_suite" if holders else "unknown_episode"
+
+
+class JudgedRecord(NamedTuple):
+    """One judged record without its payload: the names of its slot, and in `trace` the row that is
+    written of it (without a slot yet; its `pack` is one of the group's). `attempt` is the number
+    that the record names. `replaces`, `identity`, `names` and `read_with` are as the reader's
+    `Foreign` has them; `another` means that it is known to be one more record of the attempt whose
+    number it has (in a merge)."""
 
     number: int
     suite_id: str
@@ -43,40 +104,30 @@ class Facts(NamedTuple):
     episode_id: str
     attempt: int | None
     title: str
-    gates: int
-    passed: bool | None
-    critical: bool
-    infra: bool
-    cost_usd: float | None
-    latency_ms: float | None
-    steps: int
-    timeouts: int
-    events: int
-    termination: str | None
-    final_state: str | None
-    evidence: int
-    sha256: bytes
-    pack: int | None
-    offset: int | None
-    length: int | None
-    diagnostics: bytes | None
-    findings: tuple[Finding, ...]
-    chunks: Sequence[Chunk]
-    verdict: tuple[bool | None, float | None, str] | None
+    trace: NewTrace
     replaces: tuple[int, int] | None = None
     identity: str = ""
     another: bool = False
     names: tuple[str, ...] = ()
     read_with: frozenset[int] = frozenset()
 
+    def with_trace(self, **changes: Any) -> "JudgedRecord":
+        """Return the same record with these members of its trace changed."""
+        return self._replace(trace=self.trace._replace(**changes))
+
+    def refused(self, *codes: str) -> NewRefusal:
+        """Return the refusal of the record, by these codes."""
+        place = self.number, self.candidate_id, self.episode_id, self.suite_id, self.attempt
+        return NewRefusal(*place, codes)
+
 
 class Group(NamedTuple):
     """A run of records, judged. `records` counts them all; numbers start at `first`. `flagged` are
-    those of `facts` that held raw identifiers: judged, but nothing of them may be stored."""
+    those of `judged` that held raw identifiers: nothing of them may be stored."""
 
     first: int
     records: int
-    facts: list[Facts]
+    judged: list[JudgedRecord]
     packs: list[Pack]
     refused: list[NewRefusal]
     notes: dict[str, int]
@@ -102,7 +153,7 @@ class Scored(NamedTuple):
     source: SourceVerdict | None = None
 
 
-def judge(target: Target, record: TraceRecord, raw: bytes) -> Scored:
+def judge(target: TargetSuite, record: TraceRecord, raw: bytes) -> Scored:
     """Score a clean record of a private suite against its frozen contract."""
     contract = target.contract(record.episode_id)
     acts = acts_of(record, contract.aliases)
@@ -120,7 +171,7 @@ def judge(target: Target, record: TraceRecord, raw: bytes) -> Scored:
 
 
 def diagnostic_values(found: Diagnostics) -> tuple[float | None, ...]:
-    """In the order of `reviewer.db.codec.DIAGNOSTICS`."""
+    """Return the diagnostics in the order of `reviewer.db.codec.DIAGNOSTICS`."""
     return (
         found.tool_precision,
         found.tool_recall,
@@ -137,8 +188,8 @@ def score_unredacted(
     hits: list[tuple[str, int | None]],
     in_force: tuple[str, ...],
 ) -> Scored:
-    """A private record with raw identifiers: its slot is kept, its payload and its behaviour are
-    not looked at, and the critical finding names paths only."""
+    """Judge a private record with raw identifiers: its slot is kept, its payload and its behavior
+    are not looked at, and the critical finding names paths only."""
     verdict = redaction_only(hits, in_force)
     digest, evidence = digests(raw)
     return Scored(record, verdict, mask_of(verdict), None, None, evidence, digest)
@@ -147,9 +198,9 @@ def score_unredacted(
 def kept_masked(
     judged: Scored, shown: TraceRecord, raw: bytes, masked: int, text: Callable[[str], str]
 ) -> Scored:
-    """A verdict on a record as it came, with the masked record `shown` (`raw` are its bytes) to be
-    kept in its place. The masked one cannot be judged again, and the note that `masked` values were
-    masked says so. What identifies the evidence is that of the record as it came."""
+    """Return a verdict on a record as it came, with the masked record `shown` (`raw` are its bytes)
+    to be kept in its place. The masked one cannot be judged again, and a note that `masked` values
+    were masked tells that. The identity of the evidence is that of the record as it came."""
     detail = f"{masked} values were masked before storing"
     stated = [
         finding._replace(code=text(finding.code), detail=text(finding.detail))
@@ -168,8 +219,8 @@ def kept_masked(
 def judge_probe(
     record: TraceRecord, raw: bytes, source: SourceVerdict | None, masked: int
 ) -> Scored:
-    """A probe's record: the source's verdict stands for pass or fail, and gates that its contract
-    does not let us measure say so."""
+    """Judge a probe's record: the source's verdict decides pass or fail, and gates that its
+    contract does not let us measure are not measured."""
     contract_free: dict[str, Result] = dict.fromkeys(ALWAYS, "not_measured")
     contract_free["completeness"] = "pass"
     findings: list[Finding] = []
@@ -200,7 +251,7 @@ def judge_probe(
 
 
 def digests(raw: bytes) -> tuple[bytes, int]:
-    """(sha256 of the record, identity of its evidence): the second leaves out which slot the
+    """Return (sha256 of the record, identity of its evidence): the second leaves out which slot the
     record claims, so the same run offered as another attempt or candidate is seen."""
     # The slot stands in front as a rule; cutting it out of a short head spares copying the rest.
     plain = _PLAIN.match(raw)
@@ -226,8 +277,8 @@ _PLAIN = re.compile(
 
 
 def _slotless(text: bytes) -> bytes:
-    """`text` less the record's own slot members, each with one neighboring comma and all blanks
-    around."""
+    """Return `text` less the record's own slot members, each with one neighboring comma and all
+    blanks around."""
     for member in _SLOT:
         start, end = _place(text, member)
         if start < 0:
@@ -242,7 +293,7 @@ def _slotless(text: bytes) -> bytes:
 
 
 def _place(raw: bytes, member: bytes) -> tuple[int, int]:
-    """Where `member: scalar` stands in the record itself, (-1, -1) when it does not.
+    """Return where `member: scalar` lies in the record itself, (-1, -1) when it does not.
 
     Arguments and observations may hold members of that name too, and those are evidence.
     """
@@ -267,7 +318,8 @@ def _place(raw: bytes, member: bytes) -> tuple[int, int]:
 
 
 def final_state_text(record: TraceRecord) -> str | None:
-    """The end state as a column: a string as it is, anything else as short JSON, null as None."""
+    """Return the end state as a column: a string as it is, anything else as short JSON, null as
+    None."""
     raw = bytes(record.final_state)
     if raw == b"null":
         return None

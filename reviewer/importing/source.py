@@ -1,38 +1,50 @@
-"""One thing to import, as a document reader sees it: a file, its companions, what was joined."""
+"""One thing to import, as a document reader sees it: a file, its companions, joined results."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from reviewer.importing.faults import show
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.pipeline.opening import opened, start_of
 from reviewer.importing.pipeline.opening import refused as refused_content
 from reviewer.importing.pipeline.results import Joins
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable, pieces_of
-from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.requests import opening
+from reviewer.importing.reader import Broken, Foreign, Rejected, show
 from reviewer.importing.walking import Part, Pattern, walk
 
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
-class _Asked:
-    """First requests of one file by itself."""
+def request_digest(request: Any) -> str:
+    """The digest of a first request."""
+    text = json.dumps(request, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def first_request(events: list[dict[str, Any]]) -> Any:
+    """Return what was asked first in a native record's events; None for nothing."""
+    return next((e.get("message") for e in events if e.get("actor") == "user"), None)
+
+
+class FirstRequests:
+    """First requests of one file by itself, by the name that its records share."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
 
-    def __call__(self, name: str, request: Any) -> int:
-        known, digest = self._known.setdefault(name, []), opening(request)
+    def place(self, name: str, request: Any) -> int:
+        """Return which of the episodes of this name has the request, from 0."""
+        known, digest = self._known.setdefault(name, []), request_digest(request)
         if digest not in known:
             known.append(digest)
         return known.index(digest)
 
 
 class Source:
-    """What a document reader is given."""
+    """What a document reader is given: a file with its companions, and questions it may ask."""
 
     def __init__(
         self,
@@ -43,7 +55,7 @@ class Source:
     ) -> None:
         self.path = path
         self.candidate = candidate
-        """What --candidate says; a reader names the candidate itself when this is empty."""
+        """The value of --candidate; a reader names the candidate itself when this is empty."""
         self.place = path.stem
         """What to call an episode whose record names none: its path below the folder that was
         imported, without its ending. Files of one name in two folders are two files."""
@@ -52,52 +64,51 @@ class Source:
         self.read_with: set[int] = set()
         """Earlier imports whose files are read with this one."""
         self.called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
-        """The probe suite, the candidate and the episode that a stored attempt of these names is
-        of."""
+        """Finds the probe suite, candidate and episode of a stored attempt that has these names."""
         self.meet: Callable[[Iterable[str], str, str], None] = lambda names, candidate, episode: (
             None
         )
-        """Notes of which candidate and episode an attempt of these names is."""
-        self.asked: Callable[[str, Any], int] = _Asked()
-        """Which of the episodes of a name has this first request, from 0; see `requests`."""
+        """Notes the candidate and episode of an attempt that has these names."""
+        self.asked: Callable[[str, Any], int] = FirstRequests().place
+        """Finds which of the episodes of a name has this first request, from 0."""
         self.home = path.stem
-        """What to call a candidate whom no record names."""
+        """What to call a candidate that no record names."""
         self.reader = ""
-        """The name of the reader at work, for what is told of its faults."""
+        """The name of the reader at work, for messages about its faults."""
         self.companions = companions
         self.joins = joins or Joins()
         self.notes: set[str] = set()
         """Notes on the file as a whole; readers may add."""
         self.sums_up = False
-        """Set by a reader: the file only sums up attempts that stand in other files, so that none
-        in it is no fault. Its notes say what it told."""
+        """Set by a reader: the file only sums up attempts of other files, so that having none is
+        no fault. Its notes give the sums."""
         self.reached = 0
         """File offset of what was read last, for progress; kept by `walk` and `pieces`, and to be
         set by readers that seek themselves."""
 
     @contextmanager
     def open(self, path: Path | None = None) -> Iterator[BinaryIO]:
-        """The content, decompressed. Raises OSError, Unreadable."""
+        """Open the content, decompressed. Raises OSError, Unreadable."""
         with opened(path or self.path) as handle:
             yield handle
 
     def walk(self, *patterns: Pattern, path: Path | None = None) -> Iterator[Part]:
-        """`walking.walk` over the file."""
+        """Run `walking.walk` over the file."""
         with self.open(path) as handle:
             for part in walk(handle, *patterns):
                 self.reached = part.end if path is None else self.reached
                 yield part
 
     def pieces(self, path: Path | None = None) -> Iterator[Piece]:
-        """The file cut into records: lines, or elements of one array, or values in a row."""
+        """Cut the file into records: lines, or elements of one array, or values in a row."""
         with self.open(path) as handle:
             for piece in pieces_of(handle):
                 self.reached = piece.end if path is None else self.reached
                 yield piece
 
     def records(self, path: Path | None = None) -> Iterator[tuple[str, Any]]:
-        """(name, value) of every record as `pieces` cuts them; the value is a `Broken` where there
-        is none."""
+        """Yield (name, value) of every record as `pieces` cuts them; the value is a `Broken` where
+        there is none."""
         for piece in self.pieces(path):
             name = f"record {piece.number}"
             if piece.problem:
@@ -110,14 +121,14 @@ class Source:
             yield name, value
 
     def value(self, raw: bytes) -> Any:
-        """A part as a value; what was forgiven goes to `notes`. Raises Rejected."""
+        """Parse a part as a value; what was forgiven goes to `notes`. Raises Rejected."""
         try:
             return parse(raw, self.notes)
         except NotJson as error:
             raise Rejected(f"json:{error}") from None
 
     def load(self, path: Path | None = None, most: int = MAX_RECORD) -> Any:
-        """A whole JSON file of at most `most` bytes. Raises Unreadable, OSError."""
+        """Parse a whole JSON file of at most `most` bytes. Raises Unreadable, OSError."""
         wanted = path or self.path
         raw = start_of(wanted, most + 1)
         if problem := refused_content(raw[:64]):
@@ -130,7 +141,7 @@ class Source:
             raise Unreadable(f"{wanted.name}: {error}") from None
 
     def beside(self, path: Path) -> Any:
-        """A companion's value; None, with a note, when it is not there or cannot be read."""
+        """Return a companion's value; None, with a note, when it is missing or cannot be read."""
         try:
             return self.load(path) if path.is_file() else None
         except (Unreadable, OSError):
@@ -138,7 +149,7 @@ class Source:
             return None
 
     def text(self, path: Path, most: int = MAX_RECORD) -> str | None:
-        """A companion text file, None when it is not there or cannot be read."""
+        """Return a companion text file, None when it is missing or cannot be read."""
         try:
             raw = start_of(path, most + 1) if path.is_file() else None
         except (Unreadable, OSError):
@@ -146,8 +157,8 @@ class Source:
         return None if raw is None or len(raw) > most else raw.decode("utf-8-sig", "replace")
 
     def attempt(self, make: Callable[[], Foreign], name: str = "") -> Foreign | Broken:
-        """What `make` gives, or why it could not: a record of an unexpected shape costs that
-        record. `name` says which one, in the source's own words."""
+        """Return the attempt that `make` builds, or why it cannot: a record of an unexpected shape
+        costs that record. `name` identifies it in the source's own words."""
         try:
             return make()
         except Rejected as error:

@@ -1,8 +1,8 @@
-"""Traces of tools that have no reader yet, told apart so that a refusal can name the tool.
+"""Recognize traces of tools that have no reader yet, so that a refusal can name the tool.
 
-Asked after every reader has declined. A row says which members its tool writes; the first that
-fits is meant. Below a named folder such a file is refused too: what it says of a run was not read.
-What holds no run at all is passed over there.
+Used after every reader has declined. A row lists which members its tool writes; the first that fits
+is meant. Below a named folder such a file is refused too: nothing of a run in it was read. A file
+that holds no run at all is passed over there.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -15,7 +15,7 @@ from reviewer.importing.messages.streams import is_stream
 from reviewer.importing.pipeline.split import shape
 
 LINES = 50
-"""Session files begin with lines that say little: so many are looked at."""
+"""Lines that are looked at: session files begin with lines that carry little."""
 
 
 def _tool(head: Head) -> str:
@@ -29,14 +29,14 @@ def _tool(head: Head) -> str:
 
 
 def tool(head: Head) -> str:
-    """The name of the tool that wrote a file which starts like this; empty when it is not known.
-    Asked by several readers of one file, and worked out once."""
+    """Return the name of the tool that wrote a file which starts like this; empty when it is not
+    known. Several readers of one file need it; it is worked out once."""
     return head.once("tool", lambda: _tool(head))
 
 
 def reason(head: Head, inside: bool = False) -> str:
-    """The refusal of such a file in one line; empty for any other file, and `inside` a folder for
-    one that may stand beside any run."""
+    """Return the refusal of such a file in one line; empty for any other file, and `inside` a
+    folder for one that may lie beside any run."""
     name = tool(head)
     if not name or (inside and name in _BESIDE_RUNS):
         return ""
@@ -314,7 +314,7 @@ _TOOLS: tuple[_Tool, ...] = (
 
 
 def _candidates(names: tuple[str, ...]) -> tuple[_Tool, ...]:
-    """The tools whose members are all among these names, in the order they are asked."""
+    """Return the tools whose members are all among these names, in the order they are tried."""
     there = frozenset(names)
     return tuple(known for known in _TOOLS if there.issuperset(known.has))
 

@@ -1,4 +1,4 @@
-"""Walking one large JSON document without holding it: the parts that matter, one at a time.
+"""Walk one large JSON document without holding it: the parts that matter, one at a time.
 
 A document is a container of attempts (`simulations[]`, `samples[]`, spans three levels down).
 `walk` descends only where a pattern leads and hands out every other value whole, as bytes, so
@@ -22,8 +22,8 @@ Pattern = tuple[str, ...]
 
 
 class Part(NamedTuple):
-    """One value of a document: where it stands, its bytes (empty with `problem`), and the file
-    offset behind it."""
+    """One value of a document: its path, its bytes (empty with `problem`), and the file offset
+    behind it."""
 
     path: Path
     raw: bytes
@@ -38,12 +38,12 @@ MOST_KEY = 1 << 16
 
 
 def walk(handle: BinaryIO, *patterns: Pattern) -> Iterator[Part]:
-    """Every value of the first document in `handle`, whole, save the containers that lie above
-    the end of a pattern: those are entered. `walk(f, ("tasks", EACH), ("simulations", EACH))`
+    """Yield every value of the first document in `handle`, whole, except the containers that lie
+    above the end of a pattern: those are entered. `walk(f, ("tasks", EACH), ("simulations", EACH))`
     gives each task, each simulation, and each other top-level member.
 
     A part that cannot be cut ends the walk with its `problem` set. Raises Unreadable when what
-    stands there is no JSON.
+    follows is no JSON.
     """
     start = handle.tell()
     if handle.read(3) != b"\xef\xbb\xbf":
@@ -52,7 +52,7 @@ def walk(handle: BinaryIO, *patterns: Pattern) -> Iterator[Part]:
 
 
 class _Way:
-    """What is left of the patterns at one place: entered while anything is."""
+    """The rest of the patterns at one place: entered while there is any."""
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
         self._patterns = tuple(dict.fromkeys(pattern for pattern in patterns if pattern))
@@ -63,7 +63,7 @@ class _Way:
         return bool(self._patterns)
 
     def to(self, step: str | int) -> "_Way":
-        """The way on through one member or element."""
+        """Return the rest of the patterns behind one member or element."""
         if isinstance(step, int):  # all elements alike
             if self._each is None:
                 self._each = _Way(rest[1:] for rest in self._patterns if rest[0] == EACH)
@@ -81,7 +81,7 @@ MOST_KNOWN = 64
 
 
 def _next(cutter: Cutter) -> bytes:
-    """The next byte that is not blank, left standing; empty at the end."""
+    """Return the next byte that is not blank, without passing it; empty at the end."""
     while True:
         byte = cutter.buffer[cutter.at : cutter.at + 1]
         if byte and byte not in _BLANK:
@@ -133,12 +133,12 @@ def _walk(cutter: Cutter, way: _Way) -> Iterator[Part]:
 
 
 def _name(cutter: Cutter, now: _Inside) -> str | int | None:
-    """What the next value of a container is called there, None at a truncated end."""
+    """Return the name or number of the next value of a container, None at a truncated end."""
     return now.begun if now.closing == b"]" else _key(cutter)
 
 
 def _closed(cutter: Cutter, now: _Inside) -> bool:
-    """Whether a container ends here; else the walk stands before its next value, or name."""
+    """Return whether a container ends here; else the walk is before its next value, or name."""
     while True:
         byte = _next(cutter)
         if byte == now.closing or (byte == b"," and now.begun):
@@ -174,11 +174,11 @@ MOST_STRING = 64 * 1024 * 1024
 
 
 def _key(cutter: Cutter) -> str | None:
-    """The member name that stands next, None at a truncated end. Raises Unreadable."""
-    if not _stands(cutter, b'"'):
+    """Return the member name that comes next, None at a truncated end. Raises Unreadable."""
+    if not _follows(cutter, b'"'):
         return None
     raw, problem = _string(cutter)
-    if problem or not _stands(cutter, b":"):
+    if problem or not _follows(cutter, b":"):
         return None
     cutter.at += 1
     try:
@@ -188,8 +188,8 @@ def _key(cutter: Cutter) -> str | None:
     return name[:MOST_KEY]
 
 
-def _stands(cutter: Cutter, mark: bytes) -> bool:
-    """Whether `mark` stands next; False at the end. Raises Unreadable for anything else."""
+def _follows(cutter: Cutter, mark: bytes) -> bool:
+    """Return whether `mark` comes next; False at the end. Raises Unreadable for anything else."""
     byte = _next(cutter)
     if byte and byte != mark:
         raise _odd(cutter)

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,9 @@ from reviewer.trace.disguises import fold_key
 from reviewer.trace.record import item, member
 from reviewer.trace.rules import SENSITIVE_KEYS, Rules, carries_value, sensitive_names
 from reviewer.trace.strictjson import MAX_DEPTH, Embedded, embedded, has_repeats, members
+
+if TYPE_CHECKING:
+    from reviewer.suite.model import RedactionRules
 
 # The exact redaction rule applied to a parsed value: find every identifier, or mask it.
 #
@@ -380,3 +383,18 @@ def event_seq(event: object, position: int) -> int:
     """The event's own seq when it has a usable one, else its position (from 1)."""
     seq = event.get("seq") if isinstance(event, dict) else None
     return seq if type(seq) is int and seq >= 1 else position
+
+
+def redactor_of(rules: "RedactionRules") -> Redactor:
+    """The redactor of these rules, whatever their order: made once, for making one takes longer
+    than judging a small file."""
+    return _redactor(
+        Rules(
+            keys=tuple(sorted(rules.keys)),
+            allow_keys=tuple(sorted(rules.allow_keys)),
+            detectors=tuple(sorted(rules.detectors)),
+        )
+    )
+
+
+_redactor = lru_cache(maxsize=16)(Redactor)

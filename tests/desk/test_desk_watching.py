@@ -16,9 +16,9 @@ from swe_files import IDS, evaluated, trajectory
 
 from reviewer.desk.imports.importing import PATIENCE, SETTLE_S, Watch, import_units
 from reviewer.desk.place import at
-from reviewer.importing.pipeline.one_file import FileResult
-from reviewer.importing.pipeline.scoring import Asked
-from reviewer.importing.pipeline.storing import WHOLE
+from reviewer.importing.pipeline.outcome import FileResult
+from reviewer.importing.pipeline.revising import WHOLE
+from reviewer.importing.pipeline.scoring import ImportOptions
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 JOB = DATA / "harbor/job"
@@ -45,7 +45,7 @@ class Desk:
             units = self.watch.ready()
             if units:
                 results += import_units(
-                    at(self.door.root), units, Asked(), quiet, lambda result: None
+                    at(self.door.root), units, ImportOptions(), quiet, lambda result: None
                 )
             self.now += 1
         return [one for one in results if one.state != "known"]

@@ -19,14 +19,10 @@ from reviewer.db.search import index_trace
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline import units
-from reviewer.importing.pipeline.one_file import (
-    Around,
-    Context,
-    FileImport,
-    FileResult,
-    refused_unit,
-)
-from reviewer.importing.pipeline.scoring import Asked, Misdirected
+from reviewer.importing.pipeline.job import ImportContext, ImportJob
+from reviewer.importing.pipeline.one_file import FileImport
+from reviewer.importing.pipeline.outcome import FileResult, refused_unit
+from reviewer.importing.pipeline.scoring import ImportOptions, Misdirected
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import claim
 from reviewer.importing.reader import knows_times, speaks_by_place
@@ -69,8 +65,10 @@ class Desk:
     def read(self, path: Path, wanted: str) -> Read:
         """`path` as a file of the format `wanted`, as `reviewer import --format` takes it."""
         began = time.process_time()
-        asked = Asked(format=wanted, candidate="m" if wanted in NAME_NO_MODEL else "")
-        context = Context(self.connection, self.path, self._suites, lambda *_: None, asked, _now)
+        options = ImportOptions(format=wanted, candidate="m" if wanted in NAME_NO_MODEL else "")
+        context = ImportContext(
+            self.connection, self.path, self._suites, lambda *_: None, options, _now
+        )
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             result = self._imported(context, path, wanted)
@@ -83,14 +81,14 @@ class Desk:
     def close(self) -> None:
         self.connection.close()
 
-    def _imported(self, context: Context, path: Path, wanted: str) -> FileResult:
+    def _imported(self, context: ImportContext, path: Path, wanted: str) -> FileResult:
         unit = claim(path, wanted)
         assert unit is not None
         if unit.reader is None:
             return refused_unit(unit, Unreadable(unit.problem))
         try:
-            around = Around(context, [unit])
-            with contextlib.closing(FileImport(context, unit, around)) as one:
+            job = ImportJob(context, [unit])
+            with contextlib.closing(FileImport(job, unit)) as one:
                 known = one.known()
                 assert known is None
                 reader = unit.reader

@@ -10,8 +10,8 @@ from reviewer.importing.pipeline.results import (
     OTHER_MODEL,
     OTHER_PATCH,
     UNCLEAR,
-    Joined,
     Joins,
+    ResultEntry,
 )
 from reviewer.trace.record import SourceVerdict
 
@@ -30,13 +30,13 @@ def said(
     run: str = "",
     label: str = "",
     place: str = "",
-) -> Joined:
+) -> ResultEntry:
     state = {"patch": patch, "tests": tests}
     verdict = SourceVerdict(passed=passed, detail={path: True})
-    return Joined(verdict, state, path, model, run, label, place)
+    return ResultEntry(verdict, state, path, model, run, label, place)
 
 
-def joins(*some: Joined) -> Joins:
+def joins(*some: ResultEntry) -> Joins:
     made = Joins()
     for one in some:
         made.add(ONE, one)

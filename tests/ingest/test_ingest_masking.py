@@ -167,7 +167,7 @@ def test_a_store_from_before_knows_the_same_record_again(
     """What was kept raw then and is masked now is neither a contradiction nor another attempt."""
     with monkeypatch.context() as then:
         then.setattr("reviewer.trace.rules.Rules.masking", property(lambda self: self.detectors))
-        then.setattr("reviewer.importing.catalogue._redactor", _fresh())
+        then.setattr("reviewer.trace.redaction._redactor", _fresh())
         door.take("a.jsonl", of_each())
     assert ADDRESS.encode() in every_byte(door.root / "store")
     changed = [{**record, "source": {"note": "exported again"}} for record in of_each()]

@@ -12,8 +12,9 @@ import pytest
 from doors import Door, copied
 from swe_files import IDS, MODEL, evaluated, prediction, report, summary, trajectory
 
+from reviewer.importing.pipeline.revising import WHOLE
 from reviewer.importing.pipeline.stored_results import SEVERAL
-from reviewer.importing.pipeline.storing import OTHER_VERDICT, VERDICT_LATER, WHOLE
+from reviewer.importing.pipeline.storing import OTHER_VERDICT, VERDICT_LATER
 
 PARTS = ("preds.json", "logs", f"{MODEL.replace('/', '__')}.v1.json", "trajs")
 ORDERS = random.Random(7).sample(list(permutations(PARTS)), 3)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.db import payload
-from reviewer.importing.pipeline.stored_results import Stored
+from reviewer.importing.pipeline.stored_results import StoredResults
 
 OVER = "x" * (payload.LARGE + 1)
 
@@ -85,7 +85,7 @@ def read_head(store: sqlite3.Connection, pack: Any, offset: Any, length: Any) ->
     """What the part that joins results reads of trace 7."""
     row = (7, 1, 1, 1, 1, pack, offset, length, 1, "c", "e", 1, "p", None, None, None)
     connection = _Answers(store, row)
-    [(_, record)] = Stored(connection, "", {})._of("e")  # type: ignore[arg-type]
+    [(_, record)] = StoredResults(connection, "", {})._of("e")  # type: ignore[arg-type]
     return record
 
 

@@ -15,8 +15,8 @@ from doors import Door
 
 from reviewer.desk.imports.importing import import_paths
 from reviewer.desk.place import at
-from reviewer.importing.pipeline.one_file import FileResult
-from reviewer.importing.pipeline.scoring import Asked
+from reviewer.importing.pipeline.outcome import FileResult
+from reviewer.importing.pipeline.scoring import ImportOptions
 
 COUNT = 150
 
@@ -41,7 +41,7 @@ def files(door: Door) -> Path:
 
 def imported(door: Door, files: Path, on_result: Callable[[FileResult], None]) -> list[FileResult]:
     quiet = lambda path, number, of: lambda done, size, tally: None  # noqa: E731
-    return import_paths(at(door.root), [files], Asked(), quiet, on_result).results
+    return import_paths(at(door.root), [files], ImportOptions(), quiet, on_result).results
 
 
 def test_nothing_is_told_before_it_is_durable(door: Door, files: Path) -> None:

@@ -34,13 +34,6 @@ class StatedVerdict(NamedTuple):
     title: str
 
 
-class NamedAttempt(NamedTuple):
-    """A trace and the number of its attempt."""
-
-    trace: int
-    attempt: int
-
-
 def attempts_by_evidence(connection: sqlite3.Connection, candidate: int) -> list[EvidenceRow]:
     """Return a candidate's attempts, by episode and number."""
     rows = connection.execute(
@@ -71,18 +64,6 @@ def last_trace(connection: sqlite3.Connection) -> int:
 def attempt_names(connection: sqlite3.Connection) -> list[tuple[str, int]]:
     """Return (name that a source gives an attempt, trace) of every attempt that has one."""
     return connection.execute("SELECT name, trace FROM attempt_name").fetchall()
-
-
-def attempts_of_name(
-    connection: sqlite3.Connection, name: str, candidate: int, episode: int
-) -> list[NamedAttempt]:
-    """Return the attempts of an episode to which a source gives this name."""
-    rows = connection.execute(
-        "SELECT t.id, t.attempt FROM attempt_name n JOIN trace t ON t.id = n.trace"
-        " WHERE n.name=? AND t.candidate=? AND t.episode=? ORDER BY t.id",
-        (name, candidate, episode),
-    ).fetchall()
-    return [NamedAttempt(*row) for row in rows]
 
 
 def record_places(connection: sqlite3.Connection, offset: int) -> list[RecordPlace]:

@@ -20,16 +20,17 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
-from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.pipeline.all_files import import_all
-from reviewer.importing.pipeline.keys import FindManifest, Manifest
-from reviewer.importing.pipeline.one_file import Context, FileResult, OnProgress, refused_file
-from reviewer.importing.pipeline.scoring import Asked
+from reviewer.importing.pipeline.job import ImportContext
+from reviewer.importing.pipeline.outcome import FileResult, OnProgress, refused_file
+from reviewer.importing.pipeline.scoring import ImportOptions
+from reviewer.importing.pipeline.storing import FindManifest, Manifest
 from reviewer.importing.pipeline.units import Unit, claim, files_of, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.strict_json import loads
 from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
+from reviewer.trace.redaction import redactor_of
 
 SCHEMA = "reviewer/episode-map@1"
 
@@ -150,7 +151,7 @@ class ImportResult(NamedTuple):
 def import_paths(
     workspace: Workspace,
     paths: Iterable[Path],
-    asked: Asked,
+    asked: ImportOptions,
     on_file: Callable[[Path, int, int], OnProgress],
     on_result: Callable[[FileResult], None],
     store: Path | None = None,
@@ -165,7 +166,7 @@ def import_paths(
 def import_units(
     workspace: Workspace,
     units: list[Unit],
-    asked: Asked,
+    asked: ImportOptions,
     on_file: Callable[[Path, int, int], OnProgress],
     on_result: Callable[[FileResult], None],
     store: Path | None = None,
@@ -182,7 +183,7 @@ def import_units(
     results: list[FileResult] = []
     try:
         held, warnings = suites_for(workspace, connection, asked.suite)
-        context = Context(
+        context = ImportContext(
             connection,
             place,
             tuple(one.suite for one in held.values()),
@@ -208,7 +209,7 @@ def import_units(
     return results
 
 
-def _check_map(asked: Asked, found: list[Suite]) -> None:
+def _check_map(asked: ImportOptions, found: list[Suite]) -> None:
     """Raise DeskError for a map that names a forbidden tool, or a tool that is another one."""
     wrong = [text for suite in found for text in map_problems(suite, asked.tools.names)]
     if wrong:
@@ -221,7 +222,7 @@ def _check_map(asked: Asked, found: list[Suite]) -> None:
 def watch(
     workspace: Workspace,
     paths: Iterable[Path],
-    asked: Asked,
+    asked: ImportOptions,
     on_file: Callable[[Path, int, int], OnProgress],
     on_result: Callable[[FileResult], None],
     stop: Callable[[float], bool],

@@ -14,10 +14,10 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.catalogue import redactor_of
 from reviewer.review.lines import LineRecord, Lines
 from reviewer.suite.errors import ContractError, Problem
 from reviewer.suite.model import RedactionRules
+from reviewer.trace.redaction import redactor_of
 
 T = TypeVar("T", bound=LineRecord)
 R = TypeVar("R", bound=tuple[object, ...])

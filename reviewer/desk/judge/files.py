@@ -11,9 +11,9 @@ from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.judge.book import JudgeBook, row_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_suite
-from reviewer.importing.catalogue import redactor_of
 from reviewer.review.judgments import JUDGMENTS, Judgment
 from reviewer.suite.errors import ContractError, Problem
+from reviewer.trace.redaction import redactor_of
 
 
 class JudgmentBorder:

@@ -232,9 +232,9 @@ def checked(name: str, source: str) -> str:
 
 
 def _problem(name: str) -> str | None:
-    from reviewer.importing.catalogue import redactor_of
     from reviewer.suite.errors import name_problem
     from reviewer.suite.model import RedactionRules
+    from reviewer.trace.redaction import redactor_of
 
     if redactor_of(RedactionRules()).masked(name) != name:
         return "it holds an identifier, and labels travel"

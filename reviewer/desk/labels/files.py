@@ -11,9 +11,9 @@ from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.labels.book import Book, row_of
 from reviewer.desk.labels.sheet import RubricSuite, ruled
 from reviewer.desk.place import Workspace
-from reviewer.importing.catalogue import redactor_of
 from reviewer.review.labels import LABELS, Label, rubric_problems
 from reviewer.suite.errors import ContractError, Problem
+from reviewer.trace.redaction import redactor_of
 
 
 class LabelBorder:

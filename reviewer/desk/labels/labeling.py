@@ -32,13 +32,13 @@ from reviewer.desk.labels.sheet import Sheet, Sheets, Showing
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.catalogue import redactor_of
 from reviewer.review.agreement import self_consistency
 from reviewer.review.items import Kind, Message
 from reviewer.review.labels import Label, LabelKey, Role, latest, levels_of, rubric_problems, seal
 from reviewer.review.lines import instant
 from reviewer.suite.errors import ContractError
 from reviewer.suite.rubric import Criterion
+from reviewer.trace.redaction import redactor_of
 
 MOST_NOTE = 4000
 """Characters of a note; a file of labels allows no more."""

@@ -15,7 +15,6 @@ from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResul
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.evidence import entries_of, ledger, views
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.catalogue import redactor_of
 from reviewer.report.evidence import CostEntry
 from reviewer.review.records import (
     COSTS,
@@ -27,6 +26,7 @@ from reviewer.review.records import (
     same_cost,
 )
 from reviewer.suite.errors import ContractError, Problem
+from reviewer.trace.redaction import redactor_of
 
 
 class NewCost(msgspec.Struct, frozen=True, kw_only=True):

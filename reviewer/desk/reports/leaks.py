@@ -21,7 +21,6 @@ from reviewer.desk.imports.record_files import RecordKind
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.pipeline.opening import Text, texts_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.report import evidence
@@ -30,7 +29,7 @@ from reviewer.review.records import LEAKS, Leak, LeakCheck, Look, with_withdrawa
 from reviewer.stats.text import Known, Match, missed
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
-from reviewer.trace.redaction import Redactor
+from reviewer.trace.redaction import Redactor, redactor_of
 
 MOST_POINTER = 200
 _RANK = {"exact": 0, "inside": 1, "near": 2}

@@ -87,7 +87,7 @@ def open_model(path: str) -> Model:
         raise DeskError(
             f"--embedding-model {path}: cannot be read as a static model ({type(error).__name__})"
         ) from error
-    from reviewer.importing.catalogue import redactor_of
+    from reviewer.trace.redaction import redactor_of
 
     name = redactor_of(RedactionRules()).masked(folder.resolve().name)
     return Model(name, sha256_hex(canonical_bytes(digests)), model.encode)

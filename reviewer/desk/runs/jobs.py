@@ -11,13 +11,14 @@ from threading import Lock
 
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import StoreError
+from reviewer.db.intake import NewTrace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.runs.start import RunWriter, StartedRun, begin
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.scored import Facts
+from reviewer.importing.scored import JudgedRecord
 from reviewer.running.attempt import run_attempt
 from reviewer.running.engine import Control, Events, Place, Steered, carry_out
 from reviewer.running.executors import Attempt, LocalExecutor, ProcessExecutor
@@ -72,23 +73,23 @@ class Progress:
             self._running.pop(place, None)
             self._pending = {place: None, **self._pending}
 
-    def written(self, slots: Iterable[Slot], made: Iterable[Facts]) -> None:
+    def written(self, slots: Iterable[Slot], made: Iterable[JudgedRecord]) -> None:
         """Count attempts that are over; of them `made` are in the store."""
         with self._lock:
             for slot in slots:
                 place = (slot.episode_id, slot.attempt)
                 self._running.pop(place, None)
                 self._pending.pop(place, None)
-            for facts in made:
-                self._count(facts)
+            for record in made:
+                self._count(record.trace)
 
-    def _count(self, facts: Facts) -> None:
+    def _count(self, trace: NewTrace) -> None:
         self._done += 1
-        lost = facts.infra and facts.passed is None
-        word = {True: "passed", False: "failed", None: "not_measured"}[facts.passed]
+        lost = trace.infra and trace.passed is None
+        word = {True: "passed", False: "failed", None: "not_measured"}[trace.passed]
         self._marks["infrastructure" if lost else word] += 1
-        self._marks["critical"] += facts.critical
-        for gate, code in enumerate(gate_codes(facts.gates)):
+        self._marks["critical"] += trace.critical
+        for gate, code in enumerate(gate_codes(trace.gates)):
             self._gates[gate] += code >= FAIL and code != UNKNOWN
 
     def asked(self, approval: ApprovalView) -> None:

@@ -26,10 +26,11 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
 from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_suite
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.pipeline.scoring import Asked, Order, Scorer
+from reviewer.importing.pipeline.outcome import Tally
+from reviewer.importing.pipeline.scoring import ImportOptions, Order, Scorer
 from reviewer.importing.pipeline.split import Piece
-from reviewer.importing.pipeline.storing import Batcher, Manifest, Tally
-from reviewer.importing.scored import Facts
+from reviewer.importing.pipeline.storing import Batcher, Manifest
+from reviewer.importing.scored import JudgedRecord
 from reviewer.running.candidates import check_runnable
 from reviewer.running.engine import Made, Place, missing_places, next_places, span
 from reviewer.running.model import Finished, Slot, Task, Unrunnable
@@ -179,7 +180,7 @@ class WriteResult(NamedTuple):
     """The result of writing some records: `made` fill their slots now, durably; `kept` are the raw
     records of these, except those that held raw identifiers; `refused` says why others do not."""
 
-    made: list[Facts]
+    made: list[JudgedRecord]
     kept: list[bytes]
     refused: list[str]
 
@@ -196,7 +197,7 @@ class RunWriter:
         manifest: Manifest,
     ) -> None:
         self._connection, self._store, self._source = connection, store, source.id
-        asked = Asked(suite.suite_id, manifest.candidate.candidate_id)
+        asked = ImportOptions(suite.suite_id, manifest.candidate.candidate_id)
         self._judge = Scorer(Order((suite,), asked, "native", source.path, own=True))
         self._batcher = batcher(connection, store, suite, source, manifest)
 
@@ -208,10 +209,10 @@ class RunWriter:
         self._batcher.take(group)
         self._batcher.flush()
         refused = self._refused(first, len(pieces))
-        made = [facts for facts in group.facts if facts.number not in refused]
+        made = [record for record in group.judged if record.number not in refused]
         raw = {piece.number: piece.raw for piece in pieces}
-        stored = [facts for facts in made if facts.pack is not None or facts.chunks]
-        return WriteResult(made, [raw[facts.number] for facts in stored], list(refused.values()))
+        stored = [one for one in made if one.trace.pack is not None or one.trace.chunks]
+        return WriteResult(made, [raw[one.number] for one in stored], list(refused.values()))
 
     def _refused(self, first: int, count: int) -> dict[int, str]:
         found = reasons_of_source(self._connection, self._source, first, count)

@@ -15,10 +15,9 @@ from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces import records
 from reviewer.desk.traces.records import TracePlace
-from reviewer.importing.catalogue import redactor_of
 from reviewer.review.records import NOTES, Note
 from reviewer.suite.errors import ContractError, Problem
-from reviewer.trace.redaction import Redactor
+from reviewer.trace.redaction import Redactor, redactor_of
 
 AHEAD = timedelta(days=1)
 """How far another clock may be ahead: a note from later would outlast all that its writer adds."""

@@ -69,7 +69,7 @@ def write_note(
     # Whoever only reads a trace does without what an import needs.
     from reviewer.db.schema import open_writer
     from reviewer.desk.traces.note_files import row_of, stamp
-    from reviewer.importing.catalogue import redactor_of
+    from reviewer.trace.redaction import redactor_of
 
     shown = "" if removed or kind == "bookmark" else text.strip()
     shown = redactor_of(suite.redaction).masked(shown)

@@ -48,15 +48,17 @@ from reviewer.desk.workspace.merge_traces import (
     refusals,
 )
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.catalogue import redactor_of
+from reviewer.importing.pipeline.outcome import Tally
+from reviewer.importing.pipeline.revising import JudgeAgain
 from reviewer.importing.pipeline.scoring import probe_suite
-from reviewer.importing.pipeline.storing import Batcher, JudgeAgain, Manifest, Tally
+from reviewer.importing.pipeline.storing import Batcher, Manifest
 from reviewer.importing.scored import Group
 from reviewer.review.lines import LineRecord
 from reviewer.review.records import Note
 from reviewer.suite.candidate import read_candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
+from reviewer.trace.redaction import redactor_of
 from reviewer.trace.safetext import visible_line
 
 RenamedTraces = Mapping[str, str]
@@ -385,7 +387,7 @@ class _Merge:
         if pending_events(self.ours) <= INLINE_EVENTS:
             catch_up(self.ours, self.workspace.store)
         self.problems += carrier.problems
-        left_out = len(batcher.refusals) + len(carrier.problems)
+        left_out = len(batcher.outcome.refusals) + len(carrier.problems)
         return batcher.tally.added, known, left_out, renamed
 
     def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:

@@ -24,22 +24,29 @@ from reviewer.db.connection import Connection
 from reviewer.db.intake import NewRefusal
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.db.queries import merging
+from reviewer.db.queries.imports import attempts_named
 from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
 from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
 from reviewer.gates.model import Finding
-from reviewer.importing.catalogue import Target, redactor_of
 from reviewer.importing.formats import foreign_readers
-from reviewer.importing.pipeline.scoring import MOST_USD, Asked, Order, Packing, Scorer
+from reviewer.importing.pipeline.scoring import MOST_USD, ImportOptions, Order, Packing, Scorer
 from reviewer.importing.pipeline.sessions import STRONG, fits
 from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.reader import Foreign
-from reviewer.importing.scored import MASKED_CODE, Facts, Group, score_unredacted
+from reviewer.importing.scored import (
+    MASKED_CODE,
+    Group,
+    JudgedRecord,
+    TargetSuite,
+    score_unredacted,
+)
 from reviewer.suite.gates import GATES, in_force
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
 from reviewer.trace.record import SourceVerdict, TraceRecord
+from reviewer.trace.redaction import redactor_of
 
 READER = "merge/1"
 MADE = ("run/1", READER)
@@ -191,12 +198,12 @@ def _of_session(
     if one.ours is None or episode is None:
         return None
     for name in names:
-        for trace, attempt in merging.attempts_of_name(ours, name, one.ours, episode):
-            mine, theirs = judged_record(ours, trace), judged_record(other, row.id)
+        for here in attempts_named(ours, name, (one.ours, episode)):
+            mine, theirs = judged_record(ours, here.trace), judged_record(other, row.id)
             if mine is None or theirs is None:
                 continue
             if fits(name, [json.loads(mine)], json.loads(theirs)):
-                return attempt
+                return here.attempt
     return None
 
 
@@ -288,8 +295,8 @@ class TraceCarrier:
         numbers = {new.id: new for new in held}
         if pieces:
             group = self._judge(one, pieces, own, tools).group(pieces, pieces[0].number)
-            kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.facts]
-            yield group._replace(facts=[f for f in kept if f is not None], records=0)
+            kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.judged]
+            yield group._replace(judged=kept, records=0)
         for new, row in bare:
             yield from self._without_payload(one, new, row, found)
 
@@ -301,7 +308,7 @@ class TraceCarrier:
         self, one: SharedCandidate, pieces: Sequence[Piece], own: bool, tools: ToolMap
     ) -> Scorer:
         judge = self._judges.get((one.theirs, own, tools))
-        asked = Asked(one.suite.suite_id, one.candidate_id, tools=tools)
+        asked = ImportOptions(one.suite.suite_id, one.candidate_id, tools=tools)
         if judge is None:
             reader = foreign_readers()[0].name if one.suite.probe else "native"
             suites = () if one.suite.probe else (one.suite,)
@@ -312,7 +319,7 @@ class TraceCarrier:
             judge.read_with(_StoredReader(self._said([piece.number for piece in pieces])))
         return judge
 
-    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> Facts | None:
+    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> JudgedRecord | None:
         """Judge a record that was put together of parts, as those just read were."""
         judge = self._last.get(suite_id)
         return None if judge is None else judge.again(raw, suite_id, said)
@@ -326,17 +333,16 @@ class TraceCarrier:
             yield (said if one.stated else None), one.title
 
     def _placed(
-        self, one: Facts, row: TraceRow, new: NewTrace, found: Sequence[FindingRow]
-    ) -> Facts | None:
-        """Return the judged trace in its slot, or what was stated of it."""
-        here = any(finding.code == MASKED_CODE for finding in one.findings)
+        self, one: JudgedRecord, row: TraceRow, new: NewTrace, found: Sequence[FindingRow]
+    ) -> JudgedRecord:
+        """Return the judged record in its slot, or with the verdict that was stated of it."""
+        here = any(finding.code == MASKED_CODE for finding in one.trace.findings)
         evidence = self._evidence(row.id)
         # A chunked record was put together again: its blanks, and so its digests, are not the same.
         # One that is masked only here has a digest of its own.
-        digest = one.sha256 if here else row.sha256
-        placed = one._replace(
-            attempt=new.attempt, sha256=digest, evidence=evidence, another=new.another
-        )
+        digest = one.trace.sha256 if here else row.sha256
+        placed = one._replace(attempt=new.attempt, another=new.another)
+        placed = placed.with_trace(sha256=digest, evidence=evidence)
         stated = [f for f in found if f.trace == row.id]
         masked = [f for f in stated if f.code == MASKED_CODE]
         if masked and one.suite_id not in self._probes:
@@ -345,8 +351,8 @@ class TraceCarrier:
             return placed
         detail = self._text.masked(masked[0].detail)[:200]
         note = Finding("redaction", "masked", "note", None, detail)
-        gates = placed.gates & ~(3 << _REDACTION) | _UNKNOWN << _REDACTION
-        return placed._replace(gates=gates, findings=(note, *placed.findings))
+        gates = placed.trace.gates & ~(3 << _REDACTION) | _UNKNOWN << _REDACTION
+        return placed.with_trace(gates=gates, findings=(note, *placed.trace.findings))
 
     def _without_payload(
         self, one: SharedCandidate, new: NewTrace, row: TraceRow, found: Sequence[FindingRow]
@@ -373,8 +379,9 @@ class TraceCarrier:
         judged = score_unredacted(record, b"", hits, force)
         judged = judged._replace(sha256=row.sha256, evidence=self._evidence(row.id))
         packing = Packing(self._packer)
-        made = packing.add(Target(one.suite), judged, new.id, "")
-        made = made._replace(attempt=new.attempt, events=row.events, another=new.another)
+        made = packing.add(TargetSuite(one.suite), judged, new.id, "")
+        made = made._replace(attempt=new.attempt, another=new.another)
+        made = made.with_trace(events=row.events)
         yield Group(new.id, 0, [made], packing.packs, [], {}, [])
 
     def _evidence(self, trace: int) -> int:
@@ -383,11 +390,11 @@ class TraceCarrier:
         return merging.evidence_of(self._other, trace)
 
 
-def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts:
+def _as_stated(one: JudgedRecord, row: TraceRow, stated: Sequence[FindingRow]) -> JudgedRecord:
     """Return the verdict that was stated on a record before it was masked, with the authority
     findings of the masked record: the rest cannot be judged again."""
     findings = [Finding(f.gate, f.code, f.severity, f.seq, f.detail) for f in stated]
-    then = one._replace(
+    then = one.with_trace(
         gates=row.gates,
         passed=None if row.passed is None else bool(row.passed),
         critical=bool(row.critical),
@@ -395,12 +402,12 @@ def _as_stated(one: Facts, row: TraceRow, stated: Sequence[FindingRow]) -> Facts
         findings=tuple(findings),
     )
     codes = {finding.code for finding in findings}
-    more = [f for f in one.findings if f.gate == "authority" and f.severity == "critical"]
+    more = [f for f in one.trace.findings if f.gate == "authority" and f.severity == "critical"]
     more = [finding for finding in more if finding.code not in codes]
     if not more:
         return then
-    gates = then.gates & ~(3 << _AUTHORITY) | CRITICAL << _AUTHORITY
-    return then._replace(
+    gates = then.trace.gates & ~(3 << _AUTHORITY) | CRITICAL << _AUTHORITY
+    return then.with_trace(
         gates=gates, passed=False, critical=True, infra=False, findings=(*more, *findings)
     )
 

@@ -11,8 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from reviewer.importing.faults import show
-from reviewer.importing.reader import DocumentReader, Foreign, Reader, RecordReader
+from reviewer.importing.reader import DocumentReader, Foreign, Reader, RecordReader, show
 
 if TYPE_CHECKING:
     from reviewer.importing.head import Head

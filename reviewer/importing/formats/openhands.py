@@ -23,7 +23,7 @@ from reviewer.importing.formats.swe import (
     verdict_of,
 )
 from reviewer.importing.head import Head
-from reviewer.importing.pipeline.results import Joined
+from reviewer.importing.pipeline.results import ResultEntry
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import enter
 from reviewer.importing.source import Source
@@ -386,7 +386,7 @@ def _termination(error: Any, story: Story) -> str | None:
 
 
 def _verdict(
-    draft: Draft, record: dict[str, Any], found: Joined | None, error: Any
+    draft: Draft, record: dict[str, Any], found: ResultEntry | None, error: Any
 ) -> SourceVerdict | None:
     """Return the verdict of the record's own report of tests, else a joined one; a guess of the
     resolver is marked as one."""

@@ -1,29 +1,22 @@
-"""What makes a record a revision of an attempt that is stored, and which kind.
+"""Decide whether a record is a revision of an attempt that is stored, and which kind.
 
 A record is of the same attempt when, under the same candidate and episode, (a) its reader says so
 (`Foreign.replaces`), (b) the source calls it by the same name (`Foreign.identity`: a session, run
 or trace id), (c) it names the attempt's number and so did the stored one, or (d) it is at the same
-path, with the same clock or none, and the agent begins alike (`compare` says `other` where not).
+path, with the same clock or none, and the agent begins alike (the relation is `other` where not).
 
-`compare` then says what it is. It `holds` the stored record when every event of that is still
+`compare` then gives the relation. A record `holds` the stored one when every event of that is still
 there, in order and unchanged; more may follow, or come in between where each has a time of its own
 (a span that came late), and what was missing, null, empty or pending may be filled. Anything else
 `contradicts` it, and `why` names the first thing that is not as it was. A reader has nothing to do
 for this but give the same events for the same acts.
-
-The same record under another candidate, with other blanks or its members in another order.
-
-Its bytes differ, and so does the identity of its evidence; what it cost, how long it took and how
-many events it has do not. A record without a clock is not asked about: such runs may be alike.
 """
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from reviewer.db.revisions import judged_record
 from reviewer.importing.draft import ABSENT
 from reviewer.trace.record import is_user
 from reviewer.trace.redaction import Redactor
@@ -38,15 +31,15 @@ _ALMOST = 1e-9
 
 
 class Relation(NamedTuple):
-    """How a record is to an earlier one of what may be the same attempt."""
+    """The relation of a record to an earlier one of what may be the same attempt."""
 
     kind: Kind
     why: str = ""
 
 
 def compare(earlier: bytes, later: bytes) -> Relation:
-    """Both are JSON of native records. The earlier one may be from before something of it would be
-    masked that is masked in the later one."""
+    """Compare two native records, both as JSON. The earlier one may be from before something of it
+    would be masked that is masked in the later one."""
     found = _compared(json.loads(earlier), json.loads(later))
     if found.kind in ("same", "holds") or _MASK not in later:
         return found
@@ -60,7 +53,7 @@ _MASK = b"[REDACTED:"
 
 @lru_cache(maxsize=1)
 def _added() -> Redactor:
-    """Masks by the added detectors alone."""
+    """Return a redactor that masks by the added detectors alone."""
     return Redactor(Rules(keys=(), allow_keys=SENSITIVE_KEYS, detectors=()))
 
 
@@ -80,7 +73,7 @@ def holds(earlier: bytes, later: bytes) -> bool:
 
 
 def own_attempt(raw: bytes) -> int | None:
-    """The attempt's number that a record names itself."""
+    """Return the attempt's number that a record names itself."""
     number = json.loads(raw).get("attempt")
     return number if isinstance(number, int) else None
 
@@ -91,7 +84,8 @@ def _evidence(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    """The first thing of the old record that the new one does not hold; None when it holds all."""
+    """Return the first thing of the old record that the new one does not hold; None when it holds
+    all."""
     place = _first_lost(old["events"], new["events"])
     if place is not None:
         return f"event {place} is not there as it was"
@@ -115,7 +109,7 @@ def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
 
 
 def _first_lost(old: Sequence[Any], new: Sequence[Any]) -> int | None:
-    """The number of the first event that is not there as it was, or that another stands before
+    """Return the number of the first event that is not there as it was, or that follows another one
     which no clock puts there."""
     left = iter(new)
     late: set[Any] = set()
@@ -156,7 +150,7 @@ def _made_up(call_id: Any) -> bool:
 
 
 def _filled(old: Any, new: Any) -> bool:
-    """Return whether a value is as it was, or stands where there was none."""
+    """Return whether a value is as it was, or fills one that was empty."""
     if old is None or old == "" or old == [] or old == {}:
         return True
     if isinstance(old, dict) and isinstance(new, dict):
@@ -176,8 +170,8 @@ def _grown(old: Any, new: Any) -> bool:
 
 
 def _one_run(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Return whether two records that differ are of one run all the same: no clock tells them
-    apart, and the agent begins alike."""
+    """Return whether two records that differ are of one run all the same: no clock distinguishes
+    them, and the agent begins alike."""
     clocks = old.get("started_at"), new.get("started_at")
     if None not in clocks:
         return clocks[0] == clocks[1]
@@ -190,61 +184,8 @@ def _one_run(old: dict[str, Any], new: dict[str, Any]) -> bool:
 
 
 def _beginning(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """The events up to the agent's first one; None when it did nothing."""
+    """Return the events up to the agent's first one; None when it did nothing."""
     for place, event in enumerate(events, 1):
         if not is_user(event.get("actor")) and event.get("actor") != "system":
             return list(events[:place])
     return None
-
-
-def unsettled(records: Iterable[tuple[str, bytes | None]], later: bytes) -> Iterator[int]:
-    """Places of records beside an attempt that a later record does not hold either; what is not
-    stored can be held by none."""
-    for place, (stands, raw) in enumerate(records):
-        if stands == "beside" and (raw is None or not holds(raw, later)):
-            yield place
-
-
-_SHAPES = (
-    "SELECT t.id, t.candidate, c.suite, t.episode, t.cost_usd, t.latency_ms, t.events, t.evidence"
-    " FROM trace t JOIN candidate c ON c.id = t.candidate"
-)
-_FRESH = f"{_SHAPES} WHERE t.id IN (SELECT value FROM json_each(?)) AND t.latency_ms IS NOT NULL"
-_OTHERS = (
-    f"{_SHAPES} WHERE t.candidate IN (SELECT id FROM candidate WHERE suite=? AND id<>?)"
-    " AND t.episode IN (SELECT value FROM json_each(?))"
-    " AND t.latency_ms IN (SELECT value FROM json_each(?)) ORDER BY t.id"
-)
-_SEVERAL = "SELECT 1 FROM candidate WHERE suite=? AND id<>? LIMIT 1"
-MOST_ALIKE = 8
-
-
-def rewritten(connection: sqlite3.Connection, written: Sequence[int]) -> dict[int, list[int]]:
-    """Of these traces of private suites, those that are the same record as a trace of another
-    candidate, each with those traces."""
-    apart: dict[tuple[int, int], list[tuple[int, tuple[object, ...], int]]] = {}
-    for trace, candidate, suite, *shape, evidence in connection.execute(
-        _FRESH, (json.dumps(list(written)),)
-    ).fetchall():
-        apart.setdefault((suite, candidate), []).append((trace, tuple(shape), evidence))
-    found: dict[int, list[int]] = {}
-    for (suite, candidate), fresh in apart.items():
-        if connection.execute(_SEVERAL, (suite, candidate)).fetchone() is None:
-            continue
-        wanted = json.dumps(sorted({shape[0] for _, shape, _ in fresh}, key=str))
-        times = json.dumps(sorted({shape[2] for _, shape, _ in fresh}, key=str))
-        others: dict[tuple[object, ...], list[tuple[int, int]]] = {}
-        rows = connection.execute(_OTHERS, (suite, candidate, wanted, times)).fetchall()
-        for trace, _, _, *shape, evidence in rows:
-            others.setdefault(tuple(shape), []).append((trace, evidence))
-        for trace, of, evidence in fresh:
-            alike = [key for key, its in others.get(of, ()) if its != evidence][:MOST_ALIKE]
-            same = [key for key in alike if _same(connection, trace, key)]
-            if same:
-                found[trace] = same
-    return found
-
-
-def _same(connection: sqlite3.Connection, one: int, other: int) -> bool:
-    mine, theirs = judged_record(connection, one), judged_record(connection, other)
-    return mine is not None and theirs is not None and compare(theirs, mine).kind == "same"

@@ -1,17 +1,17 @@
-"""Importing one file: choosing the reader, skipping what is known, judging beside the writer."""
+"""Import one file: skip what is known, judge its records beside the writer, and write them."""
 
 import gc
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from reviewer.db import registry
 from reviewer.db.connection import transaction
-from reviewer.db.intake import NewRefusal
-from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.db.payload import PACK_TRACES
+from reviewer.db.queries import imports
 from reviewer.db.sources import (
     SourceRow,
     episode_map_of,
@@ -20,126 +20,48 @@ from reviewer.db.sources import (
     other_imports,
     size_known,
     source_row,
-    tool_maps,
 )
 from reviewer.db.verdict_changes import LateVerdict
-from reviewer.importing.catalogue import redactor_of
-from reviewer.importing.faults import foreseen
-from reviewer.importing.pipeline.gathering import Called, Together
-from reviewer.importing.pipeline.keys import (
-    FindManifest,
-    candidate_named,
+from reviewer.importing.pipeline.job import AttemptName, ImportJob
+from reviewer.importing.pipeline.opening import kind_of, start_of
+from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
+from reviewer.importing.pipeline.pool import ScoringPool, worth_processes
+from reviewer.importing.pipeline.results import ResultEntry
+from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
+from reviewer.importing.pipeline.split import Unreadable, shape_of
+from reviewer.importing.pipeline.stored_results import Attempt, later
+from reviewer.importing.pipeline.storing import Batcher
+from reviewer.importing.pipeline.units import (
+    STDIN,
+    Unit,
     names_digest,
     placed_digest,
     unit_digest,
 )
-from reviewer.importing.pipeline.opening import kind_of, start_of
-from reviewer.importing.pipeline.pool import ScoringPool, worth_processes
-from reviewer.importing.pipeline.results import Joined
-from reviewer.importing.pipeline.revising import Paths
-from reviewer.importing.pipeline.scoring import Asked, Misdirected, Order, Scorer
-from reviewer.importing.pipeline.split import Unreadable, shape_of
-from reviewer.importing.pipeline.stored_results import Attempt, Stored, gather, later
-from reviewer.importing.pipeline.storing import Batcher, Filled, Tally
-from reviewer.importing.pipeline.units import STDIN, Places, Unit
 from reviewer.importing.reader import (
     Broken,
     Foreign,
     Rejected,
     by_document,
     by_record,
+    foreseen,
     gives_results,
     speaks_by_place,
 )
-from reviewer.importing.requests import Requests
 from reviewer.importing.scored import Group
 from reviewer.importing.source import Source
-from reviewer.suite.model import RedactionRules, Suite
+from reviewer.suite.model import Suite
 from reviewer.suite.tool_names import NO_MAP
 
-
-class FileResult(NamedTuple):
-    """What came of one file. `problem` is why the file as a whole was refused, else empty.
-
-    `state` is `imported`, `known` (nothing added), or `refused`. `flagged` records held raw
-    identifiers: their slots are taken and fail, their payloads are not stored. Records `beside`
-    contradict the attempt they are of: both count.
-    """
-
-    path: str
-    reader: str
-    sha256: str
-    state: str
-    records: int
-    added: int
-    known: int
-    refused: int
-    notes: tuple[str, ...]
-    refusals: tuple[NewRefusal, ...]
-    problem: str = ""
-    flagged: tuple[NewRefusal, ...] = ()
-    filled: tuple[Filled, ...] = ()
-    beside: tuple[NewRefusal, ...] = ()
-
-
-class Context(NamedTuple):
-    """What every file of one import shares."""
-
-    connection: sqlite3.Connection
-    store: Path
-    suites: tuple[Suite, ...]
-    manifests: FindManifest
-    asked: Asked
-    now: Callable[[], str]
-
-
-class Around:
-    """What the files of one import have to do with each other, and with imports before it."""
-
-    def __init__(self, context: Context, units: Sequence[Unit]) -> None:
-        asked = context.asked
-        self.stored = Stored(context.connection, asked.suite, dict(asked.episodes))
-        self.joins = gather(units, self.stored)
-        self.packer = Packer()
-        self.paths = Paths(context.connection)
-        self.maps = tool_maps(context.connection)
-        """Sources whose tools are named by a map, and by which."""
-        self.places = Places(context.connection, units)
-        self.requests = Requests(context.connection)
-        self.together = Together(context.connection, units)
-        self.read: set[int] = set()
-        """Sources of trajectories that this import has read."""
-
-
 T = TypeVar("T")
-OnProgress = Callable[[int, int, Tally], None]
 Groups = Iterator[tuple[Group, int]]
 """Judged groups in file order, each with the file offset behind it."""
 
 
-def refused_unit(unit: Unit, error: Exception) -> FileResult:
-    """The result of a unit that could not be read."""
-    problem = str(error)
-    if isinstance(error, OSError):
-        problem = f"cannot be read: {error.strerror}"
-    return refused_file(shown_as(unit), problem)
-
-
-def refused_file(shown: str, problem: str) -> FileResult:
-    """The result of a file that was refused as a whole."""
-    told = redactor_of(RedactionRules()).masked(problem)
-    return FileResult(shown, "", "", "refused", 0, 0, 0, 1, (), (), told)
-
-
-def shown_as(unit: Unit) -> str:
-    """What a unit is called where it is told of."""
-    return unit.name or redactor_of(RedactionRules()).masked(str(unit.path))
-
-
 @contextmanager
 def steady() -> Iterator[None]:
-    """No automatic cycle collection while millions of acyclic values come and go; what a reader
-    of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
+    """Disable automatic cycle collection while millions of acyclic values come and go; what a
+    reader of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -152,31 +74,30 @@ def steady() -> Iterator[None]:
 class FileImport:
     """One file being imported. Raises Unreadable, Misdirected, OSError where it cannot be."""
 
-    def __init__(self, context: Context, unit: Unit, around: Around) -> None:
-        asked, reader = context.asked, unit.reader
+    def __init__(self, job: ImportJob, unit: Unit) -> None:
+        context, options, reader = job.context, job.context.options, unit.reader
         if reader is None:
             raise Unreadable(unit.problem)
-        if asked.suite and not context.suites and not reader.probe:
-            raise Misdirected(f"there is no suite {asked.suite} in this workspace")
-        self.context, self.path, self.around = context, unit.path, around
-        self.order = Order(context.suites, asked, reader.name, str(unit.path))
-        place, home = around.places.of(unit, str(unit.path))
-        self.order = self.order._replace(home=home)
-        self.judge = Scorer(self.order, around.packer)
+        if options.suite and not context.suites and not reader.probe:
+            raise Misdirected(f"there is no suite {options.suite} in this workspace")
+        self.job, self.context, self.path = job, context, unit.path
+        place, home = job.places.of(unit, str(unit.path))
+        self.order = Order(context.suites, options, reader.name, str(unit.path), home=home)
+        self.judge = Scorer(self.order, job.packer)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
-        self.source = Source(unit.path, asked.candidate, unit.companions, around.joins)
+        self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name
         self.source.place, self.source.home = place, home
         self.source.gather = partial(
-            around.together.files, reader, unit.path, asked.candidate, self.source.read_with
+            job.linked.files, reader, unit.path, options.candidate, self.source.read_with
         )
         self.source.called = self._called
         self.source.meet = self._meet
-        self.source.asked = partial(self.judge.asked_in, around.requests)
+        self.source.asked = self._request_place
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
-        self._late: list[tuple[Attempt, Joined]] | None = None
+        self._late: list[tuple[Attempt, ResultEntry]] | None = None
         self._judging: ScoringPool | None = None
         # A large file of a size that none had is surely new: judging may begin meanwhile.
         if self._large() and not size_known(context.connection, self.size):
@@ -196,16 +117,17 @@ class FileImport:
             judging.__exit__()
 
     def known(self) -> FileResult | None:
-        """What there is to say of a file that was imported before and holds nothing new."""
+        """Return the result of a file that was imported before and holds nothing new; None for
+        others."""
         source = self._row()
         if source is None or source.state != "done":
             return None
-        self.retried = self._quarantined(source.id)
+        self.retried = imports.quarantined(self.context.connection, source.id)
         if self.retried:
             return None
         self.close()
         note = "this very file was imported before"
-        if self.around.maps.get(source.id, NO_MAP) != self.context.asked.tools:
+        if self.job.maps.get(source.id, NO_MAP) != self.context.options.tools:
             note += ", under another map of tools: it is judged as it was then"
         bound = tuple(
             f"{self.judge.redactor.masked(name)} is known by its manifest now"
@@ -217,7 +139,8 @@ class FileImport:
         )  # fmt: skip
 
     def _bound(self, source: int) -> list[str]:
-        """Candidates of the file that had no manifest when it was imported, and have one now."""
+        """Bind candidates of the file that had no manifest when it was imported, and have one
+        now."""
         context, named = self.context, []
         for suite_id, candidate_id in registry.unbound(context.connection, source):
             manifest = context.manifests(suite_id, candidate_id)
@@ -233,8 +156,8 @@ class FileImport:
         return named
 
     def judged(self) -> Groups:
-        """What the file holds, judged; nothing is written yet. Raises Unreadable behind what could
-        be read."""
+        """Yield what the file holds, judged; nothing is written yet. Raises Unreadable behind what
+        could be read."""
         yield from self._groups(self._done(self._row()))
 
     def written(
@@ -243,11 +166,11 @@ class FileImport:
         groups: Groups | None = None,
         within: bool = False,
     ) -> FileResult:
-        """Take in what was judged. `within` says that the caller has begun the write, and that all
+        """Take in what was judged. `within` means that the caller has begun the write, and that all
         of it is to be one."""
         context, reader = self.context, self.judge.reader
         source = self._row() or self._open(within)
-        if self.around.maps.setdefault(source.id, context.asked.tools) != context.asked.tools:
+        if self.job.maps.setdefault(source.id, context.options.tools) != context.options.tools:
             raise Misdirected(
                 "this very file was begun under another map of tools: import it with that one"
             )
@@ -256,14 +179,14 @@ class FileImport:
         if self._gives_results and source.state != "done":
             start = Tally(0, source.added, 0, 0)
         if not self._gives_results:
-            self.around.read.add(source.id)
+            self.job.read.add(source.id)
         suites: Mapping[str, Suite] = {suite.suite_id: suite for suite in context.suites}
         if self.judge.probing:
             suites = self.judge.probe_suites  # grows with what the records name
         beside = (self.judge.redactor.masked(str(other)) for other in self.source.companions)
-        earlier = self.around.paths.sources((self.shown, *beside))
+        earlier = self.job.paths.sources((self.shown, *beside))
         # Where a path says whose a file is, another path says that it is another's.
-        placed = speaks_by_place(reader) and not context.asked.candidate
+        placed = speaks_by_place(reader) and not context.options.candidate
         siblings = [] if placed else other_imports(context.connection, source.id)
         batcher = Batcher(
             context.connection,
@@ -283,21 +206,21 @@ class FileImport:
             own_names=self._own_names() if siblings else None,
             path=self.shown,
             again=self.judge.again,
-            asked=bool(context.asked.candidate),
+            asked=bool(context.options.candidate),
         )
-        if (tools := context.asked.tools) != NO_MAP:
+        if (tools := context.options.tools) != NO_MAP:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)
             text = f"tools named by the import map {tools.digest}: {names}"
-            batcher.notes.setdefault(self.judge.redactor.masked(text), 1)
-        for attempt, told in self._said_late():
-            batcher.say_late(self._late_of(attempt, told))
+            batcher.outcome.notes.setdefault(self.judge.redactor.masked(text), 1)
+        for attempt, entry in self._said_late():
+            batcher.say_late(self._late_of(attempt, entry))
         problem = self._read(batcher, groups or self._groups(done), done, on_progress)
         if self._gives_results and not problem:
             batcher.clear_rest()
         self.close()
-        self._note(batcher.notes)  # those that came with the file's end
+        self._note(batcher.outcome.notes)  # those that came with the file's end
         batcher.flush(done=True)
-        tally = batcher.tally
+        outcome, tally = batcher.outcome, batcher.tally
         added = tally.added - start.added
         return FileResult(
             self.shown,
@@ -308,29 +231,37 @@ class FileImport:
             added,
             tally.known - start.known + start.added,
             tally.refused,
-            batcher.note_lines(),
-            tuple(batcher.refusals),
+            outcome.note_lines(),
+            tuple(outcome.refusals),
             problem,
-            tuple(batcher.flagged),
+            tuple(outcome.flagged),
             batcher.filled(),
-            tuple(batcher.beside),
+            tuple(outcome.beside),
         )
 
     def _called(self, names: Iterable[str]) -> tuple[str, str, str] | None:
-        """Return what the attempt is called of which this file holds a part: it keeps its names."""
-        asked = self.context.asked
+        """Return the names of the attempt of which this file holds a part: it keeps its names."""
+        options = self.context.options
         suites = {suite.suite_id for suite in self.context.suites}
-        for one in self.around.together.called(names):
+        for one in self.job.linked.called(names):
             private = one.suite_id in suites
-            if private is self.judge.probing or asked.candidate not in ("", one.candidate_id):
+            if private is self.judge.probing or options.candidate not in ("", one.candidate_id):
                 continue
-            if not asked.suite or one.suite_id == asked.suite:
+            if not options.suite or one.suite_id == options.suite:
                 return one.suite_id if self.judge.probing else "", one.candidate_id, one.episode_id
         return None
 
     def _meet(self, names: Iterable[str], candidate_id: str, episode_id: str) -> None:
         suite_id = self.judge.own_suite()
-        self.around.together.meet(names, Called(suite_id, candidate_id, episode_id))
+        self.job.linked.meet(names, AttemptName(suite_id, candidate_id, episode_id))
+
+    def _request_place(self, name: str, request: Any) -> int:
+        """Return which of the episodes of a name has this first request, from 0. In a private suite
+        the map says which episode a name is of."""
+        if not self.judge.probing:
+            return 0
+        suite_id, mask = self.judge.own_suite(), self.judge.redactor.mask
+        return self.job.requests.place(suite_id, name, request, mask)
 
     def _large(self) -> bool:
         return (
@@ -341,10 +272,10 @@ class FileImport:
         )
 
     def _row(self) -> SourceRow | None:
-        """The import of this very file before. One of the same bytes is another when a part of
-        what it says stands in its path."""
+        """Return the earlier import of this very file. A file of the same bytes is another one when
+        a part of its content is in its path."""
         found = self._row_of(self.sha256)
-        names = names_digest(self.context.asked.episodes)
+        names = names_digest(self.context.options.episodes)
         if found is not None and episode_map_of(self.context.connection, found.id) != names:
             # Under another map it is evidence of other episodes: an import of its own.
             self.sha256 = placed_digest(self._file, ("map", names))
@@ -359,12 +290,14 @@ class FileImport:
         return found
 
     def _row_of(self, sha256: str) -> SourceRow | None:
-        asked = self.context.asked
-        return source_row(self.context.connection, sha256, asked.suite, asked.candidate)
+        options = self.context.options
+        connection = self.context.connection
+        return source_row(connection, sha256, options.suite, options.candidate)
 
     def _own_names(self) -> dict[int, str]:
-        """The candidate that each record names itself, where somebody else was asked for."""
-        if not self.context.asked.candidate:
+        """Return the candidate that each record names itself, where the import is for another
+        one."""
+        if not self.context.options.candidate:
             return {}
         reader, stem = self.judge.reader, self.judge.reader.candidate_id(self.path)
         source = Source(self.path, "", self.source.companions)
@@ -373,24 +306,19 @@ class FileImport:
             if by_record(reader):
                 for piece in source.pieces():
                     with suppress(Rejected):
-                        found[piece.number] = candidate_named(reader.read(piece.raw, "").raw)
+                        found[piece.number] = _candidate_named(reader.read(piece.raw, "").raw)
             elif by_document(reader):
                 for number, one in enumerate(reader.traces(source), 1):
                     if isinstance(one, Foreign):
-                        found[number] = candidate_named(one.raw)
+                        found[number] = _candidate_named(one.raw)
         nobody = {"", "unnamed", stem, self.path.stem}
         return {number: name for number, name in found.items() if name not in nobody}
 
     def _done(self, source: SourceRow | None) -> int:
-        """How many records need not be read again. What a result file gives depends on what other
-        files took of it, so it is read from its beginning; what stands already is known."""
+        """Return how many records need not be read again. What a result file gives depends on what
+        other files took of it, so it is read from its beginning; what is stored already is
+        known."""
         return 0 if source is None or self._gives_results else source.records
-
-    def _quarantined(self, source: int) -> frozenset[int]:
-        rows = self.context.connection.execute(
-            "SELECT record FROM quarantine WHERE source=?", (source,)
-        )
-        return frozenset(row[0] for row in rows.fetchall())
 
     def _open(self, within: bool) -> SourceRow:
         """Note the file; another process may have begun with it meanwhile."""
@@ -403,32 +331,32 @@ class FileImport:
                     "path": self.shown,
                     "size": self.size,
                     "reader": f"{reader.name}/{reader.version}",
-                    "suite": context.asked.suite,
-                    "candidate": context.asked.candidate,
+                    "suite": context.options.suite,
+                    "candidate": context.options.candidate,
                     "at": context.now(),
                 },
                 file=self._file,
-                names=names_digest(context.asked.episodes),
+                names=names_digest(context.options.episodes),
             )
-            tools = context.asked.tools
-            if tools != NO_MAP and opened.id not in self.around.maps:
+            tools = context.options.tools
+            if tools != NO_MAP and opened.id not in self.job.maps:
                 journal_tool_map(context.connection, opened.id, tools, context.now())
-                self.around.maps[opened.id] = tools
+                self.job.maps[opened.id] = tools
             return opened
 
-    def _said_late(self) -> list[tuple[Attempt, Joined]]:
-        """What the file says of trajectories that were imported before: asked before what is left
-        becomes attempts."""
+    def _said_late(self) -> list[tuple[Attempt, ResultEntry]]:
+        """Return what the file states about trajectories that were imported before: looked up
+        before what is left becomes attempts."""
         if self._late is None:
-            around, path, notes = self.around, str(self.path), self.source.notes
-            found = later(around.joins, around.stored, path, around.read, notes)
+            job, path, notes = self.job, str(self.path), self.source.notes
+            found = later(job.joins, job.stored, path, job.read, notes)
             self._late = list(found) if self._gives_results else []
         return self._late
 
-    def _late_of(self, attempt: Attempt, told: Joined) -> LateVerdict:
-        detail = self.judge.detail(told.verdict)
-        said = told.verdict.passed, told.verdict.reward
-        return LateVerdict(attempt.candidate, attempt.episode, attempt.attempt, *said, detail)
+    def _late_of(self, attempt: Attempt, entry: ResultEntry) -> LateVerdict:
+        detail = self.judge.detail(entry.verdict)
+        word = entry.verdict.passed, entry.verdict.reward
+        return LateVerdict(attempt.candidate, attempt.episode, attempt.attempt, *word, detail)
 
     def _read(self, batcher: Batcher, groups: Groups, done: int, on_progress: OnProgress) -> str:
         """Take every record not yet taken; returns why reading stopped early, if it did."""
@@ -449,18 +377,18 @@ class FileImport:
         return ""
 
     def _joined(self, batcher: Batcher) -> bool:
-        """Whether all that the file says is about attempts of other files; notes on it are kept."""
-        joined = self._gives_results and bool(self.around.joins.instances(str(self.path)))
-        said = ("all of it was joined to attempts of other files",) if joined else ()
+        """Return whether all of the file is about attempts of other files; notes on it are kept."""
+        joined = self._gives_results and bool(self.job.joins.instances(str(self.path)))
+        texts = ("all of it was joined to attempts of other files",) if joined else ()
         if not joined and not self.source.sums_up:
             return False
-        self._note(batcher.notes)
-        for text in said:
-            batcher.notes.setdefault(text, 1)
+        self._note(batcher.outcome.notes)
+        for text in texts:
+            batcher.outcome.notes.setdefault(text, 1)
         return True
 
     def _note(self, notes: dict[str, int]) -> None:
-        """What the reader notes on the file as a whole, which may quote what is in it."""
+        """Add the notes of the reader on the file as a whole, which may quote what is in it."""
         for text in sorted(self.source.notes):
             notes.setdefault(self.judge.redactor.masked(text), 1)
 
@@ -497,8 +425,14 @@ class FileImport:
             _drop_cycles()
 
 
+def _candidate_named(raw: bytes) -> str:
+    """Return the candidate that a native record names."""
+    name = json.loads(raw).get("candidate_id")
+    return name if isinstance(name, str) else ""
+
+
 def _spanning(group: Group, last: int) -> Group:
-    """Records passed over (already taken) leave gaps, so the group spans first to last."""
+    """Make the group span first to last: records passed over (already taken) leave gaps."""
     return group._replace(records=last - group.first + 1)
 
 
@@ -507,9 +441,9 @@ MOST_YOUNG = 20_000
 
 
 def _drop_cycles() -> None:
-    """Collect what a reader left behind in cycles, whoever wrote it: old values, which wait for
-    their batch, are not looked through again. Not after each small file: what is still in use
-    would be taken for old, and never be collected."""
+    """Collect what a reader left behind in cycles: old values, which wait for their batch, are not
+    looked through again. Not after each small file: what is still in use would be taken for old,
+    and never be collected."""
     if gc.get_count()[0] > MOST_YOUNG:
         gc.collect(1)
 
@@ -518,8 +452,8 @@ HANDFUL_BYTES = 4 << 20
 
 
 def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends early,
-    what came before is given first."""
+    """Yield items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends
+    early, what came before is given first."""
     held: list[T] = []
     size = 0
     while True:

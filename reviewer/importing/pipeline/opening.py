@@ -29,7 +29,7 @@ class _Readable(Protocol):
 
 
 def kind_of(start: bytes) -> str:
-    """`gzip`, `zstd`, `zip`, `lfs`, `pickle` or `plain`, by the first bytes."""
+    """Return `gzip`, `zstd`, `zip`, `lfs`, `pickle` or `plain`, by the first bytes."""
     if start.startswith(GZIP):
         return "gzip"
     if start.startswith(ZSTD):
@@ -42,7 +42,7 @@ def kind_of(start: bytes) -> str:
 
 
 def refused(start: bytes) -> str:
-    """Why a file that starts like this is not to be read at all, else empty."""
+    """Return why a file that starts like this may not be read at all, else empty."""
     kind = kind_of(start)
     if kind == "lfs":
         return "a Git LFS pointer, not the data: run `git lfs pull` in that repository first"
@@ -53,7 +53,7 @@ def refused(start: bytes) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The file's content, decompressed, seekable. Raises OSError, Unreadable."""
+    """Open the file's content, decompressed, seekable. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
         kind = kind_of(handle.read(32))
         handle.seek(0)
@@ -67,7 +67,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def start_of(path: Path, size: int) -> bytes:
-    """The first `size` bytes of the file's content. Raises OSError, Unreadable."""
+    """Return the first `size` bytes of the file's content. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
         start = handle.read(size)
         kind = kind_of(start)
@@ -109,12 +109,12 @@ def _spool(unpacker: _Readable, spool: IO[bytes], size: int) -> None:
 
 
 PARSED_IN = 4
-"""JSON within strings of JSON is read so many times over: arguments and bodies are kept so."""
+"""How deep JSON is read within strings of JSON: arguments and bodies are kept so."""
 
 
 class Text(NamedTuple):
     """One text: the number of its record, from 1, its JSON Pointer there ("" in a file of lines),
-    and what it says. With `problem` instead: why the record has none."""
+    and the text itself. With `problem` instead: why the record has none."""
 
     record: int
     pointer: str
@@ -123,7 +123,8 @@ class Text(NamedTuple):
 
 
 def texts_of(path: Path) -> Iterator[Text]:
-    """All texts in order; a record that is no JSON costs itself, one without a text gives none.
+    """Yield all texts in order; a record that is no JSON costs itself, one without a text gives
+    none.
 
     A file that starts like JSON is read as records; any other as lines. Compressed files are
     unpacked. Raises OSError, Unreadable when the file cannot be read (further).

@@ -1,4 +1,4 @@
-"""Judging a large file of JSON lines in several processes; one writer takes their groups in order.
+"""Judge a large file of JSON lines in several processes; one writer takes their groups in order.
 
 Each process reads its own run of lines, so nothing raw travels between them.
 """
@@ -20,7 +20,7 @@ import msgspec
 from reviewer.db.payload import PACK_BYTES
 from reviewer.importing.pipeline.scoring import Order, Scorer
 from reviewer.importing.pipeline.split import blocks, lines_of
-from reviewer.importing.scored import Facts, Group
+from reviewer.importing.scored import Group, JudgedRecord
 
 # Two full packs and a little less, so that a block leaves no small third one.
 BLOCK = 2 * PACK_BYTES - (96 << 10)
@@ -35,7 +35,7 @@ _decode = msgspec.msgpack.Decoder(Group).decode
 
 
 def workers() -> int:
-    """How many processes may judge: the processors this process may use, up to MOST."""
+    """Return how many processes may judge: the processors this process may use, up to MOST."""
     try:
         allowed = len(os.sched_getaffinity(0))
     except AttributeError:  # not every system can say
@@ -44,7 +44,7 @@ def workers() -> int:
 
 
 def worth_processes(size: int) -> bool:
-    """Whether a file of `size` bytes repays starting them."""
+    """Return whether a file of `size` bytes repays starting them."""
     return size >= WORTH and workers() > 1
 
 
@@ -64,14 +64,15 @@ def _begin(order: Order, parent: int, judge: Scorer | None) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """A killed parent tells nobody, and its processes would wait for work for ever."""
+    """End this process with its parent: a killed parent sends no signal, and its processes would
+    wait for work for ever."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
 
 
 def _judge_block(path: str, start: int, end: int) -> bytes:
-    """A group, encoded: pickling its many small tuples would take five times as long."""
+    """Return a group, encoded: pickling its many small tuples would take five times as long."""
     assert _judge is not None  # set by _begin before any work
     with open(path, "rb") as handle:
         return _encode(_judge.group(lines_of(handle, start, end)))
@@ -111,7 +112,7 @@ class ScoringPool:
         except StopIteration:
             return
         except OSError as error:
-            self._problem = error  # told when what stands before it has been taken
+            self._problem = error  # raised when what comes before it has been taken
 
     def __iter__(self) -> Iterator[tuple[Group, int]]:
         number = 1
@@ -124,7 +125,7 @@ class ScoringPool:
 
 
 def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, Group, int]:
-    """The oldest group, its records numbered on from `number`."""
+    """Return the oldest group, its records numbered on from `number`."""
     future, end = waiting.popleft()
     try:
         group = _decode(future.result())
@@ -134,7 +135,7 @@ def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, 
     shift = number - group.first
     moved = group._replace(
         first=number,
-        facts=[Facts(facts.number + shift, *facts[1:]) for facts in group.facts],
+        judged=[JudgedRecord(one.number + shift, *one[1:]) for one in group.judged],
         refused=[refused._replace(record=refused.record + shift) for refused in group.refused],
         flagged=[flagged._replace(record=flagged.record + shift) for flagged in group.flagged],
     )

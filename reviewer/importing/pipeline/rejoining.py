@@ -1,19 +1,22 @@
-"""Parts of a session that come one after the other: what is judged is the whole of them.
+"""Put parts of a session together that come one after the other, and judge the whole of them.
 
 Every part is kept as it came, and the record that was put together of them is judged as the
-attempt: the same one, in whatever order they came. See `parts`.
+attempt: the same one, in whatever order they came. See `sessions`.
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
+from reviewer.db.connection import Connection
 from reviewer.db.intake import NewTrace
+from reviewer.db.queries import imports
+from reviewer.db.queries.imports import StoredAttempt
 from reviewer.db.revisions import Revision, judged_record, kept_records
+from reviewer.db.sources import source_by_id
 from reviewer.gates.model import Finding
 from reviewer.importing.pipeline.compare import compare
 from reviewer.importing.pipeline.sessions import (
@@ -33,15 +36,15 @@ from reviewer.importing.scored import MASKED_CODE
 
 TOGETHER = "parts of one session, put together"
 READ_TOGETHER = "read out of all files that hold parts of it"
-_NOBODYS = f":{UNNAMED}"
+_OF_UNNAMED = f":{UNNAMED}"
 A_PART = "a part of the session that is judged"
 
 Again = Callable[[NewTrace, bytes], NewTrace | None]
 """Judges a record that was put together, in the slot and with the source's word of a new one."""
 
 
-class _Stored(NamedTuple):
-    """What is stored of an attempt: the record judged, and its parts with their places."""
+class StoredSession(NamedTuple):
+    """The stored records of an attempt: the one judged, and its parts with their places."""
 
     head: Record
     raw: bytes
@@ -49,76 +52,75 @@ class _Stored(NamedTuple):
 
 
 def rejoin(
-    connection: sqlite3.Connection,
-    key: int,
+    connection: Connection,
+    there: StoredAttempt,
     news: Sequence[tuple[NewTrace, bytes]],
     path: str,
     again: Again,
 ) -> list[Revision] | None:
-    """What becomes of an attempt when parts of its session come, in order; empty when they are
+    """Take parts of its session into an attempt, in order: what it becomes; empty when they are
     there already, None where one is no such part. `path` is where they come from."""
     stated = [finding for new, _ in news for finding in new.findings]
-    there = _stored(connection, key, news[0][0]._replace(findings=stated))
-    if there is None:
+    session = _stored(connection, there, stated)
+    if session is None:
         return None
     fresh: list[tuple[NewTrace, bytes, Part]] = []
-    seen = [_acts(one.record) for one in there.parts]
+    seen = [_acts(one.record) for one in session.parts]
     for new, raw in news:
         part = Part(json.loads(raw), path, new.record)
-        if not _one_session(there, part.record) or any(_changed(p, part) for p in there.parts):
+        if not _one_session(session, part.record) or any(_changed(p, part) for p in session.parts):
             return None
         if (acts := _acts(part.record)) not in seen:
             seen.append(acts)
             fresh.append((new, raw, part))
     if not fresh:
         return []
-    found = joined([*there.parts, *(part for _, _, part in fresh)])
+    found = joined([*session.parts, *(part for _, _, part in fresh)])
     if not found:
         return None
     parts = [
-        Revision(key, new, False, False, A_PART, contained=True, part=True) for new, _, _ in fresh
+        Revision(there.trace, new, False, False, A_PART, contained=True, part=True)
+        for new, _, _ in fresh
     ]
-    if any(_alike(one, there.head) for one in found):
+    if any(_alike(one, session.head) for one in found):
         return parts
     whole = next(
         (n for n, (_, _, part) in enumerate(fresh) if len(found) == 1
          and _alike(found[0], part.record)),
         None,
     )  # fmt: skip
-    word = min((new for new, _, _ in fresh), key=_said)
+    word = min((new for new, _, _ in fresh), key=_word_rank)
     judged = fresh[whole][:2] if whole is not None else _judged(found, word, again)
     if judged is None:
         return None
-    if _alike(json.loads(judged[1]), there.head):
+    if _alike(json.loads(judged[1]), session.head):
         return parts
-    own = again(word, there.raw)
+    own = again(word, session.raw)
     findings = own.findings if own is not None else ()
-    answered = _answered(findings, there.head, json.loads(judged[1]))
-    head = Revision(key, judged[0], True, True, TOGETHER, answered=answered)
+    answered = _answered(findings, session.head, json.loads(judged[1]))
+    head = Revision(there.trace, judged[0], True, True, TOGETHER, answered=answered)
     return [head, *(part for n, part in enumerate(parts) if n != whole)]
 
 
-def _said(new: NewTrace) -> int:
-    """A failure comes first, then a pass, then no word of the source."""
+def _word_rank(new: NewTrace) -> int:
+    """Rank the source's word: a failure comes first, then a pass, then none."""
     word = None if new.verdict is None else new.verdict[0]
     return 2 if word is None else int(word)
 
 
 def superseded(
-    connection: sqlite3.Connection,
+    connection: Connection,
+    there: StoredAttempt,
     new: NewTrace,
     raw: bytes,
     read_with: frozenset[int],
     again: Again,
 ) -> list[Revision] | None:
-    """What a record is that was read out of all files of its attempt: the whole of it. None when
+    """Take in a record that was read out of all files of its attempt, as the whole of it. None when
     some of the attempt came from elsewhere."""
-    key, source = connection.execute(
-        "SELECT id, source FROM trace WHERE candidate=? AND episode=? AND attempt=?", new[:3]
-    ).fetchone()
-    kept = kept_records(connection, key)
-    head = judged_record(connection, key)
-    if head is None or not {source, *(one.source for one in kept)} <= read_with:
+    kept = kept_records(connection, there.trace)
+    head = judged_record(connection, there.trace)
+    if head is None or not {there.source, *(one.source for one in kept)} <= read_with:
         return None
     whole = json.loads(raw)
     known = [json.loads(one) for one in (head, *(other.raw for other in kept)) if one is not None]
@@ -129,58 +131,47 @@ def superseded(
     own = again(new, head)
     findings = [one for one in own.findings if one.severity != "critical"] if own else []
     answered = _answered(findings, json.loads(head), whole)
-    return [Revision(key, new, True, True, READ_TOGETHER, answered=answered)]
+    return [Revision(there.trace, new, True, True, READ_TOGETHER, answered=answered)]
 
 
 def _tools(record: Record) -> set[str]:
     return {event["tool"] for event in record["events"] if event.get("kind") == "tool_call"}
 
 
-def _stored(connection: sqlite3.Connection, key: int, new: NewTrace) -> _Stored | None:
-    head = judged_record(connection, key)
-    kept = kept_records(connection, key)
+def _stored(
+    connection: Connection, there: StoredAttempt, stated: Sequence[Finding]
+) -> StoredSession | None:
+    """Return the records of an attempt with their places; None where they cannot be put together
+    with new ones, of which `stated` are the findings."""
+    head = judged_record(connection, there.trace)
+    kept = kept_records(connection, there.trace)
     if head is None or any(one.raw is None for one in kept):
         return None
-    stated = [*new.findings, *(finding for one in kept for finding in one.findings)]
-    if _judged_before_masking(connection, key, stated):
+    found = [*stated, *(finding for one in kept for finding in one.findings)]
+    # What is put together of masked records shows less than their contract saw. (A probe has none.)
+    masked = imports.judged_before_masking(connection, there.trace, MASKED_CODE)
+    if masked or (masked is not None and any(one.code == MASKED_CODE for one in found)):
         return None
     if any(one.stands == "beside" and not one.settled for one in kept):
         return None
     record = json.loads(head)
-    source, number = connection.execute(
-        "SELECT source, record FROM trace WHERE id=?", (key,)
-    ).fetchone()
-    places = [(record, source, number)]
+    places = [(record, there.source, there.record)]
     places += [(json.loads(one.raw or b"{}"), one.source, one.record) for one in kept]
     parts = [
         Part(one, _path(connection, source), number)
         for one, source, number in places
         if not is_joined(one)
     ]
-    return _Stored(record, head, parts)
+    return StoredSession(record, head, parts)
 
 
-def _judged_before_masking(
-    connection: sqlite3.Connection, key: int, stated: Sequence[Finding]
-) -> bool:
-    """Whether a record of the attempt was masked after its contract judged it: what is put together
-    of masked ones shows less. (A probe has no contract.)"""
-    probe, masked = connection.execute(
-        "SELECT s.probe, EXISTS (SELECT 1 FROM finding f WHERE f.trace=t.id AND f.code=?)"
-        " FROM trace t JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
-        " WHERE t.id=?",
-        (MASKED_CODE, key),
-    ).fetchone()
-    return not probe and (bool(masked) or any(one.code == MASKED_CODE for one in stated))
-
-
-def _path(connection: sqlite3.Connection, source: int) -> str:
-    row = connection.execute("SELECT path, reader FROM source WHERE id=?", (source,)).fetchone()
-    return "" if row is None or row[1].startswith("merge/") else str(row[0])
+def _path(connection: Connection, source: int) -> str:
+    row = source_by_id(connection, source)
+    return "" if row is None or row.reader.startswith("merge/") else row.path
 
 
 def _changed(there: Part, new: Part) -> bool:
-    """Return whether this is the record that stood at the same place, and holds less or something
+    """Return whether this is the record that was at the same place, and holds less or something
     else."""
     if not there.path or (there.path, there.number) != (new.path, new.number):
         return False
@@ -188,7 +179,7 @@ def _changed(there: Part, new: Part) -> bool:
     return kind not in ("same", "holds")
 
 
-def _one_session(there: _Stored, new: Record) -> bool:
+def _one_session(there: StoredSession, new: Record) -> bool:
     name = session_of(new)
     if name:
         other = session_of(there.head)
@@ -202,7 +193,7 @@ def _one_session(there: _Stored, new: Record) -> bool:
 
 
 def _judged(found: Sequence[Record], new: NewTrace, again: Again) -> tuple[NewTrace, bytes] | None:
-    """The whole, judged, and its bytes."""
+    """Return the whole, judged, and its bytes."""
     judged: list[tuple[NewTrace, bytes]] = []
     for one in found:
         body = _bytes(one)
@@ -226,15 +217,16 @@ def _verdict(one: NewTrace) -> object:
 def _answered(
     findings: Sequence[Finding], head: Record, whole: Record
 ) -> frozenset[tuple[str, str]]:
-    """What the record judged so far showed for want of the part that comes now. What was critical
-    in a record that lacked no beginning stays, and so does what was wrong with an end that it
-    told, where another end is told now. A result whose call was not there yet was nobody's."""
+    """Return findings of the record judged so far that were only due to the missing part that comes
+    now. A critical one in a record that lacked no beginning stays, and so does one about an end
+    that the record had, where there is another end now. A result without its call yet was of an
+    unnamed tool."""
     ended = head.get("final_state")
     other_end = ended is not None and ended != whole.get("final_state")
     return frozenset(
         (one.gate, one.code)
         for one in findings
-        if not (one.severity == "critical" and begins(head) and not one.code.endswith(_NOBODYS))
+        if not (one.severity == "critical" and begins(head) and not one.code.endswith(_OF_UNNAMED))
         and not (one.gate in ("state", "redaction") and other_end)
     )
 
@@ -244,7 +236,7 @@ def _alike(one: Record, other: Record) -> bool:
 
 
 def _acts(record: Record) -> object:
-    """A record without its slot and what it says of its own parts."""
+    """Return a record without its slot and what it has about its own parts."""
     left = ("source", "candidate_id", "attempt", "schema")
     return {name: value for name, value in record.items() if name not in left and value is not None}
 

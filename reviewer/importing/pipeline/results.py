@@ -1,8 +1,8 @@
-"""What result files say of an instance, and how it becomes one result for each attempt.
+"""Join the entries of result files about an instance into one result for each attempt.
 
-A patch says more than a name, and a name more than a folder. A file that gives neither is about
-the one run in its folder, or the run is unknown. Results beside predictions or trajectories are
-about those, and not about the runs of another folder.
+A patch identifies more than a name, and a name more than a folder. A file that gives neither is
+about the one run in its folder, or the run is unknown. Results beside predictions or trajectories
+are about those, and not about the runs of another folder.
 """
 
 import re
@@ -17,17 +17,18 @@ from msgspec import structs
 from reviewer.trace.record import SourceVerdict
 
 
-class Joined(NamedTuple):
-    """What a file says of an instance (a SWE-bench report of a trajectory).
+class ResultEntry(NamedTuple):
+    """The entry of a result file about an instance (a SWE-bench report of a trajectory).
 
-    `final_state` is the state it checked or was given: an object whose `patch`, where there is
-    one, tells which attempt is meant. `model` and `run` are as the file writes them, empty when it
-    does not; `label` is a name that holds the model's and more (`<model>.<run>`), `place` the
-    folder of the run. `termination` is set when the harness and not the agent ended it.
+    `final_state` is the state it checked or was given: an object whose `patch`, where there is one,
+    identifies the attempt. `model` and `run` are as the file writes them, empty when it does not;
+    `label` is a name that holds the model's and more (`<model>.<run>`), `place` the folder of the
+    run. `termination` is set when the harness and not the agent ended it.
 
-    What was imported before and became an attempt known by its result alone says the same once
-    more: `stored` is that attempt (its trace and its evidence), `digest` that of its patch, of
-    which the store may hold a masked copy, and `candidate` the candidate that it was given to.
+    An entry that was imported before and became an attempt known by its result alone is read back
+    from the store: `stored` is that attempt (its trace and its evidence), `digest` that of its
+    patch, of which the store may hold a masked copy, and `candidate` the candidate that it was
+    given to.
     """
 
     verdict: SourceVerdict
@@ -45,7 +46,7 @@ class Joined(NamedTuple):
 
 
 PREDICTION = "prediction"
-"""What the detail of a verdict holds that was made of a prediction."""
+"""The member in the detail of a verdict that was made of a prediction."""
 CONTRADICTION = "result files contradict each other about this instance: no verdict was taken"
 NO_TRAJECTORY = "no trajectory: the attempt is known by its result alone"
 UNSCORED = "no report of this instance: unscored, which is not failed"
@@ -57,50 +58,50 @@ UNCLEAR_MODEL = (
     "unclear:model ({} of no named model, and no file of their run names it: held. Import them with"
     " the predictions or trajectories of their run, or say whose they are with --candidate)"
 )
-"""Why verdicts are kept back that nobody can be given; to be filled with how many there are."""
+"""Why verdicts of an unknown model are held; to be filled with how many there are."""
 STANDS = "results imported before say otherwise of the same attempt: that it failed holds"
 
 
 class Result:
-    """All that is said of one attempt, and whether a trajectory carries it."""
+    """All entries about one attempt as one, and whether a trajectory carries them."""
 
-    def __init__(self, said: Joined, order: int) -> None:
-        self.said, self.order = said, order
-        self.paths = set() if said.stored else {said.path}
-        """The files of this import that speak of it."""
-        self.taken = self.told = False
+    def __init__(self, entry: ResultEntry, order: int) -> None:
+        self.entry, self.order = entry, order
+        self.paths = set() if entry.stored else {entry.path}
+        """The files of this import that are about it."""
+        self.taken = self.given = False
 
     @property
     def loose(self) -> bool:
-        """Return whether no file says whose it is."""
-        return not self.said.model and not self.said.label
+        """Return whether no file names the model or the run of it."""
+        return not self.entry.model and not self.entry.label
 
     @property
     def patch(self) -> str | None:
         """The digest of its patch, None when that is not known."""
-        return patch_digest(self.said)
+        return patch_digest(self.entry)
 
-    def add(self, other: Joined, order: int) -> None:
+    def add(self, other: ResultEntry, order: int) -> None:
         self.order = min(order, self.order)
         self.paths.add(other.path)
-        self.said = _both(self.said, other)
+        self.entry = _both(self.entry, other)
 
 
 def settled(
-    said: Sequence[Joined],
+    entries: Sequence[ResultEntry],
     models: Mapping[str, Collection[str]],
     homes: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> list[Result]:
-    """What is said of one instance, an entry per attempt. `models` are the names known in the
+    """Return the results about one instance, one per attempt. `models` are the names known in the
     import by place: labels are read as theirs. `homes` are places of runs that have predictions,
-    with the models those name: results there are of no other run, and one that names no model
-    is that model's. Of reports alone no run is known: those of many may lie together."""
+    with the models those name: results there are of no other run, and one that names no model is of
+    that model. Of reports alone no run is known: those of many may lie together."""
     known = known_models(models)
     results: list[Result] = []
-    loose: list[tuple[int, Joined]] = []
+    loose: list[tuple[int, ResultEntry]] = []
     # What stands in the store first, then predictions: a patch tells more than a name.
     ranked = sorted(
-        enumerate(said), key=lambda one: (one[1].stored is None, patch_digest(one[1]) is None)
+        enumerate(entries), key=lambda one: (one[1].stored is None, patch_digest(one[1]) is None)
     )
     for order, one in ranked:
         own = one.place in homes
@@ -117,23 +118,23 @@ def settled(
         else:
             loose.append((order, one))
     for order, one in loose:
-        able = [result for result in results if _agree(result.said, one)]
+        able = [result for result in results if _agree(result.entry, one)]
         digest = patch_digest(one)
         alike = [result for result in able if digest is not None and result.patch == digest]
         # Reports of several models may lie together: what names none is of none of those.
-        near = [result for result in able if result.said.place == one.place and result.loose]
+        near = [result for result in able if result.entry.place == one.place and result.loose]
         _into(near or alike, results, one, order)
     return sorted(results, key=lambda result: result.order)
 
 
 def known_models(models: Mapping[str, Collection[str]]) -> list[str]:
-    """Names of models by place, the longest first."""
+    """Return names of models by place, the longest first."""
     names = {name for some in models.values() for name in some}
     return sorted(names, key=lambda name: (len(name), name), reverse=True)
 
 
-def with_model(one: Joined, known: Sequence[str]) -> Joined:
-    """A result under the name of its model as others write it, or as its label has it."""
+def with_model(one: ResultEntry, known: Sequence[str]) -> ResultEntry:
+    """Return a result under the name of its model as others write it, or as its label has it."""
     named = one.model
     if not named and one.label:
         named = next((name for name in known if labels(one.label, name)), "")
@@ -142,23 +143,23 @@ def with_model(one: Joined, known: Sequence[str]) -> Joined:
     return one._replace(model=alike[-1] if alike else named)
 
 
-def _meant(results: Sequence[Result], one: Joined, own: bool) -> list[Result]:
-    """The results of which one that names its model may be a part: those with its patch, else
-    those of its own folder, else any; `own` says that it is its folder's alone."""
-    fits = [result for result in results if _same(result.said, one)]
+def _meant(results: Sequence[Result], one: ResultEntry, own: bool) -> list[Result]:
+    """Return the results that an entry which names its model may be a part of: those with its
+    patch, else those of its own folder, else any; `own` means that the folder is its own alone."""
+    fits = [result for result in results if _same(result.entry, one)]
     digest = patch_digest(one)
     alike = [result for result in fits if digest is not None and result.patch == digest]
-    near = [result for result in fits if result.said.place == one.place]
+    near = [result for result in fits if result.entry.place == one.place]
     if alike or near or own:
         return alike or near
     return fits
 
 
 def _before(
-    results: Sequence[Result], one: Joined, homes: Mapping[str, Collection[str]]
+    results: Sequence[Result], one: ResultEntry, homes: Mapping[str, Collection[str]]
 ) -> list[Result]:
-    """The results that were imported before the only predictions of their model, from where none
-    lie: in one import they would have become a part of those."""
+    """Return the results that were imported before the only predictions of their model, from where
+    none lie: in one import they would have become a part of those."""
     runs = [
         place for place, models in homes.items() if plain_name(one.model) in map(plain_name, models)
     ]
@@ -167,41 +168,42 @@ def _before(
     return [
         result
         for result in results
-        if result.said.stored is not None
-        and result.said.place not in homes
-        and patch_digest(result.said) is None
-        and _same(result.said, one)
+        if result.entry.stored is not None
+        and result.entry.place not in homes
+        and patch_digest(result.entry) is None
+        and _same(result.entry, one)
     ]
 
 
-def patch_digest(said: Joined) -> str | None:
-    """The digest of the patch a result is about, without what tools add around one; None when it
-    is not known."""
-    if said.digest:
-        return said.digest
-    state = said.final_state
+def patch_digest(entry: ResultEntry) -> str | None:
+    """Return the digest of the patch a result is about, without what tools add around one; None
+    when it is not known."""
+    if entry.digest:
+        return entry.digest
+    state = entry.final_state
     patch = state.get("patch") if isinstance(state, dict) else None
     return digest_of(patch) if isinstance(patch, str) and patch.strip() else None
 
 
 def digest_of(patch: str) -> str:
-    """The digest of a patch from its first header on, with plain line ends: tools trim and convert
-    these."""
+    """Return the digest of a patch from its first header on, with plain line ends: tools trim and
+    convert these."""
     text = patch.replace("\r\n", "\n")
     start = text.find("diff --git")
     return sha256(text[max(start, 0) :].strip().encode("utf-8", "replace")).hexdigest()
 
 
-def _into(meant: list[Result], results: list[Result], one: Joined, order: int) -> None:
-    """Make it part of the one result that is meant; where that is not clear it stays by itself."""
+def _into(meant: list[Result], results: list[Result], one: ResultEntry, order: int) -> None:
+    """Make an entry part of the one result that is meant; where that is not clear it stays by
+    itself."""
     if len(meant) == 1:
         meant[0].add(one, order)
     else:
         results.append(Result(one, order))
 
 
-def _same(one: Joined, two: Joined) -> bool:
-    """Whether two that name their model speak of one attempt."""
+def _same(one: ResultEntry, two: ResultEntry) -> bool:
+    """Return whether two entries that name their model are about one attempt."""
     if one.model and two.model:
         alike = plain_name(one.model) == plain_name(two.model)
     else:
@@ -209,15 +211,15 @@ def _same(one: Joined, two: Joined) -> bool:
     return alike and _agree(one, two)
 
 
-def _agree(one: Joined, two: Joined) -> bool:
-    """Whether neither patch nor run stands against two being about one attempt."""
+def _agree(one: ResultEntry, two: ResultEntry) -> bool:
+    """Return whether neither patch nor run excludes that two entries are about one attempt."""
     mine, theirs = patch_digest(one), patch_digest(two)
     if mine is not None and theirs is not None:
         return mine == theirs
     return not one.run or not two.run or one.run == two.run
 
 
-def _both(one: Joined, two: Joined) -> Joined:
+def _both(one: ResultEntry, two: ResultEntry) -> ResultEntry:
     passed = {v.passed for v in (one.verdict, two.verdict) if v.passed is not None}
     if one.stored is not None and len(passed) > 1:
         return one._replace(
@@ -233,7 +235,7 @@ def _both(one: Joined, two: Joined) -> Joined:
         detail={**two.verdict.detail, **one.verdict.detail},
     )
     notes = dict.fromkeys((*one.notes, *two.notes, *((CONTRADICTION,) if clash else ())))
-    return Joined(
+    return ResultEntry(
         verdict,
         _merged(one.final_state, two.final_state),
         one.path,
@@ -255,14 +257,14 @@ def _merged(one: Any, two: Any) -> Any:
     return two if one is None else one
 
 
-def with_doubts(said: Joined, *notes: str) -> Joined:
-    """The same with its notes among the facts of its verdict: the record they are about is another
-    file's and stays as it is."""
-    doubts = list(dict.fromkeys(note for note in (*notes, *said.notes) if note))
+def with_doubts(entry: ResultEntry, *notes: str) -> ResultEntry:
+    """Return the same with its notes in the detail of its verdict: the record they are about is of
+    another file and stays as it is."""
+    doubts = list(dict.fromkeys(note for note in (*notes, *entry.notes) if note))
     if not doubts:
-        return said
-    detail = {**said.verdict.detail, "notes": doubts}
-    return said._replace(verdict=structs.replace(said.verdict, detail=detail))
+        return entry
+    detail = {**entry.verdict.detail, "notes": doubts}
+    return entry._replace(verdict=structs.replace(entry.verdict, detail=detail))
 
 
 def without_word(verdict: SourceVerdict) -> SourceVerdict:
@@ -277,7 +279,8 @@ _VERSION = re.compile(r"\d{1,2}($|[-._])")
 
 
 def labels(label: str, model: str) -> bool:
-    """Whether a label `<model>.<run>` names this model; `gpt-4.1.run` does not name gpt-4."""
+    """Return whether a label `<model>.<run>` names this model; `gpt-4.1.run` does not name
+    gpt-4."""
     whole, name = plain_name(label), plain_name(model)
     if not name or not whole.startswith(name):
         return False
@@ -286,11 +289,11 @@ def labels(label: str, model: str) -> bool:
 
 
 def named_by(result: Result, names: Iterable[str]) -> bool:
-    """Whether a result names one of these models."""
-    said = result.said
-    if said.model:
-        return any(plain_name(said.model) == plain_name(name) for name in names)
-    return any(labels(said.label, name) for name in names)
+    """Return whether a result names one of these models."""
+    entry = result.entry
+    if entry.model:
+        return any(plain_name(entry.model) == plain_name(name) for name in names)
+    return any(labels(entry.label, name) for name in names)
 
 
 OTHER_PATCH = "a result names this instance but holds another patch: it was not joined"
@@ -298,15 +301,15 @@ OTHER_MODEL = "the result joined names another model than the trajectory"
 UNCLEAR = "several results may be meant for this trajectory: none was joined"
 
 
-class Before(Protocol):
-    """What imports before this one left."""
+class EarlierResults(Protocol):
+    """The results of imports before this one."""
 
-    def results(self, instance_id: str) -> Sequence[Joined]:
-        """What was made of results of an instance."""
+    def results(self, instance_id: str) -> Sequence[ResultEntry]:
+        """Return the entries about an instance that are stored."""
         ...
 
     def homes(self, model: str, place: str) -> Collection[str]:
-        """The candidates of this model, by its plain name, whose trajectories lie below a
+        """Return the candidates of this model, by its plain name, whose trajectories lie below a
         place."""
         ...
 
@@ -315,9 +318,9 @@ class Joins:
     """Results by instance id, and which of them found their trajectory. `before` gives those that
     the store holds."""
 
-    def __init__(self, before: Before | None = None) -> None:
+    def __init__(self, before: EarlierResults | None = None) -> None:
         self._before = before
-        self._said: dict[str, list[Joined]] = {}
+        self._entries: dict[str, list[ResultEntry]] = {}
         self._results: dict[str, list[Result]] = {}
         self._models: dict[str, set[str]] = {}  # by the place of the run
         self._by_path: dict[str, dict[str, None]] = {}
@@ -325,36 +328,36 @@ class Joins:
         self._homes: dict[str, set[str]] = {}  # models of predictions, by their place
         self._runs: set[str] = set()
         self._asked: set[str] = set()
-        self._ran: dict[str, list[_Ran]] = {}  # by model
+        self._ran: dict[str, list[RunPlace]] = {}  # by model
 
-    def add(self, instance_id: str, joined: Joined) -> None:
-        """Note what a result file says of an instance. Everything is added before anything is
+    def add(self, instance_id: str, joined: ResultEntry) -> None:
+        """Note an entry of a result file about an instance. Everything is added before anything is
         taken."""
         joined = joined._replace(digest=patch_digest(joined) or "")
         self._by_path.setdefault(joined.path, {})[instance_id] = None
         self.model(joined)
         self._home(joined)
-        self._said.setdefault(instance_id, []).append(joined)
+        self._entries.setdefault(instance_id, []).append(joined)
         self._results.pop(instance_id, None)
 
-    def _home(self, joined: Joined) -> None:
+    def _home(self, joined: ResultEntry) -> None:
         state = joined.final_state if isinstance(joined.final_state, dict) else {}
         predicted = joined.verdict.passed is None and bool(state.get("patch"))
         if joined.place and (predicted or PREDICTION in joined.verdict.detail):
             self._homes.setdefault(joined.place, set()).update(filter(None, (joined.model,)))
 
-    def model(self, joined: Joined) -> None:
+    def model(self, joined: ResultEntry) -> None:
         """Note the model that a result names, and the place of its run."""
         if joined.model:
             self._models.setdefault(joined.place, set()).add(joined.model)
 
     def models(self) -> tuple[str, ...]:
-        """Plain names of the models that this import met."""
-        said = (plain_name(name) for some in self._models.values() for name in some)
-        return tuple(dict.fromkeys((*self._candidates, *self._ran, *said)))
+        """Return plain names of the models that this import met."""
+        found = (plain_name(name) for some in self._models.values() for name in some)
+        return tuple(dict.fromkeys((*self._candidates, *self._ran, *found)))
 
-    def named(self, joined: Joined) -> Joined:
-        """A result under the name of its model as this import knows it."""
+    def named(self, joined: ResultEntry) -> ResultEntry:
+        """Return a result under the name of its model as this import knows it."""
         return with_model(joined, known_models(self._models))
 
     def run_at(self, path: Path) -> None:
@@ -363,21 +366,22 @@ class Joins:
         self._runs |= {str(folder) for folder in folders}
 
     def once(self, path: str) -> Iterator[str]:
-        """The instances that a file speaks of and no file before it did."""
+        """Yield the instances that a file is about and no file before it was."""
         for instance_id in self.instances(path):
             if instance_id not in self._asked:
                 self._asked.add(instance_id)
                 yield instance_id
 
     def instances(self, path: str) -> tuple[str, ...]:
-        """Every instance that a file speaks of; none when nothing that it says was added."""
+        """Return every instance that a file is about; none when none of its entries was added."""
         return tuple(self._by_path.get(path, ()))
 
     def beyond(self, label: str, instances: Collection[str]) -> int:
-        """How many other instances than these are said to be of the model that `label` names."""
+        """Return how many other instances than these have a result of the model that `label`
+        names."""
         return sum(
-            any(labels(label, one.model) for one in said if one.model)
-            for instance_id, said in self._said.items()
+            any(labels(label, one.model) for one in entries if one.model)
+            for instance_id, entries in self._entries.items()
             if instance_id not in instances
         )
 
@@ -389,11 +393,11 @@ class Joins:
         path: Path | None = None,
         candidate: str = "",
         model: str = "",
-    ) -> tuple[Joined | None, str]:
-        """(the result for a trajectory, a note). `names` are what its model may be called, `model`
-        is its model for sure, `patch` what it submitted, `path` where it lies. The same patch
-        settles which result is meant; then the model's name, then the nearest folder. None, with a
-        note, when that leaves several, or one about another submission."""
+    ) -> tuple[ResultEntry | None, str]:
+        """Return (the result for a trajectory, a note). `names` are what its model may be called,
+        `model` is its model for sure, `patch` what it submitted, `path` where it lies. The same
+        patch decides which result is meant; then the model's name, then the nearest folder. None,
+        with a note, when that leaves several, or one about another submission."""
         if model and path is not None:
             self._ran.setdefault(plain_name(model), []).append(_ran(candidate, path))
         wanted = digest_of(patch) if patch and patch.strip() else None
@@ -414,9 +418,9 @@ class Joins:
         *,
         fresh: bool = False,
     ) -> list[Result]:
-        """The results that are meant for a trajectory: none when that is unclear. `wanted` is the
-        digest of its patch; `fresh` asks for those alone of which this import has something to
-        say."""
+        """Return the results that are meant for a trajectory: none when that is unclear. `wanted`
+        is the digest of its patch; `fresh` limits them to those to which this import adds
+        something."""
         able = [one for one in self._able(instance_id, wanted) if one.paths or not fresh]
         same = [one for one in able if wanted is not None and one.patch == wanted]
         # Two models may hand in the same patch: then the name tells.
@@ -424,58 +428,61 @@ class Joins:
             return own
         above = {str(folder) for folder in path.absolute().parents} if path else set()
         # What lies with trajectories of its own is about those, and not about another run's.
-        able = [one for one in able if one.said.place in above or one.said.place not in self._runs]
+        able = [
+            one for one in able if one.entry.place in above or one.entry.place not in self._runs
+        ]
         # What names no model is about the one run of its folder.
         able = [
             one
             for one in able
             if not one.loose
             or one in same
-            or (one.said.place in above and _in_run(path, one.said.place))
+            or (one.entry.place in above and _in_run(path, one.entry.place))
         ]
         if own := [one for one in able if named_by(one, names)] or same:
             return own
         # A result elsewhere that another trajectory carries is that one's.
         free = [one for one in able if not one.taken]
         # No name, or one that is not this trajectory's: a file in its run's own folder is its.
-        near = [one for one in free if one.said.place in above and _in_run(path, one.said.place)]
-        deepest = max((len(one.said.place) for one in near), default=0)
-        nearest = [one for one in near if len(one.said.place) == deepest]
+        near = [one for one in free if one.entry.place in above and _in_run(path, one.entry.place)]
+        deepest = max((len(one.entry.place) for one in near), default=0)
+        nearest = [one for one in near if len(one.entry.place) == deepest]
         # Of results whose place nobody knows, what was named together may be meant together,
         # whatever it is called; not what comes from another import. A folder is a run's own.
-        here = [] if fresh else [one for one in free if not (one.said.stored or one.said.place)]
-        for some in (nearest, [one for one in here if not one.said.model], here):
+        here = [] if fresh else [one for one in free if not (one.entry.stored or one.entry.place)]
+        for some in (nearest, [one for one in here if not one.entry.model], here):
             if len(some) == 1:
                 return some
         return []
 
     def carry(
         self, fits: Sequence[Result], names: Sequence[str], wanted: str | None, candidate: str
-    ) -> tuple[Joined, str]:
-        """(what the results meant for a trajectory say, a note); they are taken."""
-        best = next((one for one in fits if one.said.verdict.passed is not None), fits[0]).said
-        stored = (one.said.stored for one in fits if one.said.stored is not None)
+    ) -> tuple[ResultEntry, str]:
+        """Return (the verdict of the results meant for a trajectory, a note); they are taken."""
+        best = next((one for one in fits if one.entry.verdict.passed is not None), fits[0]).entry
+        stored = (one.entry.stored for one in fits if one.entry.stored is not None)
         best = best._replace(stored=next(stored, None))
         same = wanted is not None and fits[0].patch == wanted
         sure = same or not (best.model or best.label) or not names or named_by(fits[0], names)
         for one in fits:
             one.taken = True
             if sure and candidate:
-                self._candidates.setdefault(plain_name(one.said.model), set()).add(candidate)
+                self._candidates.setdefault(plain_name(one.entry.model), set()).add(candidate)
         note = "" if sure else OTHER_MODEL
-        if len({one.said.verdict.passed for one in fits} - {None}) > 1:
+        if len({one.entry.verdict.passed for one in fits} - {None}) > 1:
             best, note = best._replace(verdict=without_word(best.verdict)), CONTRADICTION
         return with_doubts(best, note), note
 
     def hold(self, fits: Sequence[Result]) -> None:
-        """These results are about trajectories that are there: they make no attempt."""
+        """Mark results that are about trajectories which are there: they make no attempt."""
         for one in fits:
             one.taken = True
 
-    def candidate_of(self, joined: Joined) -> str:
-        """The one candidate whose trajectories took results of this model, or lie in the folder
-        of the run: an attempt of it that left no trajectory is its too. What names no model is the
-        candidate's whose run's own folder it is in. Empty when there is none, or more than one."""
+    def candidate_of(self, joined: ResultEntry) -> str:
+        """Return the one candidate whose trajectories took results of this model, or lie in the
+        folder of the run: an attempt of the model that left no trajectory is of that candidate too.
+        A result that names no model is of the candidate whose run's own folder it is in. Empty when
+        there is none, or more than one."""
         if not joined.model and not joined.label:
             runs = [one for some in self._ran.values() for one in some if joined.place in one.own]
             found = {one.candidate for one in runs}
@@ -490,17 +497,17 @@ class Joins:
             found |= set(self._before.homes(model, joined.place)) if self._before else set()
         return next(iter(found)) if len(found) == 1 else ""
 
-    def left(self, path: str) -> Iterator[tuple[str, Joined]]:
-        """(instance id, all that is said) of results that found no trajectory, that `path` speaks
-        of, and that were not given for a file before it."""
+    def left(self, path: str) -> Iterator[tuple[str, ResultEntry]]:
+        """Yield (instance id, the result) of results that found no trajectory, that `path` is
+        about, and that were not given for a file before it."""
         for instance_id in self.instances(path):
             for result in self._of(instance_id):
-                if path in result.paths and not (result.taken or result.told):
-                    result.told = True
-                    yield instance_id, result.said
+                if path in result.paths and not (result.taken or result.given):
+                    result.given = True
+                    yield instance_id, result.entry
 
     def _able(self, instance_id: str, wanted: str | None) -> list[Result]:
-        """Results that are of no other patch."""
+        """Return results that are of no other patch."""
         found = self._of(instance_id)
         return [one for one in found if wanted is None or one.patch in (None, wanted)]
 
@@ -511,12 +518,12 @@ class Joins:
             for one in before:
                 self.model(one)
                 self._home(one)
-            said = [*before, *self._said.get(instance_id, ())]
-            results = self._results[instance_id] = settled(said, self._models, self._homes)
+            entries = [*before, *self._entries.get(instance_id, ())]
+            results = self._results[instance_id] = settled(entries, self._models, self._homes)
         return results
 
 
-class _Ran(NamedTuple):
+class RunPlace(NamedTuple):
     """A trajectory: its candidate, the folders above it, and those of them that are its run's."""
 
     candidate: str
@@ -524,9 +531,9 @@ class _Ran(NamedTuple):
     own: frozenset[str]
 
 
-def _ran(candidate: str, path: Path) -> _Ran:
+def _ran(candidate: str, path: Path) -> RunPlace:
     above = [str(folder) for folder in path.absolute().parents]
-    return _Ran(candidate, frozenset(above), frozenset(a for a in above if _in_run(path, a)))
+    return RunPlace(candidate, frozenset(above), frozenset(a for a in above if _in_run(path, a)))
 
 
 _WITHIN = frozenset({"trajs", "trajectories", "traj", "logs", "runs", "outputs"})
@@ -545,5 +552,5 @@ _ENDINGS = (".traj.json", ".traj", ".jsonl", ".json")
 
 
 def _bare(name: str) -> str:
-    """A file's name as the instance it may be called after."""
+    """Return a file's name as the instance it may be called after."""
     return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)

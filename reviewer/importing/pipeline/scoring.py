@@ -1,4 +1,4 @@
-"""Score records: from the bytes of one record to its facts, or to why it is refused.
+"""Score records: from the bytes of one record to its judgment, or to why it is refused.
 
 Nothing here touches the store, so the same code runs beside the writer or in other processes.
 """
@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db.intake import Chunk, NewRefusal, Pack
+from reviewer.db.intake import Chunk, NewRefusal, NewTrace, Pack
 from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.db.verdict_changes import canonical_detail
-from reviewer.importing.catalogue import Catalogue, Target, redactor_of
 from reviewer.importing.draft import ZEROS
 from reviewer.importing.formats import named
 from reviewer.importing.pipeline.sessions import session_of
 from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.reader import Broken, Foreign, RecordReader, Rejected, by_record
-from reviewer.importing.requests import Requests
 from reviewer.importing.scored import (
-    Facts,
+    Catalogue,
     Group,
+    JudgedRecord,
     Scored,
+    TargetSuite,
     final_state_text,
     judge,
     judge_probe,
@@ -38,6 +38,7 @@ from reviewer.suite.gates import in_force
 from reviewer.suite.model import Policy, RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap
 from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
+from reviewer.trace.redaction import redactor_of
 from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
 
 FILTERED = 8
@@ -49,14 +50,14 @@ MOST_USD = 1e6
 """The dearest attempt believed; sums of costs are whole nano-USD and must stay countable."""
 
 
-class Asked(NamedTuple):
-    """What the user asked of an import."""
+class ImportOptions(NamedTuple):
+    """The options of an import that the user gave."""
 
     suite: str = ""
     candidate: str = ""
     format: str = "auto"
     episodes: tuple[tuple[str, str], ...] = ()
-    """How a foreign source's episode ids are called in the private suite: (theirs, ours)."""
+    """Names of a foreign source's episodes in the private suite: (theirs, ours)."""
     tools: ToolMap = NO_MAP
     """Which names of its tools are tools of the suite."""
 
@@ -65,17 +66,17 @@ class Order(NamedTuple):
     """All that judging needs to know; plain values, so that it can be sent to a process."""
 
     suites: tuple[Suite, ...]
-    asked: Asked
+    asked: ImportOptions
     reader: str
     path: str
     own: bool = False
-    """Whether our own runner made these records, as the store knows it and no file can say."""
+    """True when our own runner made these records: the store knows that, no file can claim it."""
     home: str = ""
-    """What its candidate is called when neither the user nor a record names one."""
+    """The name of its candidate when neither the user nor a record names one."""
 
 
 class Misdirected(Exception):
-    """The file and the suite asked for do not go together; the text says why."""
+    """The file and the suite it is imported for do not go together; the text is the reason."""
 
 
 class Scorer:
@@ -88,7 +89,7 @@ class Scorer:
         self._by_record = self.reader if by_record(self.reader) else None
         self._own_names = dict(order.asked.episodes)
         self.catalogue = Catalogue(
-            [Target(suite, order.own, order.asked.tools) for suite in order.suites]
+            [TargetSuite(suite, order.own, order.asked.tools) for suite in order.suites]
         )
         suites = self.catalogue.targets
         self.redactor = self.catalogue.redactor() if suites else redactor_of(RedactionRules())
@@ -97,7 +98,7 @@ class Scorer:
         self.probe_suites: dict[str, Suite] = {}
         """Probe suites met by now."""
         self._private = private
-        self._probes: dict[str, Target] = {}
+        self._probes: dict[str, TargetSuite] = {}
         self._own_suite = ""
         self._packer = packer or Packer()
         called = self.reader.candidate_id(self.path)
@@ -111,13 +112,13 @@ class Scorer:
         """Take records from this reader instead of the one ordered (of stored ones, in a merge)."""
         self.reader = self._by_record = reader
 
-    def _probe(self, suite_id: str) -> Target:
-        """The probe suite of that name, or the one this file's records belong to. Raises
+    def _probe(self, suite_id: str) -> TargetSuite:
+        """Return the probe suite of that name, or the one this file's records belong to. Raises
         Misdirected for the name of a private suite."""
         named = suite_id
         found = self._probes.get(named)
         if found is None:
-            # A file may name its suite, and with that whatever it likes.
+            # A file names its suite, and the name may hold identifiers.
             theirs = suite_id or self.reader.suite_id(self.path)
             suite_id = self.asked.suite or self._masked_name(theirs)
             if suite_id in self._private:
@@ -125,26 +126,19 @@ class Scorer:
                     f"the probe suite {suite_id} has the name of a private one: "
                     "name the suite to fill with --suite"
                 )
-            found = self._probes[named] = Target(probe_suite(suite_id))
+            found = self._probes[named] = TargetSuite(probe_suite(suite_id))
             self.probe_suites[suite_id] = found.suite
         return found
 
-    def asked_in(self, requests: Requests, name: str, request: Any) -> int:
-        """Return which of the episodes of a name has this first request, from 0. In a private suite
-        the map says which episode a name is of."""
-        if not self.probing:
-            return 0
-        return requests.place(self.own_suite(), name, request, self.redactor.mask)
-
     def own_suite(self) -> str:
-        """The suite that the file's records belong to, as far as they name none."""
+        """Return the suite that the file's records belong to, as far as they name none."""
         if not self._own_suite:
             own = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
             self._own_suite = own
         return self._own_suite
 
     def _masked_name(self, name: str) -> str:
-        """A name without identifiers, also where a reader made hyphens of what parted them."""
+        """Mask identifiers in a name, also where a reader made hyphens of what parted them."""
         masked = self.redactor.masked
         return "".join(masked(part) for part in _PARTING.split(masked(name)))
 
@@ -153,7 +147,7 @@ class Scorer:
         return self._grouped(((piece.number, self._foreign(piece)) for piece in pieces), first)
 
     def gathered(self, attempts: Iterable[tuple[int, Foreign | Broken]], first: int) -> Group:
-        """As `group`, for attempts that a `DocumentReader` gave, numbered."""
+        """Judge, as `group`, attempts that a `DocumentReader` gave, numbered."""
         return self._grouped(((n, self._checked(n, one)) for n, one in attempts), first)
 
     def _checked(self, number: int, one: Foreign | Broken) -> Foreign | NewRefusal:
@@ -178,50 +172,51 @@ class Scorer:
                 done.refused.append(found)
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
-            facts = packing.add(*found, number, title, self.detail(foreign.verdict))
+            record = packing.add(*found, number, title, self.detail(foreign.verdict))
             identity = foreign.identity or _session(found[1].record)
             if foreign.replaces is not None or identity:
-                facts = facts._replace(
+                record = record._replace(
                     replaces=foreign.replaces,
                     identity=identity,
                     names=foreign.names,
                     read_with=foreign.read_with,
                 )
-            done.facts.append(facts)
+            done.judged.append(record)
             if found[1].payload is None:
-                done.flagged.append(_flagged(facts))
+                codes = (finding.code for finding in record.trace.findings)
+                done.flagged.append(record.refused(*dict.fromkeys(codes)))
             for note in foreign.notes:
                 text = self.redactor.masked(note)
                 done.notes[text] = done.notes.get(text, 0) + 1
         packing.seal()
         return done._replace(records=records)
 
-    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> Facts | None:
+    def again(self, raw: bytes, suite_id: str, word: SourceVerdict | None) -> JudgedRecord | None:
         """Judge a record that was put together of judged ones; None where it cannot be. Its payload
-        stands in chunks, whatever its size."""
+        is in chunks, whatever its size."""
         try:
             record = decode(raw)
         except DecodeError:
             return None
         if self.probing:
             target = self._probe(suite_id)
-            judged = judge_probe(record, raw, said, raw.count(_MASK))
+            judged = judge_probe(record, raw, word, raw.count(_MASK))
         else:
             found = self.catalogue.find(record.episode_id)[0]
             if found is None or found.suite.suite_id != suite_id:
                 return None
-            target, judged = found, judge(found, record, raw)._replace(source=said)
+            target, judged = found, judge(found, record, raw)._replace(source=word)
         made = Packing(self._packer).add(target, judged._replace(payload=None), 0, "")
         text = final_state_text(record)
-        return made._replace(termination=record.termination, final_state=text, chunks=chunk(raw))
+        return made.with_trace(termination=record.termination, final_state=text, chunks=chunk(raw))
 
     def _filtered(
         self, records: Iterable[tuple[int, Foreign | NewRefusal]]
     ) -> Iterator[tuple[int, Foreign | NewRefusal, bool]]:
-        """Records as their reader gives them, each with whether it is suspect.
+        """Yield records as their reader gives them, each with whether it is suspect.
 
-        A few are filtered in a row: between other work the filter's tables leave the cache, and
-        it takes half as long again.
+        A few are filtered in a row: between other work the filter's tables leave the cache, and it
+        takes half as long again.
         """
         left = iter(records)
         while held := list(islice(left, FILTERED)):
@@ -232,17 +227,17 @@ class Scorer:
                 yield number, one, doubt
 
     def detail(self, verdict: SourceVerdict | None) -> str:
-        """What else the source said, masked, as JSON: its exception is a fact beside its
-        verdict."""
+        """Return the rest of the source's verdict, masked, as JSON: its exception is a fact beside
+        its verdict."""
         if verdict is None or not (verdict.exception or verdict.detail):
             return "{}"
-        said = {**verdict.detail}
+        rest = {**verdict.detail}
         if verdict.exception:
-            said["exception"] = verdict.exception
-        return canonical_detail(self.redactor.mask(said))
+            rest["exception"] = verdict.exception
+        return canonical_detail(self.redactor.mask(rest))
 
     def _renamed(self, foreign: Foreign, notes: dict[str, int]) -> Foreign:
-        """A foreign record under the private suite's names."""
+        """Return a foreign record under the private suite's names."""
         value = msgspec.json.decode(foreign.raw)
         theirs = value["episode_id"]
         ours = self._own_names.get(theirs)
@@ -267,8 +262,9 @@ class Scorer:
     def refusal(
         self, number: int, reasons: tuple[str, ...], value: Any = None, suite: str | None = None
     ) -> NewRefusal:
-        """A refusal that names the record as far as it names itself, without raw values. What names
-        nobody is of the candidate that the import is asked for: its report counts it."""
+        """Return a refusal that names the record as far as it names itself, without raw values. A
+        record without a candidate counts for the candidate that the import is for: its report
+        counts it."""
         named = value if isinstance(value, dict) else {}
         attempt = named.get("attempt")
         whose = self._name(named.get("candidate_id"))
@@ -288,7 +284,7 @@ class Scorer:
 
     def _judge(
         self, number: int, foreign: Foreign, suspect: bool, notes: dict[str, int]
-    ) -> NewRefusal | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
         if not suspect:
             try:
                 record = decode(foreign.raw)
@@ -303,9 +299,9 @@ class Scorer:
 
     def _judge_masked(
         self, number: int, foreign: Foreign, notes: dict[str, int]
-    ) -> NewRefusal | tuple[Target, Scored]:
-        """A probe's record that may hold identifiers. Its reader wrote it, so nothing in it stands
-        twice and no number is beyond a double; masking says itself what it found."""
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
+        """Judge a probe's record that may hold identifiers. Its reader wrote it, so no name repeats
+        and no number is beyond a double; masking itself reports what it found."""
         try:
             decode(foreign.raw)
             value = msgspec.json.decode(foreign.raw)
@@ -323,8 +319,8 @@ class Scorer:
 
     def _judge_slowly(
         self, number: int, foreign: Foreign, notes: dict[str, int]
-    ) -> NewRefusal | tuple[Target, Scored]:
-        """The complete path: every reason at once, identifiers found, probes masked."""
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
+        """Judge on the complete path: every reason at once, identifiers found, probes masked."""
         explained = self._explained(foreign.raw)
         value = explained.value
         if self.asked.candidate and value is not None and "candidate_id" not in value:
@@ -369,9 +365,9 @@ class Scorer:
         record: TraceRecord,
         value: Any,
         notes: dict[str, int],
-    ) -> NewRefusal | tuple[Target, Scored]:
-        """A record by which no detector of its suite stops, but which an added one may mask: it is
-        judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
+        """Place a record on which no detector of its suite stops, but which an added one may mask:
+        it is judged as it came, and kept masked. Its slot is not masked; it is refused instead."""
         if not self.redactor.maskable(value):
             return self._place(number, foreign, record)
         clean = self.redactor.mask(value)
@@ -404,8 +400,9 @@ class Scorer:
         record: TraceRecord,
         value: Any,
         hits: list[tuple[str, int | None]],
-    ) -> NewRefusal | tuple[Target, Scored]:
-        """A private record with raw identifiers: its slot is taken, unless it cannot be named."""
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
+        """Place a private record with raw identifiers: its slot is taken, unless it cannot be
+        named."""
         codes = tuple(code for code, _ in hits)
         named = any(code.partition(":")[2] in _SLOT_MEMBERS for code in codes)
         target, problem = self.catalogue.find(record.episode_id)
@@ -435,7 +432,7 @@ class Scorer:
 
     def _place(
         self, number: int, foreign: Foreign, record: TraceRecord, masked: int = 0
-    ) -> NewRefusal | tuple[Target, Scored]:
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
         named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
         if record.cost_usd is not None and record.cost_usd > MOST_USD:
             suite = self._suite_named(named)
@@ -452,21 +449,9 @@ class Scorer:
 
 
 def _session(record: TraceRecord) -> str:
-    """Return what the record says its session is called."""
+    """Return the name that the record gives its session."""
     raw = bytes(record.source)
     return session_of({"source": json.loads(raw)}) if b'"session"' in raw else ""
-
-
-def _flagged(facts: Facts) -> NewRefusal:
-    codes = tuple(dict.fromkeys(finding.code for finding in facts.findings))
-    return NewRefusal(
-        facts.number,
-        facts.candidate_id,
-        facts.episode_id,
-        facts.suite_id,
-        facts.attempt,
-        codes,
-    )
 
 
 class Packing:
@@ -498,17 +483,19 @@ class Packing:
         return *place, []
 
     def add(
-        self, target: Target, judged: Scored, number: int, title: str, detail: str = "{}"
-    ) -> Facts:
+        self, target: TargetSuite, judged: Scored, number: int, title: str, detail: str = "{}"
+    ) -> JudgedRecord:
         record, verdict, source = judged.record, judged.verdict, judged.source
         pack, offset, length, chunks = self._store(judged.payload)
-        return Facts(
+        stored = judged.payload is not None
+        trace = NewTrace(
+            0,  # no slot yet
+            0,
+            0,
             number,
-            target.suite.suite_id,
-            record.candidate_id,
-            record.episode_id,
-            record.attempt,
-            title,
+            pack,
+            offset,
+            length,
             judged.gates,
             verdict.passed,
             verdict.critical,
@@ -518,23 +505,25 @@ class Packing:
             verdict.steps,
             verdict.timeouts,
             len(record.events),
-            record.termination if judged.payload is not None else None,
-            final_state_text(record) if judged.payload is not None else None,
+            record.termination if stored else None,
+            final_state_text(record) if stored else None,
             judged.evidence,
             judged.sha256,
-            pack,
-            offset,
-            length,
             judged.diagnostics,
             verdict.findings,
             chunks,
             None if source is None else (source.passed, _reward(source.reward), detail),
         )
+        suite_id = target.suite.suite_id
+        return JudgedRecord(
+            number, suite_id, record.candidate_id, record.episode_id, record.attempt, title, trace
+        )
 
 
 def probe_suite(suite_id: str) -> Suite:
-    """A public benchmark as a suite: identified by its name, its episodes named by its files.
-    Which reader met it is no part of it: scaffolds of several formats attempt one benchmark."""
+    """Return a public benchmark as a suite: identified by its name, its episodes named by its
+    files. The reader is no part of its identity: scaffolds of several formats attempt one
+    benchmark."""
     identity = {"schema": "reviewer/probe@1", "suite_id": suite_id}
     raw = json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()
     return Suite(
@@ -548,7 +537,7 @@ def probe_suite(suite_id: str) -> Suite:
 
 
 def _reward(value: float | None) -> float | None:
-    """A reward as a column holds it: a finite double, which may be negative."""
+    """Return a reward as a column holds it: a finite double, which may be negative."""
     try:
         number = None if value is None else float(value)
     except OverflowError:
@@ -563,7 +552,7 @@ def _believed(number: float | None, name: str, hits: list[tuple[str, int | None]
 
 
 def _reason(problem: Problem) -> str:
-    """The code; for a name we do not know also the one that was probably meant."""
+    """Return the code; for an unknown name also the one that was probably meant."""
     near = problem.code.startswith("unknown:") and problem.detail
     return f"{problem.code} ({problem.detail})" if near else problem.code
 

@@ -1,10 +1,10 @@
-"""Parts of one session, put together as the attempt that they are parts of. Pure.
+"""Put parts of one session together as the attempt that they are parts of. Pure.
 
 A session may come in any number of records: a beginning and a rest, one for each turn, with or
 without the history before it, spans of one trace in several exports. What one part repeats of
 another is its history and counts once; everything else is an act. Parts follow each other by their
-numbers, their clocks, what they answer and where they lie; where none of these tells, every order
-that may be is given, and who judges them says whether it matters.
+numbers, their clocks, what they answer and where they lie; where none of these decides, every order
+that may be is given, and the caller, which judges them, finds whether it matters.
 
 Spans have a clock each: their parts are merged event by event. Everything else is joined in runs.
 """
@@ -24,7 +24,7 @@ TIMED = "trace:"
 CHAINED = "response:"
 STRONG = ("session:", TIMED, CHAINED)
 """Kinds of names that only records of one session have. Others (a task, a run) may be the names of
-several attempts: there a part has to show that it is one."""
+several attempts: there a part has to prove that it is one."""
 _KINDS = (*STRONG, "task:", "run:", "id:")
 MOST_LOOSE = 3
 """Runs of which every order is tried."""
@@ -50,8 +50,8 @@ class _Run(NamedTuple):
 
 
 def session_of(record: Record) -> str:
-    """Return what the source calls the session of a record, with its kind in front; empty for
-    none."""
+    """Return the name that the source gives the session of a record, with its kind in front; empty
+    for none."""
     source = record.get("source")
     name = source.get("session") if isinstance(source, dict) else None
     if not isinstance(name, str) or not name:
@@ -66,7 +66,7 @@ def is_joined(record: Record) -> bool:
 
 
 def begins(record: Record) -> bool:
-    """Return whether a record begins with what somebody asked of the agent, or was told to it."""
+    """Return whether a record begins with a request to the agent, or a system message."""
     first = next(iter(record["events"]), None)
     return first is not None and _asks(first)
 
@@ -78,8 +78,8 @@ def within(part: Record, whole: Record) -> bool:
 
 
 def retold(earlier: Record, later: Record) -> bool:
-    """Return whether a later export of a trace tells of every act of an earlier one: a span that
-    came late may say that a call began before, or stand between others."""
+    """Return whether a later export of a trace has every act of an earlier one: a span that came
+    late may move the beginning of a call, or lie between others."""
     if not session_of(later).startswith(TIMED) or session_of(earlier) != session_of(later):
         return False
     left = [dict(event, started_at=None) for event in later["events"]]
@@ -99,7 +99,7 @@ def retold(earlier: Record, later: Record) -> bool:
 
 def fits(name: str, there: Sequence[Record], new: Record) -> bool:
     """Return whether a record is one more part of the attempt that these are records of. `name` is
-    what the source calls them all."""
+    the name that the source gives them all."""
     if name.startswith(TIMED):
         return True
     parts = [Part(one) for one in there if not is_joined(one)]
@@ -117,8 +117,8 @@ def fits(name: str, there: Sequence[Record], new: Record) -> bool:
 
 
 def joined(parts: Sequence[Part]) -> list[Record]:
-    """The whole that these parts are: one, or one for each order that they may have had. Empty
-    when they are no parts of one whole: two that begin alike and go on apart."""
+    """Return the whole that these parts make: one, or one for each order that they may have had.
+    Empty when they are no parts of one whole: two that begin alike and go on apart."""
     if sum(len(part.record["events"]) for part in parts) > MOST_EVENTS:
         return []
     if any(session_of(part.record).startswith(TIMED) for part in parts):
@@ -130,7 +130,7 @@ def joined(parts: Sequence[Part]) -> list[Record]:
 
 
 def doubtful(record: Record) -> Record:
-    """The record of parts whose order nobody knows, where it matters."""
+    """Mark the record of parts whose order is unknown, where it matters."""
     unread = [*(record.get("unread") or ()), {"path": "session.order"}]
     return {**record, "unread": unread}
 
@@ -167,7 +167,7 @@ def _size(part: Part) -> tuple[int, str]:
 
 
 def _inside(events: Sequence[Record], whole: Sequence[Record]) -> bool:
-    """Return whether they stand in a row within others."""
+    """Return whether events lie in a row within others."""
     return any(
         all(_same(one, whole[start + n]) for n, one in enumerate(events))
         for start in range(len(whole) - len(events) + 1)
@@ -175,8 +175,8 @@ def _inside(events: Sequence[Record], whole: Sequence[Record]) -> bool:
 
 
 def _overlap(runs: Sequence[_Run]) -> tuple[_Run, _Run, int] | None:
-    """Two runs of which the second begins with what the first ends with, and how many events that
-    is; one message alone may be said twice."""
+    """Find two runs of which the second begins with what the first ends with, and how many events
+    that is; one message alone may be repeated."""
     for a in runs:
         for b in runs:
             for shared in range(min(len(a.events), len(b.events)) - 1, 1, -1):
@@ -204,7 +204,7 @@ def _request(events: Sequence[Record]) -> Record | None:
 
 
 def _orders(runs: Sequence[_Run]) -> list[list[_Run]]:
-    """Every order that may be, the likeliest first."""
+    """Return every order that may be, the likeliest first."""
     if len(runs) < 2:
         return [list(runs)]
     for key in (_number, _seq, _clock, _place):
@@ -238,7 +238,7 @@ def _begins(run: _Run) -> bool:
 
 
 def _open(events: Sequence[Record]) -> list[Record]:
-    """Calls without a result that have an id."""
+    """Return calls without a result that have an id."""
     done = {event.get("call_id") for event in events if event.get("kind") == "tool_result"}
     return [
         event for event in events
@@ -248,7 +248,7 @@ def _open(events: Sequence[Record]) -> list[Record]:
 
 
 def _number(run: _Run) -> tuple[int] | None:
-    """The number that the parts give themselves."""
+    """Return the number that the parts give themselves."""
     found = [part.record["source"].get("part") for part in run.parts if "source" in part.record]
     known = [one for one in found if isinstance(one, int)]
     return (min(known) + 1,) if len(known) == len(run.parts) else None
@@ -259,14 +259,14 @@ def _seq(run: _Run) -> tuple[int, int] | None:
 
 
 def span_of(events: Sequence[Record]) -> tuple[int, int] | None:
-    """The first and last number of events that are all numbered."""
+    """Return the first and last number of events that are all numbered."""
     found = [seq for event in events if isinstance(seq := event.get("seq"), int)]
     return (found[0], found[-1]) if found and len(found) == len(events) else None
 
 
 def _clock(run: _Run) -> tuple[datetime] | None:
-    said = [part.record.get("started_at") for part in run.parts]
-    first = min((one for one in map(_time, said) if one), default=None)
+    stamps = [part.record.get("started_at") for part in run.parts]
+    first = min((one for one in map(_time, stamps) if one), default=None)
     first = first or next(filter(None, (_time(e.get("started_at")) for e in run.events)), None)
     return (first,) if first is not None else None
 
@@ -280,7 +280,8 @@ def _time(stamp: Any) -> datetime | None:
 
 
 def _place(run: _Run) -> tuple[Any, ...] | None:
-    """Where its parts lie: (the words of the path, its numbers, the number of the record)."""
+    """Return where the parts of a run lie: (the words of the path, its numbers, the number of the
+    record)."""
     found = [(_DIGITS.split(part.path), part.number) for part in run.parts]
     if not all(part.path for part in run.parts):
         return None
@@ -309,7 +310,7 @@ def _whole(order: Sequence[_Run], parts: Sequence[Part]) -> Record:
 
 
 def _by_end(run: _Run) -> list[Part]:
-    """The parts of a run, those that end later behind the others."""
+    """Sort the parts of a run: those that end later come behind the others."""
     return sorted(run.parts, key=lambda part: _end(part.record["events"], run.events))
 
 
@@ -371,7 +372,8 @@ def _held(part: Part, other: Part) -> bool:
 
 
 def _total(values: Sequence[Any]) -> float | None:
-    """Return what parts took together: said of each, or of the whole in all of them."""
+    """Sum what parts took together, where each states its own; what all state alike is of the
+    whole."""
     known = [float(value) for value in values if value is not None]
     if len(known) < len(values):
         return None
@@ -391,7 +393,7 @@ _NO_CALL = re.compile(r"results\[\d+\]\.call")
 
 
 def _unread(records: Sequence[Record], events: Sequence[Record]) -> Iterator[Record]:
-    """Return what nobody could read of the parts, less results whose calls are in another one."""
+    """Yield what could not be read of the parts, less results whose calls are in another one."""
     unnamed = any(
         event.get("kind") == "tool_result" and event.get("tool") == UNNAMED for event in events
     )
@@ -415,11 +417,11 @@ def _paths(record: Record) -> list[Any]:
 
 PREVIOUS = "previous_response_id"
 BEGINNING = "messages.beginning"
-"""Stands for what came before a record that begins in the middle."""
+"""The path of what came before a record that begins in the middle."""
 
 
 def _merged(parts: Sequence[Part]) -> Record:
-    """Events with a clock, by it; those without stay behind the one before them. What a later
+    """Merge events with a clock, by it; those without stay behind the one before them. What a later
     export repeats of a call or a message, without a time of its own, is its history."""
     ordered = sorted(parts, key=lambda part: (_first_time(part.record), _size(part)[1]))
     placed: list[tuple[datetime, int, Record]] = []
@@ -473,8 +475,8 @@ def _first_time(record: Record) -> datetime:
 
 
 def _again(event: Record, other: Record) -> bool:
-    """Return whether an event is told in two exports: calls and results by their ids, what is said
-    by its words; two that both have a clock are one at the same instant alone."""
+    """Return whether two exports have the same event: calls and results are compared by their ids,
+    messages by their words; two that both have a clock are one at the same instant alone."""
     if event.get("kind") != other.get("kind"):
         return False
     clocks = event.get("started_at"), other.get("started_at")
@@ -488,7 +490,7 @@ def _again(event: Record, other: Record) -> bool:
 
 
 def _fuller(event: Record, other: Record) -> Record:
-    """Both tellings of one event: what only one of them says is said."""
+    """Merge two writings of one event: a member that only one of them has is kept."""
     found = {**other, **{name: value for name, value in event.items() if value not in (None, {})}}
     states = [one.get("status") for one in (event, other) if one.get("status") != "pending"]
     if event.get("status") == "pending" or other.get("status") == "pending":

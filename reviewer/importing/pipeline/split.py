@@ -1,10 +1,10 @@
-"""Cutting a file into records without ever holding more than one of them.
+"""Cut a file into records without ever holding more than one of them.
 
-Three shapes, told apart by content: JSON lines, one JSON array of records, one (or several
+Three shapes are distinguished by content: JSON lines, one JSON array of records, one (or several
 concatenated) pretty-printed objects. A value that is strict JSON across a line's end is printed,
 whatever begins its next line; a line that was cut off is not. A cut looks only at strings and
-brackets; whether a piece is valid JSON is for its reader to say, so one bad record costs that
-record. What is wrong between records (a comma too many, or none) costs one refusal, told behind
+brackets; whether a piece is valid JSON is for its reader to decide, so one bad record costs that
+record. What is wrong between records (a comma too many, or none) costs one refusal, reported behind
 them.
 """
 
@@ -45,7 +45,7 @@ class Unreadable(Exception):
 
 
 def shape(head: bytes) -> str:
-    """`lines`, `values` (array or concatenated values) for a file that starts with `head`.
+    """Return `lines` or `values` (array or concatenated values) for a file that starts with `head`.
 
     Raises Unreadable for an empty file or one that is not JSON text at all.
     """
@@ -110,12 +110,12 @@ _MAY_FOLLOW: dict[bytes, dict[bytes, bytes]] = {
     b"{": {b"{": b'"}', b",": b'"', b":": _VALUE, b'"': b",}:"},
     b"[": {b"[": _VALUE + b"]", b",": _VALUE},
 }
-"""What may stand behind a line's last byte, by the bracket that is open there."""
+"""What may follow a line's last byte, by the bracket that is open there."""
 
 
 def _open_at_end(text: bytes) -> bytes | None:
-    """The brackets that are open at the end of a text; None inside a string, or when they do not
-    match."""
+    """Return the brackets that are open at the end of a text; None inside a string, or when they do
+    not match."""
     inside = bytearray()
     for token in _TOKEN.finditer(text):
         mark = token.group()
@@ -130,7 +130,8 @@ def _open_at_end(text: bytes) -> bytes | None:
 
 
 def shape_at(handle: BinaryIO) -> str:
-    """`shape` of a file that is open at its start, and is left anywhere. Raises Unreadable."""
+    """Return the `shape` of a file that is open at its start, and is left anywhere. Raises
+    Unreadable."""
     head = handle.read(HEAD)
     kind = shape(head)
     if len(head) < HEAD or b"\n" in head.removeprefix(_BOM).lstrip(_BLANK):
@@ -142,19 +143,14 @@ def shape_at(handle: BinaryIO) -> str:
 
 
 def shape_of(path: Path) -> str:
-    """`shape` of a file. Raises Unreadable, OSError."""
+    """Return the `shape` of a file. Raises Unreadable, OSError."""
     with path.open("rb") as handle:
         return shape_at(handle)
 
 
-def pieces(path: Path) -> Iterator[Piece]:
-    """Every record of a file, in order. Raises Unreadable when the file cannot be cut further."""
-    with path.open("rb") as handle:
-        yield from pieces_of(handle)
-
-
 def pieces_of(handle: BinaryIO) -> Iterator[Piece]:
-    """As `pieces`, of a file that is open at its start."""
+    """Yield every record of a file that is open at its start, in order. Raises Unreadable when the
+    file cannot be cut further."""
     kind = shape_at(handle)
     handle.seek(0)
     handle.seek(len(_BOM) if handle.read(len(_BOM)) == _BOM else 0)
@@ -162,7 +158,7 @@ def pieces_of(handle: BinaryIO) -> Iterator[Piece]:
 
 
 def _lines(handle: BinaryIO, stop: int | None = None) -> Iterator[Piece]:
-    """Lines from where the handle stands, up to the file's end or to offset `stop`."""
+    """Yield lines from the position of the handle up to the file's end or to offset `stop`."""
     number, held, end, skipping = 0, b"", handle.tell(), False
     while block := handle.read(CHUNK if stop is None else min(CHUNK, stop - handle.tell())):
         *lines, rest = (held + block).split(b"\n")
@@ -188,7 +184,7 @@ def _lines(handle: BinaryIO, stop: int | None = None) -> Iterator[Piece]:
 
 
 def lines_of(handle: BinaryIO, start: int, end: int) -> Iterator[Piece]:
-    """The records of a run of whole lines, numbered from 1."""
+    """Yield the records of a run of whole lines, numbered from 1."""
     handle.seek(start)
     if end - start > MAX_RECORD:
         yield from _lines(handle, end)
@@ -201,8 +197,8 @@ def lines_of(handle: BinaryIO, start: int, end: int) -> Iterator[Piece]:
 
 
 def blocks(path: Path, size: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of runs of whole lines of about `size` bytes, or of one line that is longer,
-    for a file of JSON lines. Raises OSError."""
+    """Yield (start, end) of runs of whole lines of about `size` bytes, or of one line that is
+    longer, for a file of JSON lines. Raises OSError."""
     with path.open("rb") as handle:
         start = len(_BOM) if handle.read(len(_BOM)) == _BOM else 0
         while True:
@@ -227,7 +223,7 @@ def too_large() -> str:
 class Cutter:
     """The state of one walk over concatenated values, with or without an array around them.
 
-    `at` is where the walk stands in `buffer`; what lies before it is let go when more is read.
+    `at` is the position of the walk in `buffer`; what lies before it is dropped when more is read.
     """
 
     def __init__(self, handle: BinaryIO) -> None:
@@ -238,7 +234,7 @@ class Cutter:
 
     @property
     def place(self) -> int:
-        """File offset of where the walk stands."""
+        """The file offset of the walk."""
         return self.base + self.at
 
     def more(self) -> bool:
@@ -254,7 +250,7 @@ _BETWEEN = re.compile(rb"[ \t\r\n,]*+")
 
 
 class _Between:
-    """What stands between values: blanks, one array's brackets, and its commas.
+    """What lies between values: blanks, one array's brackets, and its commas.
 
     Records are cut whatever is wrong there; `fault` keeps the first thing that is, so that a file
     that is no JSON is never taken for whole.
@@ -267,7 +263,8 @@ class _Between:
         self.fault = ""
 
     def next(self) -> bytes:
-        """The first byte of the next value, left standing; empty at the end of the file."""
+        """Return the first byte of the next value, without passing it; empty at the end of the
+        file."""
         cutter, commas = self.cutter, 0
         while True:
             end = _end_of(_BETWEEN, cutter)
@@ -317,7 +314,7 @@ def _values(handle: BinaryIO) -> Iterator[Piece]:
             raise Unreadable(f"record {between.values}: {problem[6:]} (byte {start})")
         yield Piece(between.values, raw, problem, cutter.place)
         cut = problem.startswith("json: truncated")
-    # What is wrong between records is told behind them, so that their numbers stay their places.
+    # Faults between records are reported behind them, so that record numbers stay their places.
     unclosed = between.array == "open" and not cut
     ending = "json: the file ends inside its array" if unclosed else ""
     for number, fault in enumerate(filter(None, (between.fault, ending)), between.values + 1):
@@ -330,7 +327,8 @@ def _end_of(pattern: "re.Pattern[bytes]", cutter: Cutter) -> int:
 
 
 def bracketed(cutter: Cutter) -> tuple[bytes, str]:
-    """Cut one object or array that starts where the walk stands; leaves the walk just behind it."""
+    """Cut one object or array that starts at the position of the walk; leaves the walk just behind
+    it."""
     size = extent(cutter.buffer, cutter.at)
     while size == 0 and len(cutter.buffer) - cutter.at < QUICK and cutter.more():
         size = extent(cutter.buffer, cutter.at)
@@ -343,7 +341,7 @@ def bracketed(cutter: Cutter) -> tuple[bytes, str]:
 
 
 def _bracketed(cutter: Cutter) -> tuple[bytes, str]:
-    """As `bracketed`, by every bracket and text: of values that are no strict JSON, or large."""
+    """Cut, as `bracketed`, by every bracket and text: values that are no strict JSON, or large."""
     depth, size, oversize = 0, 0, False
     kept: list[bytes] = []
     while True:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from math import inf
@@ -12,59 +11,26 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db import payload
-from reviewer.db.connection import StoreError
-from reviewer.importing.faults import asked, foreseen
+from reviewer.db.connection import Connection, StoreError
+from reviewer.db.queries import imports
+from reviewer.db.queries.imports import ResultRow
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.pipeline.results import (
     OF_ATTEMPT,
     RUNS_OWN,
-    Joined,
     Joins,
     Result,
+    ResultEntry,
     named_by,
     plain_name,
 )
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import Unit
-from reviewer.importing.reader import gives_results, knows_times
+from reviewer.importing.reader import asked, foreseen, gives_results, knows_times
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
 MOST_PACKS = 8
-_COLUMNS = """
-t.id, t.candidate, t.episode, t.attempt, t.evidence, t.pack, t.offset, t.length, t.record,
-c.candidate_id, e.episode_id, o.id, o.path, v.passed, v.reward, v.detail
-"""
-_ASKED = "CASE WHEN :suite = '' THEN s.probe ELSE s.suite_id = :suite END"
-_BESIDE = "JOIN source o ON o.id = t.source LEFT JOIN source_verdict v ON v.trace = t.id"
-_OF_EPISODE = f"""
-SELECT {_COLUMNS} FROM suite s CROSS JOIN episode e ON e.suite = s.id AND e.episode_id = :episode
-CROSS JOIN candidate c ON c.suite = s.id
-CROSS JOIN trace t ON t.candidate = c.id AND t.episode = e.id {_BESIDE}
-WHERE {_ASKED} ORDER BY t.id
-"""
-_OF_MODELS = f"""
-SELECT {_COLUMNS} FROM suite s CROSS JOIN candidate c ON c.suite = s.id
-AND EXISTS (SELECT 1 FROM json_each(:models) m WHERE m.value || '.' =
-substr(lower(replace(c.candidate_id, '/', '__')) || '.', 1, length(m.value) + 1))
-CROSS JOIN trace t ON t.candidate = c.id AND t.events = 0 JOIN episode e ON e.id = t.episode
-{_BESIDE} WHERE {_ASKED} ORDER BY t.id
-"""
-_ONE_EACH = f"""
-SELECT {_COLUMNS} FROM suite s CROSS JOIN candidate c ON c.suite = s.id
-CROSS JOIN trace t ON t.id = (SELECT min(x.id) FROM trace x WHERE x.candidate = c.id
-AND x.events = 0) JOIN episode e ON e.id = t.episode {_BESIDE} WHERE {_ASKED}
-"""
-
-
-_BELOW = f"""
-SELECT {_COLUMNS} FROM (
-  SELECT min(x.id) AS first FROM trace x JOIN source y ON y.id = x.source JOIN json_each(:below) b
-  ON y.path >= b.value ->> 'from' AND y.path < b.value ->> 'to'
-  WHERE x.events > 0 GROUP BY x.candidate
-) JOIN trace t ON t.id = first JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite
-JOIN episode e ON e.id = t.episode {_BESIDE} WHERE {_ASKED}
-"""
 
 
 class Attempt(NamedTuple):
@@ -85,7 +51,7 @@ class Attempt(NamedTuple):
 class StoredResult(NamedTuple):
     """A stored attempt that is known by its result alone."""
 
-    said: Joined
+    entry: ResultEntry
     format: str
     instance_id: str
     candidate_id: str
@@ -94,27 +60,8 @@ class StoredResult(NamedTuple):
     record: int
 
 
-class _Row(NamedTuple):
-    id: int
-    candidate: int
-    episode: int
-    attempt: int
-    evidence: int
-    pack: int | None
-    offset: int | None
-    length: int | None
-    record: int
-    candidate_id: str
-    episode_id: str
-    source: int
-    path: str
-    passed: int | None
-    reward: float | None
-    detail: str | None
-
-
 class _Record(NamedTuple):
-    """As much of a stored record as is needed here."""
+    """The members of a stored record that are needed here."""
 
     source: dict[str, Any]
     final_state: Any
@@ -122,7 +69,8 @@ class _Record(NamedTuple):
 
 
 class _Wire(msgspec.Struct):
-    """As it is stored. A record that a harness wrote may hold anything at all as its source."""
+    """The record as it is stored. One that a harness wrote may hold anything at all as its
+    source."""
 
     source: Any = None
     final_state: Any = None
@@ -142,46 +90,46 @@ def _decoded(raw: bytes, trace: int) -> _Record:
     return _Record(source, held.final_state, held.termination)
 
 
-class Stored:
-    """Reads a store. `suite` is the one asked for (empty: all probes), `names` how the source calls
-    its episodes there."""
+class StoredResults:
+    """Reads the results and trajectories of a store. `suite` is the one asked for (empty: all
+    probes), `names` how the source calls its episodes there."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, suite: str, names: Mapping[str, str]
-    ) -> None:
+    def __init__(self, connection: Connection, suite: str, names: Mapping[str, str]) -> None:
         self._connection = connection
         self._suite, self._names = suite, names
         self._homes: dict[tuple[str, str], frozenset[str]] = {}
         self._bound: frozenset[int] | None = None
         self._frame = lru_cache(maxsize=MOST_PACKS)(self._frame_of)
 
-    def results(self, instance_id: str) -> list[Joined]:
-        """What attempts say that are known by their results alone."""
-        return [said for row, record in self._of(instance_id) if (said := _said(row, record))]
+    def results(self, instance_id: str) -> list[ResultEntry]:
+        """Return the entries of attempts that are known by their results alone."""
+        return [entry for row, record in self._of(instance_id) if (entry := _entry(row, record))]
 
     def trajectories(self, instance_id: str) -> list[Attempt]:
-        """Attempts that results may be joined to; those without a verdict first."""
+        """Return attempts that results may be joined to; those without a verdict first."""
         found = [a for row, record in self._of(instance_id) if (a := _attempt(row, record))]
         return sorted(found, key=lambda one: one.judged)
 
-    def models(self) -> Iterator[Joined]:
-        """One result of each candidate that has any: names of models, and where their runs lie."""
-        for row, record in self._asked(_ONE_EACH):
-            if (said := _said(row, record)) is not None:
-                yield said
+    def models(self) -> Iterator[ResultEntry]:
+        """Yield one result of each candidate that has any: names of models, and where their runs
+        lie."""
+        for row, record in self._read(imports.first_results(self._connection, self._suite)):
+            if (entry := _entry(row, record)) is not None:
+                yield entry
 
     def left(self, models: Iterable[str]) -> Iterator[StoredResult]:
-        """Attempts that are known by their results alone, of candidates that are called after
+        """Yield attempts that are known by their results alone, of candidates that are called after
         these models, by their plain names."""
         theirs = {ours: theirs for theirs, ours in self._names.items()}
-        for row, record in self._asked(_OF_MODELS, models=json.dumps(list(models))):
-            if (said := _said(row, record)) is not None:
+        rows = imports.results_of_models(self._connection, self._suite, models)
+        for row, record in self._read(rows):
+            if (entry := _entry(row, record)) is not None:
                 instance_id = theirs.get(row.episode_id, row.episode_id)
                 place = row.candidate_id, row.source, row.path, row.record
-                yield StoredResult(said, str(record.source["format"]), instance_id, *place)
+                yield StoredResult(entry, str(record.source["format"]), instance_id, *place)
 
     def homes(self, model: str, place: str) -> frozenset[str]:
-        """The candidates of this model, by its plain name, whose trajectories lie below a
+        """Return the candidates of this model, by its plain name, whose trajectories lie below a
         place."""
         found = self._homes.get((model, place))
         if found is None:
@@ -189,36 +137,32 @@ class Stored:
         return found
 
     def _candidates_below(self, model: str, place: str) -> Iterator[str]:
-        below = [{"from": f"{one}/", "to": f"{one}0"} for one in {place, os.path.relpath(place)}]
-        for row, record in self._asked(_BELOW, below=json.dumps(below)):
+        folders = {place, os.path.relpath(place)}
+        rows = imports.first_below(self._connection, self._suite, folders)
+        for row, record in self._read(rows):
             if plain_name(str(_joined_by(record).get("model") or "")) == model:
                 yield row.candidate_id
 
-    def _of(self, instance_id: str) -> Iterator[tuple[_Row, _Record]]:
-        return self._asked(_OF_EPISODE, episode=self._names.get(instance_id, instance_id))
+    def _of(self, instance_id: str) -> Iterator[tuple[ResultRow, _Record]]:
+        episode = self._names.get(instance_id, instance_id)
+        return self._read(imports.results_of_episode(self._connection, self._suite, episode))
 
-    def _elsewhere(self) -> frozenset[int]:
-        """Results that are another attempt's by now (`homes`): they say nothing here any more."""
-        if self._bound is None:
-            names = self._connection.execute(
-                "SELECT name FROM attempt_name WHERE name >= 'bound:' AND name < 'bound;'"
-            ).fetchall()
-            self._bound = frozenset(int(name.partition(":")[2]) for (name,) in names)
-        return self._bound
-
-    def _asked(self, query: str, **values: str) -> Iterator[tuple[_Row, _Record]]:
-        rows = self._connection.execute(query, {"suite": self._suite, **values}).fetchall()
-        for row in map(_Row._make, rows):
-            if row.id in self._elsewhere():
+    def _read(self, rows: Iterable[ResultRow]) -> Iterator[tuple[ResultRow, _Record]]:
+        """Yield rows with their records, without results that belong to another attempt by now
+        (`homes`)."""
+        for row in rows:
+            if self._bound is None:
+                self._bound = imports.bound_results(self._connection)
+            if row.id in self._bound:
                 continue
             try:
-                record = self._read(row)
+                record = self._record(row)
             except StoreError as error:  # the file at hand is sound: it can be imported later
                 raise Unreadable(f"what it may be joined to cannot be read: {error}") from error
             if record is not None:
                 yield row, record
 
-    def _read(self, row: _Row) -> _Record | None:
+    def _record(self, row: ResultRow) -> _Record | None:
         if row.pack is None or row.offset is None or row.length is None:
             head = payload.large_head_bytes(self._connection, row.id)
             return None if head is None else _decoded(head, row.id)
@@ -241,12 +185,13 @@ def _joined_by(record: _Record) -> Mapping[str, Any]:
 
 @cache
 def _formats() -> frozenset[str]:
-    """The formats whose attempts are known by their results alone."""
+    """Return the formats whose attempts are known by their results alone."""
     return frozenset(reader.name for reader in foreign_readers() if gives_results(reader))
 
 
-def _said(row: _Row, record: _Record) -> Joined | None:
-    """What a result that was imported before says, as its files said it then."""
+def _entry(row: ResultRow, record: _Record) -> ResultEntry | None:
+    """Return the entry of a result that was imported before, as its files had it then; None for any
+    other attempt."""
     if record.source.get("format") not in _formats():
         return None
     detail = json.loads(row.detail or "{}")
@@ -254,7 +199,7 @@ def _said(row: _Row, record: _Record) -> Joined | None:
     model = _text(record, "model")
     notes = record.source.get("notes")
     notes = [one for one in notes if isinstance(one, str)] if isinstance(notes, list) else []
-    return Joined(
+    return ResultEntry(
         SourceVerdict(
             passed=None if row.passed is None else bool(row.passed),
             reward=row.reward,
@@ -275,7 +220,7 @@ def _said(row: _Row, record: _Record) -> Joined | None:
     )
 
 
-def _attempt(row: _Row, record: _Record) -> Attempt | None:
+def _attempt(row: ResultRow, record: _Record) -> Attempt | None:
     by = _joined_by(record)
     if "joined_by" not in record.source or record.source.get("format") in _formats():
         return None
@@ -302,9 +247,9 @@ def _attempt(row: _Row, record: _Record) -> Attempt | None:
 SEVERAL = "results that may be meant for several attempts that are there: given to none of them"
 
 
-def gather(units: Iterable[Unit], stored: Stored | None = None) -> Joins:
-    """What every result file among `units` says, by instance id, and what the store holds of it. A
-    file that cannot be read says so when it is imported itself."""
+def gather(units: Iterable[Unit], stored: StoredResults | None = None) -> Joins:
+    """Collect the entries of every result file among `units`, by instance id, and of the store. A
+    file that cannot be read is reported when it is imported itself."""
     joins = Joins(stored)
     spoken = False
     for unit in units:
@@ -327,8 +272,8 @@ def gather(units: Iterable[Unit], stored: Stored | None = None) -> Joins:
 
 
 def in_order(units: Iterable[Unit]) -> list[Unit]:
-    """Trajectories before results, so that results know which found their trajectory; those whose
-    reader knows when they ran, among themselves, in that order."""
+    """Sort trajectories before results, so that results know which found their trajectory; those
+    whose reader knows when they ran, among themselves, in that order."""
     ordered = sorted(units, key=lambda unit: gives_results(unit.reader))
     timed = {n: unit for n, unit in enumerate(ordered) if knows_times(unit.reader)}
     if len(timed) < 2:  # asking when is reading
@@ -353,13 +298,13 @@ class Claim(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether they hold its very patch."""
+        """Return whether the results hold the very patch of the trajectory."""
         return self.attempt.patch is not None and self.fits[0].patch == self.attempt.patch
 
     @property
     def holds(self) -> bool:
-        """Whether they may be its: others' are not, and what names another model is only as long
-        as nothing better is known."""
+        """Return whether the results may be of the trajectory: those of others are not, and one
+        that names another model is only as long as nothing better is known."""
         if self.sure:
             return True
         named = any(named_by(fit, self.attempt.names) for fit in self.fits)
@@ -367,11 +312,11 @@ class Claim(NamedTuple):
 
 
 def later(
-    joins: Joins, stored: Stored, path: str, read: Collection[int], notes: set[str]
-) -> Iterator[tuple[Attempt, Joined]]:
-    """(a trajectory that was imported before, what the results of this import say of it), for the
-    instances that `path` speaks of, once each. `read` are sources of this import: their
-    trajectories took what is theirs when they were read."""
+    joins: Joins, stored: StoredResults, path: str, read: Collection[int], notes: set[str]
+) -> Iterator[tuple[Attempt, ResultEntry]]:
+    """Yield (a trajectory that was imported before, the entry of this import about it), for the
+    instances that `path` is about, once each. `read` are sources of this import: their trajectories
+    took what is theirs when they were read."""
     for instance_id in joins.once(path):
         found = [one for one in stored.trajectories(instance_id) if one.source not in read]
         for one in found:
@@ -396,8 +341,9 @@ def later(
 
 
 def _alone(claim: Claim, claims: list[Claim]) -> bool:
-    """Whether it is clear that the results are this trajectory's: by their patch, or because no
-    other has the same claim; one of their own folder comes first, then one without a verdict."""
+    """Return whether it is clear that the results are of this trajectory: by their patch, or
+    because no other has the same claim; one of their own folder comes first, then one without a
+    verdict."""
     if claim.sure:
         return True
     rivals = [one for one in claims if not one.sure and any(fit in claim.fits for fit in one.fits)]
@@ -412,4 +358,4 @@ def _near(claim: Claim) -> bool:
     if path is None:
         return False
     above = {str(folder) for folder in path.absolute().parents}
-    return any(fit.said.place in above for fit in claim.fits)
+    return any(fit.entry.place in above for fit in claim.fits)

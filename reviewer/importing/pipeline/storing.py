@@ -1,143 +1,193 @@
-"""Judged records into the store: slots, packs and progress, in batches that stand on their own.
+"""Write judged records into the store: slots, packs and progress, in self-contained batches.
 
 A batch is one durable transaction with the source's own progress in it, so a killed import goes
 on where its last batch ended.
 """
 
-import json
-import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from reviewer.db import registry, revisions
-from reviewer.db.connection import transaction
-from reviewer.db.intake import NewRefusal, NewTrace, Pack, Progress, write_batch
+from reviewer.db import registry
+from reviewer.db.connection import Connection, transaction
+from reviewer.db.intake import NewRefusal, Pack, Progress, write_batch
 from reviewer.db.payload import compress, slices
-from reviewer.db.revisions import Revision
-from reviewer.db.slots import Placement, Slots
-from reviewer.db.sources import add_known, settle_source, source_progress
-from reviewer.db.verdict_changes import (
-    RUN_CONTINUES,
-    LateVerdict,
-    compare_late,
-    fill_late,
-    settle_shared,
-    withhold_passes,
-)
-from reviewer.importing.pipeline.compare import compare, rewritten
-from reviewer.importing.pipeline.gathering import linked
-from reviewer.importing.pipeline.keys import Begin, FindManifest, Manifest, StoreKeys
-from reviewer.importing.pipeline.revising import (
-    Binding,
-    Named,
+from reviewer.db.queries import imports
+from reviewer.db.slots import MOST_HELD, Placement, Slot, Slots
+from reviewer.db.sources import settle_source, source_progress
+from reviewer.db.verdict_changes import LateVerdict, compare_late, fill_late
+from reviewer.importing.pipeline.compare import compare
+from reviewer.importing.pipeline.outcome import Filled, Outcome, Tally
+from reviewer.importing.pipeline.revising import Batch, JudgeAgain, Pending, Reviser
+from reviewer.importing.pipeline.targets import (
+    MOST_ALIKE,
+    Key,
+    NamedSlots,
     Target,
     Targets,
-    came,
-    came_together,
     record_of,
-    stored,
+    stored_in,
 )
-from reviewer.importing.scored import Facts, Group
-from reviewer.suite.model import Suite
-from reviewer.trace.record import SourceVerdict
-
-__all__ = ["Batcher", "Filled", "FindManifest", "Manifest", "Tally", "new_trace"]
+from reviewer.importing.scored import Group, JudgedRecord
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import Episode, Suite
 
 BATCH_BYTES = 8 << 20
 BATCH_TRACES = 4000
 VERDICT_LATER = "attempts already there had no verdict: this file's was taken"
 OTHER_VERDICT = "attempts already there for which this file gives another verdict: failures hold"
 NUMBERED_ON = "attempt numbers that another run had taken: numbered on"
-WHOLE = "attempts of which an earlier import had a part: this one goes on and is judged"
-BESIDE = "records that contradict the attempt they are of: kept beside it, and both count"
-TOGETHER = "parts of sessions that came in several records: put together and judged as a whole"
-A_PART = "parts of sessions that are judged already: every act of them counts there"
-UNJUDGED = "attempts of another suite go on here: not measured there before it is imported there"
-REACHED = "attempts of which this record is evidence too, elsewhere: what it shows counts there"
-TWICE = "the same evidence stands under another candidate: a pass counts there alone"
-MOST_ALIKE = 8
-"""Attempts of one cost, latency and length that a record is compared with."""
-MOST_TOLD = 1000  # refusals kept to be told; all of them stand in quarantine
 
 
-JudgeAgain = Callable[[bytes, str, SourceVerdict | None], Facts | None]
+class Manifest(NamedTuple):
+    """A candidate's manifest as it lies in the suite folder."""
+
+    candidate: Candidate
+    raw: bytes
 
 
-class Tally(NamedTuple):
-    """What has come of a file so far."""
-
-    records: int
-    added: int
-    known: int
-    refused: int
+FindManifest = Callable[[str, str], Manifest | None]
+"""The manifest of (suite id, candidate id)."""
+Begin = Callable[[], AbstractContextManager[object]]
+"""Begins one durable write, or takes part in one that was begun around."""
 
 
-class Filled(NamedTuple):
-    """What one import added for one candidate of one suite. `cost_usd` sums what is known;
-    `unpriced` attempts have no cost, `measured` ones have a verdict."""
+class StoreKeys:
+    """The store's keys of what an import names. `suites` are those that records may name.
 
-    suite_id: str
-    candidate_id: str
-    episodes: int
-    attempts: int
-    cost_usd: float
-    unpriced: int
-    passed: int
-    measured: int
-    unmeasured: tuple[tuple[str, int], ...] = ()
-    """(code up to its colon, attempts without a verdict that have it), by code."""
+    New names are registered on the way; the episodes of a probe are named by its files, so they get
+    placeholders until their batch is written.
+    """
 
+    def __init__(
+        self,
+        connection: Connection,
+        suites: Mapping[str, Suite],
+        manifests: FindManifest,
+        now: Callable[[], str],
+        begin: Begin,
+    ) -> None:
+        self._connection = connection
+        self._suites, self._manifests, self._now, self._begin = suites, manifests, now, begin
+        self._rows: dict[str, registry.SuiteRow] = {}
+        self._candidates: dict[tuple[str, str], int] = {}
+        self._episodes: dict[str, dict[str, int]] = {}
+        self._fresh: list[tuple[str, Episode]] = []
 
-class _Pending(NamedTuple):
-    """A trace that has claimed its slot and waits for its batch, or a record of the `target`, an
-    attempt that is there."""
+    def of(self, record: JudgedRecord) -> Key:
+        """Return (candidate key, episode key), registering what is new; the episode's is negative
+        while it is a placeholder."""
+        suite = self._suite(record.suite_id)
+        candidate = self._candidates.get((record.suite_id, record.candidate_id))
+        if candidate is None:
+            manifest = self._manifests(record.suite_id, record.candidate_id)
+            with self._begin():
+                candidate = registry.register_candidate(
+                    self._connection,
+                    suite,
+                    record.candidate_id,
+                    manifest.candidate if manifest else None,
+                    manifest.raw if manifest else None,
+                    self._now(),
+                ).id
+            self._candidates[record.suite_id, record.candidate_id] = candidate
+        episodes = self._episodes[record.suite_id]
+        episode = episodes.get(record.episode_id)
+        if episode is None:
+            self._fresh.append(
+                (record.suite_id, Episode(episode_id=record.episode_id, title=record.title))
+            )
+            episode = episodes[record.episode_id] = -len(self._fresh)
+        return candidate, episode
 
-    trace: NewTrace
-    facts: Facts
-    target: Target | None = None
+    def candidate(self, suite_id: str, candidate_id: str) -> int:
+        """Return the key of a candidate that was met."""
+        return self._candidates[suite_id, candidate_id]
+
+    def _suite(self, suite_id: str) -> registry.SuiteRow:
+        row = self._rows.get(suite_id)
+        if row is None:
+            with self._begin():
+                row = registry.register_suite(self._connection, self._suites[suite_id], self._now())
+            self._rows[suite_id] = row
+            # A private suite's episodes are its contracts, which are in memory anyway.
+            known = {} if row.probe else registry.episode_ids(self._connection, row.id)
+            self._episodes[suite_id] = known
+        return row
+
+    def recall(self, wanted: Iterable[JudgedRecord]) -> None:
+        """Look up the episodes of probes that are not remembered."""
+        unknown: dict[str, set[str]] = {}
+        for record in wanted:
+            if not self._suite(record.suite_id).probe:
+                continue
+            if record.episode_id not in self._episodes[record.suite_id]:
+                unknown.setdefault(record.suite_id, set()).add(record.episode_id)
+        for suite_id, names in unknown.items():
+            row = self._rows[suite_id]
+            self._episodes[suite_id] |= registry.episode_keys(self._connection, row.id, names)
+
+    def plans(self) -> dict[int, registry.Plan]:
+        """Return the plan of every candidate met, as it is in this transaction: a run in another
+        process may have declared its own meanwhile."""
+        declared = registry.declared_plans(self._connection)
+        return {
+            key: registry.plan_of(self._suites[suite_id], declared.get(key))
+            for (suite_id, _), key in self._candidates.items()
+        }
+
+    def settle(self) -> dict[int, int]:
+        """Insert the new episodes inside the batch's transaction; returns their keys by
+        placeholder."""
+        settled: dict[int, int] = {}
+        for suite_id in dict.fromkeys(suite_id for suite_id, _ in self._fresh):
+            row = self._rows[suite_id]
+            fresh = [(n, e) for n, (name, e) in enumerate(self._fresh, 1) if name == suite_id]
+            keys = registry.add_episodes(self._connection, row, [episode for _, episode in fresh])
+            for number, episode in fresh:
+                key = keys[episode.episode_id]
+                settled[-number] = self._episodes[suite_id][episode.episode_id] = key
+        self._fresh = []
+        return settled
+
+    def written(self) -> None:
+        """Drop what would grow with a benchmark."""
+        for suite_id, episodes in self._episodes.items():
+            if self._rows[suite_id].probe and len(episodes) > MOST_HELD:
+                episodes.clear()
 
 
 class _Place(NamedTuple):
-    """Where a record goes: its keys, its attempt, and the one there that it is a record of."""
+    """Where a record goes: its keys, its attempt, and the stored attempt that it is one more record
+    of."""
 
-    facts: Facts
-    key: tuple[int, int]
+    record: JudgedRecord
+    key: Key
     attempt: int
     target: Target | None = None
-
-
-class _Added:
-    """Running sums of what one candidate got."""
-
-    def __init__(self) -> None:
-        self.attempts = self.unpriced = self.passed = self.measured = 0
-        self.cost = 0.0
-        self.unmeasured: dict[str, int] = {}
 
 
 class Batcher:
     """Takes judged groups of one source, in file order, and writes them batch by batch.
 
     `suites` are those the groups may name. `now` gives the journal its clock. `retried` are record
-    numbers that stand in quarantine and are being read again. `share_evidence` says that attempts
+    numbers in quarantine that are being read again. `share_evidence` says that attempts
     may be alike (a probe's are, and so are those of our own runner: it made each of them),
-    `number_on` that their numbers hold within this source only. `earlier` are imports of the same
-    file as it was then, or of its companions by themselves. `begin` begins each write, when not
-    one of its own is wanted. `revises` says that a record which names a filled slot is one of that
-    attempt (not so of what our own runner made). `siblings` are other imports of the very file,
-    for another candidate, map or suite, and `own_names` the candidate that each of its records
-    names itself. `path` is where the source's records come from, and `again` judges a record that
-    was put together of parts: (its bytes, its suite, the source's word) → its facts. `asked` says
-    that the import names the candidate, and the records do not.
+    `number_on` that their numbers are valid within this source only. `earlier` are imports of the
+    same file as it was then, or of its companions by themselves. `begin` begins each write, when
+    not one of its own is wanted. `revises` says that a record which names a filled slot is one of
+    that attempt (not so of what our own runner made). `siblings` are other imports of the very
+    file, for another candidate, map or suite, and `own_names` the candidate that each of its
+    records names itself. `path` is where the source's records come from, and `again` judges a
+    record that was put together of parts. `asked` says that the import names the candidate, and
+    the records do not.
     """
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         store: Path,
         source: int,
         start: Tally,
@@ -158,126 +208,81 @@ class Batcher:
     ) -> None:
         self.connection = connection
         self.source = source
-        self.tally = start
-        self.notes: dict[str, int] = {}
-        self.refusals: list[NewRefusal] = []
-        self.flagged: list[NewRefusal] = []
-        self.beside: list[NewRefusal] = []
+        self.outcome = Outcome(start)
         self._resumed_from = self._done = start.records
         self._told = start
         self._stored: tuple[int, int, int, int] = start
         self._shared = False
         self._now = now
         self._retried = retried
-        self._again: set[int] = set()  # of those, what was met in this reading
+        self._met_again: set[int] = set()
+        """Of the records retried, those that this reading has met."""
         self._begin: Begin = begin or partial(transaction, connection, store)
         self._keys = StoreKeys(connection, suites, manifests, now, self._begin)
-        may_be_alike = share_evidence or any(suite.probe for suite in suites.values())
-        self._slots = Slots(connection, may_be_alike, source, number_on)
-        self._alike = may_be_alike
-        self._siblings, self._own_names = siblings, dict(own_names or {})
-        self._twice: set[int] = set()
+        alike = share_evidence or any(suite.probe for suite in suites.values())
+        self._slots = Slots(connection, alike, source, number_on)
         self._targets = Targets(connection, earlier, asked)
-        self._path, self._again_by = path, again
-        self._named = Named(connection) if revises and not number_on else None
-        self._pending: list[_Pending] = []
-        self._spread: list[tuple[Facts, Binding]] = []
-        self._met: list[tuple[Facts, tuple[int, int, int]]] = []
-        self._added: dict[tuple[str, str], _Added] = {}
+        self._named = NamedSlots(connection) if revises and not number_on else None
+        self._binds = again is not None
+        self._reviser = Reviser(
+            connection, source, path, self.outcome, now, again, self._known, alike, siblings,
+            own_names,
+        )  # fmt: skip
+        self._batch = Batch()
         self._late: list[LateVerdict] = []
-        self._first_trace: int | None = None
         self._refused: list[NewRefusal] = []
         self._cleared: list[int] = []
-        self._packs: list[Pack] = []
-        self._raw = 0
+        self._bytes = 0
+        self._first_trace: int | None = None
+
+    @property
+    def tally(self) -> Tally:
+        return self.outcome.tally
 
     def take(self, group: Group) -> None:
         """Place one group's records; those counted before (a resumed import) are passed over."""
         last = group.first + group.records - 1
-        self._count(records=max(last - max(self._done, group.first - 1), 0))
+        self.outcome.count(records=max(last - max(self._done, group.first - 1), 0))
         self._done = max(self._done, last)
         for text, times in group.notes.items():
-            self.notes[text] = self.notes.get(text, 0) + times
+            self.outcome.note(text, times)
         for refused in group.refused:
             if self._wanted(refused.record):
                 self.refuse(refused)
-        self.flagged += [one for one in group.flagged if self._wanted(one.record)]
-        wanted = [facts for facts in group.facts if self._wanted(facts.number)]
+        self.outcome.flagged += [one for one in group.flagged if self._wanted(one.record)]
+        wanted = [record for record in group.judged if self._wanted(record.number)]
         self._keys.recall(wanted)
-        keyed = [(self._keys.of(facts), facts) for facts in wanted]
-        self._slots.look_up((key for key, _ in keyed), (facts.evidence for facts in wanted))
-        found = (self._place(key, facts, group.packs) for key, facts in keyed)
-        placed = [place for place in found if place is not None]
-        for place in placed:
-            self._note_added(place)
+        keyed = [(self._keys.of(record), record) for record in wanted]
+        self._slots.look_up((key for key, _ in keyed), (record.trace.evidence for record in wanted))
+        placed: list[_Place] = []
+        for key, record in keyed:
+            place = self._place(key, record, group.packs)
+            if place is not None:
+                placed.append(place)
+                if place.target is None:  # what another comes to is known when it is written
+                    self.outcome.count(added=1)
+                    self.outcome.add(record)
         self._store(group, placed)
 
     def say_late(self, said: LateVerdict) -> None:
-        """Note what this source says of an attempt that is there: taken where nothing was said
-        yet."""
+        """Note the source's verdict on an attempt that is there: taken where there was none yet."""
         answer = compare_late(self.connection, said)
         if answer != "other":
             self._late.append(said)
         if answer != "same":
-            self._note(VERDICT_LATER if answer == "empty" else OTHER_VERDICT)
-
-    def _note(self, text: str) -> None:
-        self.notes[text] = self.notes.get(text, 0) + 1
-
-    def _note_added(self, place: _Place) -> None:
-        facts = place.facts
-        if place.target is not None:  # what it comes to is known when it is written
-            return
-        self._count(added=1)
-        self._sum(facts)
-
-    def _sum(self, facts: Facts) -> None:
-        key = facts.suite_id, facts.candidate_id
-        added = self._added.get(key)
-        if added is None:
-            added = self._added[key] = _Added()
-        added.attempts += 1
-        if facts.cost_usd is None:
-            added.unpriced += 1
-        else:
-            added.cost += facts.cost_usd
-        if facts.passed is not None:
-            added.measured += 1
-            added.passed += facts.passed
-        elif not facts.infra:
-            for kind in {
-                finding.code.partition(":")[0]
-                for finding in facts.findings
-                if finding.severity == "not_measured"
-            }:
-                added.unmeasured[kind] = added.unmeasured.get(kind, 0) + 1
+            self.outcome.note(VERDICT_LATER if answer == "empty" else OTHER_VERDICT)
 
     def filled(self) -> tuple[Filled, ...]:
-        """What was added and written, by suite and candidate."""
-        if self._first_trace is None and not self._targets.revised:
+        """Return what was added and written, by suite and candidate."""
+        revised = self._reviser.revised
+        if self._first_trace is None and not revised:
             return ()
         first = 1 << 62 if self._first_trace is None else self._first_trace
-        episodes: dict[int, int] = dict(
-            self.connection.execute(
-                "SELECT candidate, count(DISTINCT episode) FROM ("
-                "SELECT candidate, episode FROM trace WHERE id >= ? AND source = ? UNION "
-                "SELECT candidate, episode FROM trace WHERE id IN (SELECT value FROM json_each(?))"
-                ") GROUP BY candidate",
-                (first, self.source, json.dumps(list(self._targets.revised))),
-            ).fetchall()
-        )
-        return tuple(
-            Filled(
-                *key,
-                episodes.get(self._keys.candidate(*key), 0),
-                a.attempts,
-                a.cost,
-                a.unpriced,
-                a.passed,
-                a.measured,
-                tuple(sorted(a.unmeasured.items())),
+        episodes = imports.episodes_added(self.connection, self.source, first, revised)
+        return self.outcome.filled(
+            lambda suite_id, candidate_id: episodes.get(
+                self._keys.candidate(suite_id, candidate_id), 0
             )
-            for key, a in self._added.items()
         )
 
     def _wanted(self, number: int) -> bool:
@@ -286,129 +291,118 @@ class Batcher:
     def refuse(self, refused: NewRefusal) -> None:
         """Quarantine one record."""
         self._refused.append(refused)
-        if len(self.refusals) < MOST_TOLD:
-            self.refusals.append(refused)
+        self.outcome.refuse(refused)
         if refused.record not in self._retried:
-            self._count(refused=1)
-        self._again.add(refused.record)
+            self.outcome.count(refused=1)
+        self._met_again.add(refused.record)
 
     def clear_rest(self) -> None:
-        """Take out of quarantine what this reading had no word of: it was held for want of files
+        """Take out of quarantine what this reading did not meet: it was held for want of files
         that are there by now, which took it."""
-        for number in sorted(self._retried - self._again):
+        for number in sorted(self._retried - self._met_again):
             self._cleared.append(number)
-            self._count(refused=-1)
+            self.outcome.count(refused=-1)
 
-    def _count(self, records: int = 0, added: int = 0, known: int = 0, refused: int = 0) -> None:
-        t = self.tally
-        self.tally = Tally(
-            t.records + records, t.added + added, t.known + known, t.refused + refused
-        )
-
-    def _place(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> _Place | None:
-        """Where this record goes, None when it adds nothing."""
-        if not self._slots.known(*key, facts.evidence):
-            self._note_bindings(key, facts, packs)
-            target = self._targets.of(key, facts, packs)
+    def _place(self, key: Key, record: JudgedRecord, packs: list[Pack]) -> _Place | None:
+        """Decide where a record goes; None when it adds nothing."""
+        trace = record.trace
+        if not self._slots.known(*key, trace.evidence):
+            if self._binds and not record.another:
+                # Where else this record is evidence, what it shows counts too.
+                found = self._targets.bindings(key, record, packs)
+                self._batch.bindings += [(record, one) for one in found]
+            target = self._targets.of(key, record, packs)
             if target is not None:
-                return self._revising(key, facts, target, packs)
-            twin = self._rewritten(key, facts, packs) if self._named is not None else None
+                return self._revising(key, record, target, packs)
+            twin = self._rewritten(key, record, packs)
             if twin is not None:
-                self._rewrote(key, facts, twin)
+                self._rewrote(key, record, twin)
                 return None
-        shape = facts.cost_usd, facts.latency_ms, facts.events
-        placed = self._slots.place(*key, facts.attempt, facts.evidence, facts.sha256, shape)
+        shape = trace.cost_usd, trace.latency_ms, trace.events
+        placed = self._slots.place(*key, record.attempt, trace.evidence, trace.sha256, shape)
         if placed.outcome == "slot_filled" and self._named and placed.holder is not None:
             target = self._named.target(placed.holder)
             if target is not None:
-                return self._revising(key, facts, target, packs)
+                return self._revising(key, record, target, packs)
         if placed.outcome not in ("new", "known"):
-            self.refuse(self._taken(facts, placed))
+            self.refuse(self._taken(record, placed))
             return None
-        self._clear(facts)
+        self._clear(record)
         if placed.outcome == "known":
-            self._known(key, placed.attempt, facts)
+            self._known((*key, placed.attempt), record)
             return None
         if placed.holder is not None:
-            self._twice.add(facts.number)
-        if facts.attempt not in (None, placed.attempt):
-            self._note(NUMBERED_ON)
-        elif self._named and facts.attempt is not None:
+            self._batch.twice.add(record.number)
+        if record.attempt not in (None, placed.attempt):
+            self.outcome.note(NUMBERED_ON)
+        elif self._named and record.attempt is not None:
             self._named.add((*key, placed.attempt))
-        self._targets.note(key, placed.attempt, facts, packs)
-        return _Place(facts, key, placed.attempt)
+        self._targets.note(key, placed.attempt, record, packs)
+        return _Place(record, key, placed.attempt)
 
-    def _note_bindings(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> None:
-        """Note where else this record is evidence: what it shows counts there too."""
-        if self._again_by is None or facts.another:
-            return
-        for one in self._targets.bindings(key, facts, packs):
-            self._spread.append((facts, one))
-
-    def _rewritten(self, key: tuple[int, int], facts: Facts, packs: list[Pack]) -> int | None:
-        """The attempt whose very record this is, with other blanks or in another order."""
-        alike = self._slots.alike(*key, (facts.cost_usd, facts.latency_ms, facts.events))
-        if not alike or self._named is None:
-            return None
-        raw = record_of(new_trace(facts, key, 0, 0), packs)
+    def _rewritten(self, key: Key, record: JudgedRecord, packs: list[Pack]) -> int | None:
+        """Find the attempt that is this very record, with other blanks or in another order."""
+        trace = record.trace
+        shape = trace.cost_usd, trace.latency_ms, trace.events
+        alike = self._slots.alike(*key, shape) if self._named is not None else []
+        raw = record_of(trace, packs) if alike else None
         for attempt in alike[:MOST_ALIKE] if raw is not None else ():
             slot = *key, attempt
-            waiting = (one.trace for one in self._pending if one.trace[:3] == slot)
+            waiting = (one.trace for one in self._batch.pending if one.trace.slot == slot)
             mine = next(waiting, None)
-            other = record_of(mine, self._packs) if mine else stored(self.connection, slot)
+            other = record_of(mine, self._batch.packs) if mine else stored_in(self.connection, slot)
             if raw is not None and other is not None and compare(other, raw).kind == "same":
                 return attempt
         return None
 
-    def _rewrote(self, key: tuple[int, int], facts: Facts, attempt: int) -> None:
-        """A record that stands there in other writing: known, or claimed for a second slot."""
-        if facts.attempt in (None, attempt):
-            self._clear(facts)
-            self._known(key, attempt, facts)
+    def _rewrote(self, key: Key, record: JudgedRecord, attempt: int) -> None:
+        """Take a record that is there in other writing: known, or claimed for a second slot."""
+        if record.attempt in (None, attempt):
+            self._clear(record)
+            self._known((*key, attempt), record)
         else:
-            self.refuse(
-                self._taken(facts, Placement("duplicate_evidence", attempt, (*key, attempt)))
-            )
+            placed = Placement("duplicate_evidence", attempt, (*key, attempt))
+            self.refuse(self._taken(record, placed))
 
     def _revising(
-        self, key: tuple[int, int], facts: Facts, target: Target, packs: list[Pack]
+        self, key: Key, record: JudgedRecord, target: Target, packs: list[Pack]
     ) -> _Place:
-        self._clear(facts)
-        self._targets.note(key, target.attempt, facts, packs)
-        return _Place(facts, key, target.attempt, target)
+        self._clear(record)
+        self._targets.note(key, target.attempt, record, packs)
+        return _Place(record, key, target.attempt, target)
 
-    def _clear(self, facts: Facts) -> None:
-        if facts.number in self._retried:
-            self._cleared.append(facts.number)
-            self._again.add(facts.number)
-            self._count(refused=-1)
+    def _clear(self, record: JudgedRecord) -> None:
+        if record.number in self._retried:
+            self._cleared.append(record.number)
+            self._met_again.add(record.number)
+            self.outcome.count(refused=-1)
 
-    def _known(self, key: tuple[int, int], attempt: int, facts: Facts) -> None:
+    def _known(self, slot: Slot, record: JudgedRecord) -> None:
         """Count a record that adds nothing but, perhaps, a verdict."""
-        self._count(known=1)
-        if facts.names:
-            self._met.append((facts, (*key, attempt)))
-        if facts.verdict is not None:
-            word, reward, detail = facts.verdict
-            self.say_late(LateVerdict(*key, attempt, word, reward, detail))
+        self.outcome.count(known=1)
+        if record.names:
+            self._batch.known.append((record, slot))
+        if record.trace.verdict is not None:
+            self.say_late(LateVerdict(*slot, *record.trace.verdict))
 
     def _store(self, group: Group, placed: list[_Place]) -> None:
-        """Keep the group's packs, made anew without the payloads of records that add nothing."""
+        """Keep the group's packs, made again without the payloads of records that add nothing."""
         packs = group.packs
-        if len(placed) < len(group.facts):
-            moved, packs = _repacked(packs, [one.facts for one in placed])
-            placed = [one._replace(facts=new) for new, one in zip(moved, placed, strict=True)]
-        base = len(self._packs)
-        self._packs += packs
-        self._raw += sum(pack.size for pack in packs)
-        for facts, key, attempt, target in placed:
-            if facts.chunks:
-                self._raw += sum(len(chunk.frame) for chunk in facts.chunks)
-            trace = new_trace(facts, key, attempt, base)
-            self._pending.append(_Pending(trace, facts, target))
+        if len(placed) < len(group.judged):
+            moved, packs = _repacked(packs, [one.record for one in placed])
+            placed = [one._replace(record=new) for new, one in zip(moved, placed, strict=True)]
+        base = len(self._batch.packs)
+        self._batch.packs += packs
+        self._bytes += sum(pack.size for pack in packs)
+        for record, key, attempt, target in placed:
+            if record.trace.chunks:
+                self._bytes += sum(len(chunk.frame) for chunk in record.trace.chunks)
+            trace = record.trace.at(key, attempt, record.number, base)
+            self._batch.pending.append(Pending(trace, record, target))
 
     def full(self) -> bool:
-        return self._raw > BATCH_BYTES or len(self._pending) + len(self._refused) > BATCH_TRACES
+        waiting = len(self._batch.pending) + len(self._refused)
+        return self._bytes > BATCH_BYTES or waiting > BATCH_TRACES
 
     def flush(self, done: bool = False) -> None:
         """Write what is pending and the source's progress as one transaction."""
@@ -416,32 +410,29 @@ class Batcher:
             self._settle_episodes()
             if self._slots.refresh():
                 self._claim_again()
-            for record in self._cleared:
-                self.connection.execute(
-                    "DELETE FROM quarantine WHERE source=? AND record=?", (self.source, record)
-                )
+            imports.clear(self.connection, self.source, self._cleared)
             stored = source_progress(self.connection, self.source)
             self._shared = self._shared or stored != self._stored
-            tally = self._joined(stored)
-            (pack,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM pack").fetchone()
+            tally = self._progress(stored)
+            first_pack = imports.next_pack(self.connection)
+            pending = self._batch.pending
             written = write_batch(
                 self.connection,
                 self.source,
-                [pending.trace for pending in self._pending if pending.target is None],
-                self._packs,
+                [one.trace for one in pending if one.target is None],
+                self._batch.packs,
                 self._refused,
-                Progress(*tally, done, self.note_lines()),
+                Progress(*tally, done, self.outcome.note_lines()),
                 self._keys.plans(),
                 self._now(),
             )
             if self._first_trace is None and written:
                 self._first_trace = written[0]
-            if any(pending.target is not None for pending in self._pending):
-                self._revise(pack + 1)
-            self._share(written)
-            self._reach(pack + 1)
+            if any(one.target is not None for one in pending):
+                self._reviser.take_in(self._batch, first_pack)
+            self._reviser.share(self._batch, written)
+            self._reviser.reach(self._batch, first_pack)
             fill_late(self.connection, self._late, self._now())
-            self._late = []
             if self._shared:
                 settle_source(self.connection, self.source)
             self._stored = source_progress(self.connection, self.source)
@@ -449,233 +440,42 @@ class Batcher:
         self._slots.written()
         self._keys.written()
         self._targets.written()
-        self._pending, self._refused, self._cleared, self._packs, self._raw = [], [], [], [], 0
-
-    def _revise(self, first_pack: int) -> None:
-        """Take in what came to attempts that are there, once the batch's own are written."""
-        before = self.tally
-        waiting: dict[tuple[int, int, int], list[Revision]] = {}  # entered together, a slot once
-
-        def enter() -> None:
-            taken = [one for new in waiting.values() for one in new]
-            revisions.revise(self.connection, self.source, taken, first_pack, self._now())
-            waiting.clear()
-
-        together = self._put_together(first_pack)
-        for pending in self._pending:
-            if pending.target is None or pending.trace[:3] in together:
-                continue
-            facts, trace = pending.facts, pending.trace
-            if trace[:3] in waiting:
-                enter()
-            if facts.names:
-                row = self.connection.execute(_OF_SLOT, trace[:3]).fetchone()
-                self.connection.executemany(_NAME, self._links(facts, row[0]))
-            raw = record_of(trace, self._packs)
-            again = partial(self._judged_again, facts) if self._again_by else None
-            new = came(
-                self.connection, trace, pending.target, raw, self._path, again, facts.read_with
-            )
-            if not new:
-                self._known(trace[:2], trace.attempt, facts)
-                continue
-            waiting[trace[:3]] = new
-            found = new[0]
-            self._targets.revised.add(found.trace)
-            if found.holds:
-                self._count(added=1)
-                self._note(WHOLE if len(new) == 1 else TOGETHER)
-                self._sum(facts)
-            elif found.part:
-                self._known(trace[:2], trace.attempt, facts)
-                self._note(A_PART)
-            else:
-                self._count(known=1)
-                self._note(BESIDE)
-                where = f"{facts.suite_id}/{facts.candidate_id}/{facts.episode_id}/{trace.attempt}"
-                self.beside.append(
-                    NewRefusal(
-                        facts.number, facts.candidate_id, facts.episode_id, facts.suite_id,
-                        trace.attempt, (f"contradiction:revision of {where}: {found.why}",),
-                    )
-                )  # fmt: skip
-        enter()
-        added, known = self.tally.added - before.added, self.tally.known - before.known
-        add_known(self.connection, self.source, added, known, self.note_lines())
-
-    def _put_together(self, first_pack: int) -> set[tuple[int, int, int]]:
-        """Take in parts of one session that this batch holds several of, each session at once.
-        Returns the slots that are dealt with."""
-        held: dict[tuple[int, int, int], list[_Pending]] = {}
-        for one in self._pending:
-            if one.target is not None:
-                held.setdefault(one.trace[:3], []).append(one)
-        dealt: set[tuple[int, int, int]] = set()
-        for slot, some in held.items():
-            whole = all(one.target and one.target.session for one in some)
-            if len(some) < 2 or not whole or self._again_by is None:
-                continue
-            news = [(one.trace, record_of(one.trace, self._packs)) for one in some]
-            again = partial(self._judged_again, some[0].facts)
-            taken = came_together(self.connection, news, self._path, again)
-            if taken is None:
-                continue
-            dealt.add(slot)
-            revisions.revise(self.connection, self.source, taken, first_pack, self._now())
-            (trace,) = self.connection.execute(_OF_SLOT, slot).fetchone()
-            self._targets.revised.add(trace)
-            for one in some:
-                self.connection.executemany(_NAME, self._links(one.facts, trace))
-                if one is some[0] and taken and taken[0].holds:
-                    self._count(added=1)
-                    self._note(TOGETHER)
-                    self._sum(one.facts)
-                else:
-                    self._known(slot[:2], slot[2], one.facts)
-                    self._note(A_PART)
-        return dealt
-
-    def _reach(self, first_pack: int) -> None:
-        """Bring what was written to the other bindings of it, or what they hold to its own: what
-        either shows against a candidate counts for both."""
-        spread, self._spread = self._spread, []
-        pairs: dict[int, list[int]] = {}
-        for facts, one in spread:
-            row = self.connection.execute(_OF_RECORD, (self.source, facts.number)).fetchone()
-            mine = None if row is None else row[0]
-            if mine is None:
-                continue
-            reached = self._reached(one.trace if one.grows else mine, one.raw, facts)
-            if reached is not None:
-                revisions.revise(self.connection, self.source, [reached], first_pack, self._now())
-                self._note(REACHED)
-                pairs.setdefault(mine, []).append(one.trace)
-            elif one.grows:
-                self._unjudged(one.trace, mine, facts)
-        if pairs:
-            lost = settle_shared(
-                self.connection, list(pairs), (), self._own_names, self._now(), pairs
-            )
-            if lost:
-                self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
-
-    def _unjudged(self, trace: int, mine: int, facts: Facts) -> None:
-        """An attempt of another suite whose run goes on here: its contract is not at hand, so it is
-        not measured there."""
-        (suite_id,) = self.connection.execute(_SUITE_OF, (trace,)).fetchone()
-        if suite_id != facts.suite_id:
-            (name,) = self.connection.execute(
-                "SELECT trace_id FROM traces WHERE trace=?", (mine,)
-            ).fetchone()
-            withhold_passes(self.connection, {trace: name}, self._now(), RUN_CONTINUES)
-            self._note(UNJUDGED)
-
-    def _reached(self, trace: int, raw: bytes, facts: Facts) -> Revision | None:
-        """A record as one more of another attempt than its own."""
-        *slot, suite_id, candidate_id, episode_id = self.connection.execute(
-            _CALLED, (trace,)
-        ).fetchone()
-        value = {**msgspec.json.decode(raw), "candidate_id": candidate_id}
-        value["episode_id"] = episode_id
-        if "attempt" in value:
-            value["attempt"] = slot[2]
-        body = msgspec.json.encode(value)
-        word = _word(facts.verdict)
-        made = self._again_by(body, suite_id, word) if self._again_by is not None else None
-        if made is None:
-            return None
-        made = made._replace(number=facts.number, verdict=facts.verdict)
-        new = new_trace(made, (slot[0], slot[1]), slot[2], 0)
-        return next(iter(came(self.connection, new, Target(trace, slot[2]), body)), None)
-
-    def _judged_again(self, facts: Facts, new: NewTrace, raw: bytes) -> NewTrace | None:
-        """A record that was put together, judged in the slot of a new part of it."""
-        assert self._again_by is not None
-        made = self._again_by(raw, facts.suite_id, _word(new.verdict))
-        if made is None:
-            return None
-        made = made._replace(number=new.record, verdict=new.verdict)
-        return new_trace(made, new[:2], new.attempt, 0)
-
-    def _share(self, written: list[int]) -> None:
-        """Say whose a pass is of records that stand under another candidate too, and keep what the
-        source calls the attempts just written."""
-        fresh = [one for one in self._pending if one.target is None]
-        names = [
-            (one.facts.identity, key)
-            for key, one in zip(written, fresh, strict=True)
-            if one.facts.identity
-        ]
-        names += [
-            link
-            for key, one in zip(written, fresh, strict=True)
-            for link in self._links(one.facts, key)
-        ]
-        self.connection.executemany(_NAME, names)
-        twice = [
-            key
-            for key, one in zip(written, fresh, strict=True)
-            if self._siblings or one.facts.number in self._twice
-        ]
-        pairs = {} if self._alike else rewritten(self.connection, written)
-        for facts, slot in self._met:
-            row = self.connection.execute(_OF_SLOT, slot).fetchone()
-            if row is not None:
-                self.connection.executemany(_NAME, self._links(facts, row[0]))
-        self._met.clear()
-        if twice or pairs:
-            known = list({*twice, *pairs})
-            lost = settle_shared(
-                self.connection, known, self._siblings, self._own_names, self._now(), pairs
-            )
-            if lost:
-                self.notes[TWICE] = self.notes.get(TWICE, 0) + lost
-        self._twice.clear()
-
-    def _links(self, facts: Facts, trace: int) -> list[tuple[str, int]]:
-        """The names of an attempt, each also with the file that holds a part of it."""
-        held = [(name, trace) for name in facts.names]
-        return held + [(linked(name, self.source), trace) for name in facts.names]
+        self._batch, self._bytes = Batch(), 0
+        self._late, self._refused, self._cleared = [], [], []
 
     def _settle_episodes(self) -> None:
         """Put the keys of new episodes in the place of their placeholders."""
         settled = self._keys.settle()
         if settled:
-            self._pending = [
+            self._batch.pending = [
                 one._replace(
                     trace=one.trace._replace(
                         episode=settled.get(one.trace.episode, one.trace.episode)
                     )
                 )
-                for one in self._pending
+                for one in self._batch.pending
             ]
             self._slots.rename(settled)
 
-    def _joined(self, stored: tuple[int, int, int, int]) -> Tally:
-        """What to store as the source's progress. Another process may be reading the very same
-        file: what it has added since stays counted, and how far it came, which may be beyond where
-        this one is."""
+    def _progress(self, stored: tuple[int, int, int, int]) -> Tally:
+        """Return what to store as the source's progress. Another process may be reading the very
+        same file: what it has added since stays counted, and how far it came, which may be beyond
+        where this one is."""
         mine, told = self.tally, self._told
         if not self._shared:
             return Tally(*(s + m - t for s, m, t in zip(stored, mine, told, strict=True)))
         records = max(stored[0], mine.records)
         return Tally(records, stored[1] + mine.added - told.added, mine.known, mine.refused)
 
-    def note_lines(self) -> tuple[str, ...]:
-        return tuple(
-            text if count == 1 else f"{text} ({count} records)"
-            for text, count in self.notes.items()
-        )
-
     def _claim_again(self) -> None:
-        """Another process wrote since these slots were claimed: claim them again, in here."""
-        kept: list[_Pending] = []
+        """Claim slots again, inside the transaction: another process wrote since they were."""
+        kept: list[Pending] = []
         self._slots.written()
         self._slots.look_up(
-            ((one.trace.candidate, one.trace.episode) for one in self._pending),
-            (one.trace.evidence for one in self._pending),
+            ((one.trace.candidate, one.trace.episode) for one in self._batch.pending),
+            (one.trace.evidence for one in self._batch.pending),
         )
-        for pending in self._pending:
+        for pending in self._batch.pending:
             trace = pending.trace
             if pending.target is not None:
                 kept.append(pending)
@@ -683,7 +483,7 @@ class Batcher:
             placed = self._slots.place(
                 trace.candidate,
                 trace.episode,
-                pending.facts.attempt,
+                pending.record.attempt,
                 trace.evidence,
                 trace.sha256,
                 (trace.cost_usd, trace.latency_ms, trace.events),
@@ -692,91 +492,37 @@ class Batcher:
                 trace = trace._replace(attempt=placed.attempt)
                 kept.append(pending._replace(trace=trace))
                 continue
-            self._count(added=-1)
+            self.outcome.count(added=-1)
             if placed.outcome == "known":
-                self._count(known=1)
+                self.outcome.count(known=1)
             else:
-                self.refuse(self._taken(pending.facts, placed))
-        self._pending = kept
+                self.refuse(self._taken(pending.record, placed))
+        self._batch.pending = kept
 
-    def _taken(self, facts: Facts, placed: Placement) -> NewRefusal:
-        """The refusal of a record, naming the trace that stands in its way."""
-        where = f"{facts.suite_id}/{facts.candidate_id}/{facts.episode_id}/{facts.attempt}"
+    def _taken(self, record: JudgedRecord, placed: Placement) -> NewRefusal:
+        """Return the refusal of a record, naming the trace that is in its way."""
+        candidate_id, attempt = record.candidate_id, record.attempt
         if placed.holder is not None:
             candidate, _, attempt = placed.holder
-            name = registry.candidate_name(self.connection, candidate)
-            where = f"{facts.suite_id}/{name}/{facts.episode_id}/{attempt}"
-        return NewRefusal(
-            facts.number,
-            facts.candidate_id,
-            facts.episode_id,
-            facts.suite_id,
-            facts.attempt,
-            (f"{placed.outcome}:{where}",),
-        )
+            candidate_id = registry.candidate_name(self.connection, candidate)
+        where = f"{record.suite_id}/{candidate_id}/{record.episode_id}/{attempt}"
+        return record.refused(f"{placed.outcome}:{where}")
 
 
-_SUITE_OF = (
-    "SELECT s.suite_id FROM trace t JOIN candidate c ON c.id = t.candidate"
-    " JOIN suite s ON s.id = c.suite WHERE t.id=?"
-)
-_NAME = "INSERT OR IGNORE INTO attempt_name VALUES (?, ?)"
-_OF_SLOT = "SELECT id FROM trace WHERE candidate=? AND episode=? AND attempt=?"
-_OF_RECORD = "SELECT id FROM trace WHERE source=? AND record=? ORDER BY id DESC LIMIT 1"
-_CALLED = (
-    "SELECT t.candidate, t.episode, t.attempt, s.suite_id, c.candidate_id, e.episode_id"
-    " FROM trace t JOIN candidate c ON c.id = t.candidate JOIN suite s ON s.id = c.suite"
-    " JOIN episode e ON e.id = t.episode WHERE t.id=?"
-)
-
-
-def _word(said: tuple[bool | None, float | None, str] | None) -> SourceVerdict | None:
-    return None if said is None else SourceVerdict(passed=said[0], reward=said[1])
-
-
-def _repacked(packs: list[Pack], kept: list[Facts]) -> tuple[list[Facts], list[Pack]]:
-    """Packs that hold the payloads of `kept` only, and the facts that point into them."""
+def _repacked(packs: list[Pack], kept: list[JudgedRecord]) -> tuple[list[JudgedRecord], list[Pack]]:
+    """Return packs that hold the payloads of `kept` only, and the records that point into them."""
     held: dict[int, list[int]] = {}
-    for position, facts in enumerate(kept):
-        if facts.pack is not None:
-            held.setdefault(facts.pack, []).append(position)
+    for position, record in enumerate(kept):
+        if record.trace.pack is not None:
+            held.setdefault(record.trace.pack, []).append(position)
     moved = list(kept)
     made: list[Pack] = []
     for old, positions in held.items():
-        places = [(kept[p].offset or 0, kept[p].length or 0) for p in positions]
-        payloads = slices(packs[old], places)
+        traces = [kept[p].trace for p in positions]
+        payloads = slices(packs[old], [(one.offset or 0, one.length or 0) for one in traces])
         offset = 0
         for position, payload in zip(positions, payloads, strict=True):
-            moved[position] = kept[position]._replace(pack=len(made), offset=offset)
+            moved[position] = kept[position].with_trace(pack=len(made), offset=offset)
             offset += len(payload)
         made.append(compress(payloads))
     return moved, made
-
-
-def new_trace(facts: Facts, key: tuple[int, int], attempt: int, base: int) -> NewTrace:
-    """A judged record in its slot. `base` is the number of packs before its group's own."""
-    return NewTrace(
-        *key,
-        attempt,
-        facts.gates,
-        facts.passed,
-        facts.critical,
-        facts.infra,
-        facts.cost_usd,
-        facts.latency_ms,
-        facts.steps,
-        facts.timeouts,
-        facts.events,
-        facts.termination,
-        facts.final_state,
-        facts.evidence,
-        facts.sha256,
-        facts.number,
-        None if facts.pack is None else base + facts.pack,
-        facts.offset,
-        facts.length,
-        facts.diagnostics,
-        facts.findings,
-        facts.chunks,
-        facts.verdict,
-    )

@@ -1,42 +1,33 @@
-"""From the paths a user names to what is imported: units, each a file with its companions.
+"""Find what the paths that a user names hold: units, each a file with its companions.
 
 A named file is always a unit. Below a named folder, every file that a reader claims is one; files
 that another one's reader takes as companions are not; and files that are no trace at all (images,
 logs, settings) are passed over and counted.
 
-Files that belong to a benchmark but hold no run: its tasks, its answers, totals of a run.
-
-Named for an import they are refused by what they are; below a named folder they are passed over.
-
-What to call records that name nothing themselves: after their file's path, not its stem alone.
-
-An episode is called after the path below the folder that was named. A candidate, and an episode of
-a file that was named by itself, after the stem as long as no other file of that name was or is
-imported, else after as many folders above it as tell them apart. A file that was imported before
-keeps the names that its attempts have.
+Files that belong to a benchmark but hold no run (its tasks, its answers, totals of a run) are
+refused with the reason when they are named; below a named folder they are passed over.
 """
 
+import hashlib
+import json
 import os
-import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.importing.faults import asked, foreseen
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import refused
 from reviewer.importing.pipeline.split import Unreadable
-from reviewer.importing.reader import Reader, by_document
+from reviewer.importing.reader import Reader, asked, by_document, foreseen
 
 _OWN_NAMES = {"episode_id", "candidate_id", "events", "final_state"}
 _OPENERS = (b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<")
 _TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 MOST_FILES = 2_000_000
 STDIN = "(standard input)"
-"""The name of a file that holds what was piped in; where that file is says nothing."""
+"""The name of a file that holds what was piped in; its path has no meaning."""
 
 
 _NOTHING = (
@@ -45,9 +36,9 @@ _NOTHING = (
 
 
 class Unit(NamedTuple):
-    """One thing to import; `problem` is why it cannot be, `name` what to call it when the path
-    says nothing (standard input), `place` its path below the folder that was named, without its
-    ending: what records that name nothing are called after."""
+    """One thing to import; `problem` is why it cannot be, `name` what to call it when the path says
+    nothing (standard input), `place` its path below the folder that was named, without its ending:
+    what records that name nothing are called after."""
 
     path: Path
     reader: Reader | None
@@ -57,16 +48,16 @@ class Unit(NamedTuple):
     place: str = ""
 
 
-class Found(NamedTuple):
-    """What the named paths hold. `passed` counts files below folders that are no traces."""
+class Discovery(NamedTuple):
+    """The units of the named paths. `passed` counts files below folders that are no traces."""
 
     units: list[Unit]
     passed: int
 
 
-def find_units(paths: Iterable[Path], wanted: str = "auto") -> Found:
-    """Units in the order they are named, those of a folder by path. `wanted` is a format's name
-    or `auto`. A file is a unit once, however often it is named."""
+def find_units(paths: Iterable[Path], wanted: str = "auto") -> Discovery:
+    """Return units in the order they are named, those of a folder by path. `wanted` is a format's
+    name or `auto`. A file is a unit once, however often it is named."""
     claimed: dict[Path, Unit] = {}
     passed = 0
     for path in paths:
@@ -89,7 +80,7 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Found:
         if not any_of_it and passed > before:
             claimed[path] = Unit(path, None, (), _NOTHING.format(passed - before))
     taken = {_key(other) for unit in claimed.values() for other in unit.companions}
-    return Found([unit for unit in claimed.values() if _key(unit.path) not in taken], passed)
+    return Discovery([unit for unit in claimed.values() if _key(unit.path) not in taken], passed)
 
 
 def _below(folder: Path, file: Path) -> str:
@@ -101,7 +92,7 @@ def _key(path: Path) -> str:
 
 
 def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None:
-    """The unit a file is. `inside` a folder, None for a file that is no trace."""
+    """Return the unit of a file; None for a file `inside` a folder that is no trace."""
     try:
         if not path.is_file():
             return Unit(path, None, (), "not a regular file")
@@ -123,9 +114,8 @@ def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None
 
 
 def _unsupported(head: Head, inside: bool) -> str:
-    from reviewer.importing import (
-        unsupported,  # 20 ms, which files that a reader takes need not wait
-    )
+    # 20 ms, which files that a reader takes need not wait for
+    from reviewer.importing import unsupported
 
     return unsupported.reason(head, inside)
 
@@ -159,17 +149,17 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
 
 
 def _like_ours(head: Head) -> bool:
-    """Below a folder: whether a JSON file nobody knows should be explained as one of ours."""
+    """Return whether an unknown JSON file below a folder should be explained as one of ours."""
     if head.path.suffix.lower() not in _TEXTS:
         return False
     if head.value is None:
-        return True  # named as traces are, and not to be read: that must be said
+        return True  # named as traces are, and unreadable: that must be reported
     folded = {str(name).replace("_", "").casefold() for name in head.first or ()}
     return bool(folded & {name.replace("_", "") for name in _OWN_NAMES})
 
 
 def files_of(path: Path) -> Iterator[tuple[Path | Unit, bool]]:
-    """(file, whether it stands below a named folder); a Unit where there is a problem."""
+    """Yield (file, whether it lies below a named folder); a Unit where there is a problem."""
     if not path.is_dir():
         yield (path if path.exists() or path.is_symlink() else _missing(path)), False
         return
@@ -212,7 +202,7 @@ _JOURNAL = (b"avg_reward", b"std_err", b"n_completed", b"agent_name")
 
 
 def why_no_run(head: Head) -> str:
-    """Why there is no run in a file that starts like this; empty for any other file."""
+    """Return why there is no run in a file that starts like this; empty for any other file."""
     line = head.text[:4096].partition(b"\n")[0]
     if all(name in line.split(b",") for name in _JOURNAL):
         return (
@@ -238,54 +228,40 @@ def why_no_run(head: Head) -> str:
     return ""
 
 
-MOST_FOLDERS = 8
-_OF_PATH = """
-SELECT DISTINCT e.episode_id, c.candidate_id FROM source s JOIN trace t ON t.source = s.id
-JOIN episode e ON e.id = t.episode JOIN candidate c ON c.id = t.candidate
-WHERE s.path = ? LIMIT 20
-"""
+def _digest(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-class Places:
-    """The names of the files of one import."""
-
-    def __init__(self, connection: sqlite3.Connection, units: Iterable[Unit]) -> None:
-        self._connection = connection
-        self._named: dict[str, set[str]] = defaultdict(set)
-        for unit in units:
-            self._named[unit.path.name].add(os.path.abspath(unit.path))
-        self._asked = False
-
-    def of(self, unit: Unit, shown: str) -> tuple[str, str]:
-        """(what its episodes are called after, what its candidate is); `shown` is its path as the
-        store has it."""
-        home = unit.path.stem if unit.name else self._home(unit, shown)
-        return unit.place or home, home
-
-    def _home(self, unit: Unit, shown: str) -> str:
-        names = list(_names(unit.path))
-        if not self._asked:
-            self._asked = True
-            for (path,) in self._connection.execute("SELECT path FROM source").fetchall():
-                self._named[os.path.basename(path)].add(os.path.abspath(path))
-        others = self._named[unit.path.name] - {os.path.abspath(unit.path)}
-        if not others:
-            return names[0]
-        if kept := self._kept(shown, names):
-            return kept
-        taken = {name for other in others for name in _names(Path(other))}
-        return next((name for name in names if name not in taken), names[-1])
-
-    def _kept(self, shown: str, names: list[str]) -> str:
-        """The name under which its attempts stand already."""
-        rows = self._connection.execute(_OF_PATH, (shown,)).fetchall()
-        known = {text for row in rows for one in row for text in (one, one.rpartition("-")[0])}
-        return next((name for name in names if name in known), "")
+@lru_cache(maxsize=4096)
+def _shared_digest(path: Path, size: int, mtime_ns: int) -> str:
+    """Return the digest of a companion: a run's log may be part of every one of its attempts."""
+    return _digest(path)
 
 
-def _names(path: Path) -> Iterator[str]:
-    """The shortest name of a file, then longer ones."""
-    whole = Path(os.path.abspath(path)).with_suffix("")
-    parts = [part for part in whole.parts if part != whole.anchor]
-    for count in range(1, min(len(parts), MOST_FOLDERS + 1) + 1):
-        yield "/".join(parts[-count:])
+def unit_digest(path: Path, companions: Iterable[Path]) -> str:
+    """Return the sha256 of a file; with companions, of the digests and relative names of all of
+    them."""
+    own, others = _digest(path), sorted(companions)
+    if not others:
+        return own
+    lines = [f"{own}  {path.name}"]
+    for other in others:
+        state = other.stat()
+        digest = _shared_digest(other, state.st_size, state.st_mtime_ns)
+        lines.append(f"{digest}  {os.path.relpath(other, path.parent)}")
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def placed_digest(digest: str, place: Iterable[str]) -> str:
+    """Return the identity of a file whose bytes are another's and whose path differs in meaning."""
+    named = "\n".join((digest, *place))
+    return hashlib.sha256(named.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def names_digest(names: Iterable[tuple[str, str]]) -> str:
+    """Return the digest of a map of episode names; empty for none."""
+    pairs = sorted(names)
+    if not pairs:
+        return ""
+    return hashlib.sha256(json.dumps(pairs, ensure_ascii=True).encode()).hexdigest()

@@ -19,8 +19,7 @@ from reviewer.importing.messages import is_message
 from reviewer.importing.messages.parts import ITEMS
 from reviewer.importing.messages.streams import assembled
 from reviewer.importing.pipeline.sessions import BEGINNING, begins
-from reviewer.importing.requests import first_request
-from reviewer.importing.source import Source
+from reviewer.importing.source import Source, first_request
 from reviewer.trace.record import SourceVerdict
 
 # Envelopes ----------------------------------------------------------------------------------------

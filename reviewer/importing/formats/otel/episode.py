@@ -10,7 +10,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from reviewer.importing.catalogue import redactor_of
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.otel.events import (
@@ -54,6 +53,7 @@ from reviewer.importing.reader import Foreign
 from reviewer.importing.rest import tell_rest
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.record import SourceVerdict
+from reviewer.trace.redaction import redactor_of
 from reviewer.trace.strictjson import Repeated
 
 # Candidate and suite ------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.pipeline.results import UNSCORED, Joined, digest_of
+from reviewer.importing.pipeline.results import UNSCORED, ResultEntry, digest_of
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
@@ -36,7 +36,7 @@ def joined(
     patch: Any,
     candidate: str,
     folders: tuple[str, ...] = (),
-) -> Joined | None:
+) -> ResultEntry | None:
     """Return what result files say of this trajectory. Its record holds nothing of it, so that it
     is the same evidence whenever they come: doubts go with the verdict. `folders` are names of its
     run's folders, after which results may be called."""
@@ -58,7 +58,7 @@ def joined(
     return found
 
 
-def verdict_of(found: Joined | None, exception: str | None = None) -> SourceVerdict | None:
+def verdict_of(found: ResultEntry | None, exception: str | None = None) -> SourceVerdict | None:
     """Return the joined verdict beside the exception that the trajectory itself states."""
     if found is None:
         return SourceVerdict(exception=exception) if exception else None

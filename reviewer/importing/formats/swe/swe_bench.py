@@ -24,7 +24,7 @@ from reviewer.importing.pipeline.results import (
     UNCLEAR_MODEL,
     UNNAMED,
     UNSCORED,
-    Joined,
+    ResultEntry,
 )
 from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -56,7 +56,7 @@ def is_report(row: dict[str, Any]) -> bool:
     return bool(flags) or ("tests_status" in row and "resolved" in row)
 
 
-def predictions(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+def predictions(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
     """Yield the predictions of JSON lines, an array, an object by instance, or a single one. Raises
     Unreadable."""
     ends = _exit_statuses(source)
@@ -84,7 +84,7 @@ def _rows(source: Source) -> Iterator[tuple[str, bytes, str]]:
         yield name, part.raw, part.problem
 
 
-def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple[str, Joined]:
+def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple[str, ResultEntry]:
     if not isinstance(row, dict) or not isinstance(row.get("instance_id"), str):
         raise Rejected("missing:instance_id")
     instance_id = row["instance_id"]
@@ -95,7 +95,7 @@ def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple
     detail: dict[str, Any] = {PREDICTION: "patch" if patch and patch.strip() else "empty"}
     if status:
         detail["exit_status"] = status
-    return instance_id, Joined(
+    return instance_id, ResultEntry(
         SourceVerdict(detail=detail),
         {"patch": patch or None},
         str(path),
@@ -105,7 +105,7 @@ def _prediction(row: Any, path: Path, place: str, ends: dict[str, str]) -> tuple
     )
 
 
-def reports(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+def reports(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
     """Yield what a report file says, of one instance or of several. Raises Unreadable."""
     value = source.load()
     if not isinstance(value, dict):
@@ -123,7 +123,7 @@ def reports(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
             yield Broken(error.codes, name)
 
 
-def _report(source: Source, row: Any, instance_id: str, bare: bool) -> Joined:
+def _report(source: Source, row: Any, instance_id: str, bare: bool) -> ResultEntry:
     if not isinstance(row, dict):
         raise Rejected("type:report")
     path = source.path
@@ -138,7 +138,7 @@ def _report(source: Source, row: Any, instance_id: str, bare: bool) -> Joined:
     run, model = evaluation_of(path, instance_id)
     stated = row.get("model_name_or_path")
     resolved = row.get("resolved")
-    return Joined(
+    return ResultEntry(
         SourceVerdict(
             passed=resolved if isinstance(resolved, bool) else None,
             detail={**{name: row[name] for name in _FLAGS if name in row}, **_counts(tests)},
@@ -269,7 +269,7 @@ def is_summary(head: Head) -> bool:
     )
 
 
-def summaries(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+def summaries(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
     """Yield what a summary says of every instance that was submitted. Raises Unreadable."""
     value = source.load()
     if not isinstance(value, dict):
@@ -288,7 +288,7 @@ def summaries(source: Source) -> Iterator[tuple[str, Joined] | Broken]:
         exception = "evaluation error" if failed else None
         yield (
             instance_id,
-            Joined(
+            ResultEntry(
                 SourceVerdict(passed=passed, exception=exception, detail=detail),
                 None,
                 str(source.path),
@@ -398,7 +398,7 @@ class SweBenchReader(Format):
             return tuple(sorted(path.parent.glob("exit_statuses_*.yaml")))
         return ()
 
-    def results(self, source: Source) -> Iterator[tuple[str, Joined]]:
+    def results(self, source: Source) -> Iterator[tuple[str, ResultEntry]]:
         for said in self._said(source):
             if not isinstance(said, Broken):
                 yield said
@@ -424,7 +424,7 @@ class SweBenchReader(Format):
         if held:
             yield Broken((UNCLEAR_MODEL.format(f"{held} verdicts"),))
 
-    def _said(self, source: Source) -> Iterator[tuple[str, Joined] | Broken]:
+    def _said(self, source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
         """Yield what this file alone says. Raises Unreadable."""
         kind = _kind(Head(source.path))
         if kind == "summary":
@@ -434,7 +434,7 @@ class SweBenchReader(Format):
         else:
             yield from predictions(source)
 
-    def attempt(self, source: Source, instance_id: str, joined: Joined) -> Foreign:
+    def attempt(self, source: Source, instance_id: str, joined: ResultEntry) -> Foreign:
         draft = Draft("swe-bench")
         draft.replaces = joined.stored
         draft.note(NO_TRAJECTORY)
@@ -466,7 +466,7 @@ class SweBenchReader(Format):
         )
 
 
-def _unclear(joined: Joined) -> bool:
+def _unclear(joined: ResultEntry) -> bool:
     """Return whether this is a verdict without the patch that was judged, and without a model."""
     if joined.model or joined.label or joined.candidate or joined.stored:
         return False

@@ -1,0 +1,169 @@
+"""Count what comes of importing a file: its records, notes and refusals, and what it added."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from reviewer.db.intake import NewRefusal
+from reviewer.importing.pipeline.units import Unit
+from reviewer.importing.scored import JudgedRecord
+from reviewer.suite.model import RedactionRules
+from reviewer.trace.redaction import redactor_of
+
+MOST_TOLD = 1000
+"""Refusals that are kept for the result; all of them are in quarantine."""
+
+
+class Tally(NamedTuple):
+    """The counts of a file so far."""
+
+    records: int
+    added: int
+    known: int
+    refused: int
+
+
+OnProgress = Callable[[int, int, Tally], None]
+"""Called with how far a file was read, its size, and what came of it so far."""
+
+
+class Filled(NamedTuple):
+    """The attempts that one import added for one candidate of one suite. `cost_usd` sums what is
+    known; `unpriced` attempts have no cost, `measured` ones have a verdict."""
+
+    suite_id: str
+    candidate_id: str
+    episodes: int
+    attempts: int
+    cost_usd: float
+    unpriced: int
+    passed: int
+    measured: int
+    unmeasured: tuple[tuple[str, int], ...] = ()
+    """(code up to its colon, attempts without a verdict that have it), by code."""
+
+
+class FileResult(NamedTuple):
+    """The result of importing one file. `problem` is why the file as a whole was refused, else
+    empty.
+
+    `state` is `imported`, `known` (nothing added), or `refused`. `flagged` records held raw
+    identifiers: their slots are taken and fail, their payloads are not stored. Records `beside`
+    contradict the attempt they are of: both count.
+    """
+
+    path: str
+    reader: str
+    sha256: str
+    state: str
+    records: int
+    added: int
+    known: int
+    refused: int
+    notes: tuple[str, ...]
+    refusals: tuple[NewRefusal, ...]
+    problem: str = ""
+    flagged: tuple[NewRefusal, ...] = ()
+    filled: tuple[Filled, ...] = ()
+    beside: tuple[NewRefusal, ...] = ()
+
+
+def refused_unit(unit: Unit, error: Exception) -> FileResult:
+    """The result of a unit that could not be read."""
+    problem = str(error)
+    if isinstance(error, OSError):
+        problem = f"cannot be read: {error.strerror}"
+    return refused_file(shown_as(unit), problem)
+
+
+def refused_file(shown: str, problem: str) -> FileResult:
+    """The result of a file that was refused as a whole."""
+    masked = redactor_of(RedactionRules()).masked(problem)
+    return FileResult(shown, "", "", "refused", 0, 0, 0, 1, (), (), masked)
+
+
+def shown_as(unit: Unit) -> str:
+    """The name of a unit in messages."""
+    return unit.name or redactor_of(RedactionRules()).masked(str(unit.path))
+
+
+class _Sums:
+    """Running sums of what one candidate got."""
+
+    def __init__(self) -> None:
+        self.attempts = self.unpriced = self.passed = self.measured = 0
+        self.cost = 0.0
+        self.unmeasured: dict[str, int] = {}
+
+    def add(self, record: JudgedRecord) -> None:
+        trace = record.trace
+        self.attempts += 1
+        if trace.cost_usd is None:
+            self.unpriced += 1
+        else:
+            self.cost += trace.cost_usd
+        if trace.passed is not None:
+            self.measured += 1
+            self.passed += trace.passed
+        elif not trace.infra:
+            for kind in {
+                finding.code.partition(":")[0]
+                for finding in trace.findings
+                if finding.severity == "not_measured"
+            }:
+                self.unmeasured[kind] = self.unmeasured.get(kind, 0) + 1
+
+
+class Outcome:
+    """Everything that has come of one source so far. `beside` are records that contradict their
+    attempt."""
+
+    def __init__(self, start: Tally) -> None:
+        self.tally = start
+        self.notes: dict[str, int] = {}
+        self.refusals: list[NewRefusal] = []
+        self.flagged: list[NewRefusal] = []
+        self.beside: list[NewRefusal] = []
+        self._sums: dict[tuple[str, str], _Sums] = {}
+
+    def count(self, records: int = 0, added: int = 0, known: int = 0, refused: int = 0) -> None:
+        t = self.tally
+        self.tally = Tally(
+            t.records + records, t.added + added, t.known + known, t.refused + refused
+        )
+
+    def note(self, text: str, times: int = 1) -> None:
+        self.notes[text] = self.notes.get(text, 0) + times
+
+    def note_lines(self) -> tuple[str, ...]:
+        return tuple(
+            text if count == 1 else f"{text} ({count} records)"
+            for text, count in self.notes.items()
+        )
+
+    def refuse(self, refused: NewRefusal) -> None:
+        if len(self.refusals) < MOST_TOLD:
+            self.refusals.append(refused)
+
+    def add(self, record: JudgedRecord) -> None:
+        """Sum an attempt that is added, or judged as a whole now, for its candidate."""
+        key = record.suite_id, record.candidate_id
+        sums = self._sums.get(key)
+        if sums is None:
+            sums = self._sums[key] = _Sums()
+        sums.add(record)
+
+    def filled(self, episodes: Callable[[str, str], int]) -> tuple[Filled, ...]:
+        """The sums by suite and candidate. `episodes` counts those of (suite id, candidate id)."""
+        return tuple(
+            Filled(
+                *key,
+                episodes(*key),
+                one.attempts,
+                one.cost,
+                one.unpriced,
+                one.passed,
+                one.measured,
+                tuple(sorted(one.unmeasured.items())),
+            )
+            for key, one in self._sums.items()
+        )
