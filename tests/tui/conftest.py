@@ -9,6 +9,7 @@ import pytest
 from acts import act_of, claims, note
 from behaviour.keys import write_key
 from doors import V7, Door, copied, shipped
+from label_desks import make_parted
 from msgspec.structs import replace
 from run_desks import Attempts
 from template import (
@@ -25,7 +26,9 @@ from textual.app import App
 from textual.widgets import Input
 
 from reviewer.desk.desk import Desk
+from reviewer.desk.place import at
 from reviewer.desk.views import Scorecard
+from reviewer.desk.workspace.api import load_shipped
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +156,53 @@ def locked(shop: Bent) -> Bent:
 def mine(desk: Desk) -> Bent:
     """A desk on a copy of the template, whose reader holds a key: to write through."""
     return holding(desk)
+
+
+@pytest.fixture(scope="session")
+def _parted(shopflow: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    door = copied(shopflow, tmp_path_factory.mktemp("parted") / "shopflow")
+    make_parted(door)
+    desk = opened(door.root)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def parted(_parted: Desk) -> Bent:
+    """The template as three people labeled it, two pairs otherwise. Nothing may be written."""
+    return Bent(_parted)
+
+
+@pytest.fixture
+def own_parted(_parted: Desk, tmp_path: Path) -> Iterator[Bent]:
+    """A desk on a copy of what `parted` is of, to write through."""
+    desk = opened(copied(_parted.place.root, tmp_path / "shopflow").root)
+    yield Bent(desk)
+    desk.close()
+
+
+@pytest.fixture(scope="session")
+def _labeled(shopflow: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    door = copied(shopflow, tmp_path_factory.mktemp("labeled") / "shopflow")
+    loaded = load_shipped(at(door.root))
+    assert (loaded.labels > 0, loaded.judgments > 0, loaded.refused) == (True, True, 0)
+    desk = opened(door.root)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def labeled(_labeled: Desk) -> Bent:
+    """The template with the labels and judgments that ship with it. Nothing may be written."""
+    return Bent(_labeled)
+
+
+@pytest.fixture
+def own_labeled(_labeled: Desk, tmp_path: Path) -> Iterator[Bent]:
+    """A desk on a copy of what `labeled` is of, to write through."""
+    desk = opened(copied(_labeled.place.root, tmp_path / "shopflow").root)
+    yield Bent(desk)
+    desk.close()
 
 
 @pytest.fixture

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from template import Bent, is_attack, opened
 
 from reviewer.desk.desk import Desk
-from reviewer.desk.labels.api import LabelItem, LabelKind
+from reviewer.desk.labels.api import (
+    Drafted,
+    EstimateView,
+    LabelItem,
+    LabelKind,
+    QuestionView,
+    Side,
+)
+from reviewer.desk.place import at
 
 TEXTS = ("left", "right", "message")
 
@@ -25,6 +33,17 @@ def saved(desk: Any, reviewer: str = "dana") -> list[dict[str, Any]]:
 def answers(desk: Any) -> list[tuple[str, int, str | None]]:
     """Dana's labels that count as (item, showing, answer)."""
     return [(one["item"], one["showing"], one["answer"]) for one in saved(desk)]
+
+
+def asked(desk: Bent) -> list[tuple[Any, ...]]:
+    """What was asked for to label: (session, showings handed back, reason, item)."""
+    return [(*call, None, None)[:4] for call in desk.asked("labels.next_item")]
+
+
+def queue_with(desk: Bent, **changes: Any) -> dict[str, Any]:
+    """Have a desk answer for its queue with these fields; they may be changed later."""
+    desk.bend("labels.queue", lambda real, *args, **more: replace(real(*args, **more), **changes))
+    return changes
 
 
 def shown_order(
@@ -82,6 +101,59 @@ def with_finals(door: Door, first: str | None, second: str | None) -> Desk:
     return opened(door.root)
 
 
+PARTED = ("5fae88b4", "a2f6a799")
+"""How the pairs begin on which dana parts from the others, and robin from kim."""
+
+
+def make_parted(door: Door) -> None:
+    """Kim and robin label every pair and message, and dana one pair, in both orders.
+
+    Dana parts from both on that pair. Kim and robin part on another, which waits for a third.
+    """
+    for name in ("kim", "robin"):
+        desk = Desk(at(door.root), name)
+        for kind in ("pair", "message"):
+            session = desk.labels.session(SUITE, V7, kind=kind)
+            while (item := desk.labels.next_item(session)) is not None:
+                desk.labels.record(session, _by_length(name, item))
+        desk.close()
+    desk = Desk(at(door.root), "dana")
+    session = desk.labels.session(SUITE, V7)
+    [name] = {one["item"] for one in saved(desk, "kim") if one["item"].startswith(PARTED[0])}
+    for _ in range(2):
+        item = desk.labels.next_item(session, item=name)
+        assert item is not None
+        desk.labels.record(session, _by_length("dana", item))
+    desk.close()
+
+
+def _by_length(name: str, item: LabelItem) -> Drafted:
+    """The longer message is better, but for the pair on which this person parts."""
+    if item.kind == "message":
+        parts = name == "robin" and item.episode_id == "appeal-009"
+        return drafted(item, marks={"accurate": 2 if parts else 1, "next-step": 3, "access": 1})
+    parts = item.item.startswith({"dana": PARTED[0], "robin": PARTED[1]}.get(name, "none"))
+    left, right = len(item.left or ""), len(item.right or "")
+    side: Side = "left" if (left > right) != parts else "right"
+    decided: dict[str, Side] = {} if name == "dana" else {"accurate": side}
+    if name == "kim":
+        decided["next-step"] = side
+    return drafted(item, side, decided=decided)
+
+
+def labels_of_kim(door: Door, count: int) -> bytes:
+    """A file of so many labels that kim gives in a workspace."""
+    desk = Desk(at(door.root), "kim")
+    session = desk.labels.session(SUITE, V7)
+    for _ in range(count):
+        item = desk.labels.next_item(session)
+        assert item is not None
+        desk.labels.record(session, drafted(item))
+    data = desk.labels.export(SUITE)
+    desk.close()
+    return data
+
+
 def with_criteria(door: Door, criteria: list[dict[str, Any]]) -> Desk:
     """A desk whose suite asks by these criteria."""
     rubric = door.suite / "rubric.json"
@@ -113,3 +185,27 @@ def showing(desk: Any, **changes: Any) -> Bent:
         return replace(item, **had)
 
     return Bent(desk, {"labels.next_item": changed, "labels.undo": changed})
+
+
+# figures that no store of three episodes has ------------------------------------------------------
+
+
+def estimate(
+    name: str,
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    share: tuple[int, int] | None = None,
+    why: str = "",
+) -> EstimateView:
+    hits, n = share or (None, 0)
+    return EstimateView(name=name, value=value, low=low, high=high, hits=hits, n=n, why=why)
+
+
+def unmeasured(question: QuestionView, why: str, about: str = "") -> QuestionView:
+    """A question of which nothing is measured, and why."""
+    figures = {
+        name: replace(getattr(question, name), value=None, low=None, high=None, why=why)
+        for name in ("raw", "alpha", "ac1", "kappa")
+    }
+    return replace(question, about=about, items=0, prevalence=None, **figures)

@@ -1,27 +1,21 @@
 """The agreement: which figure to believe, criterion by criterion, each with himself."""
 
-import msgspec
 import pytest
-from fake_review import AGREEMENT, CONSISTENCY, estimate, question
-from fake_shop import HOSTILE, V7, V8
-from test_tui_queue import MINE, OPEN, Queued
+from doors import SUITE, V7, V8, Door
+from label_desks import asked, queue_with
+from labelers import drafted, label_all, labeler
+from msgspec.structs import replace
+from run_desks import stored
+from template import HOSTILE, Bent, refusing
 from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.app.app import ReviewerApp
-
-
-def ready(**changes: object) -> Queued:
-    desk = Queued.ready(disagreements=(MINE, OPEN))
-    assert isinstance(desk, Queued)
-    desk.changes = changes
-    return desk
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_agreement_to_the_character(size: tuple[int, int]) -> None:
-    app = shell(ready())
+async def test_the_agreement_to_the_character(size: tuple[int, int], parted: Bent) -> None:
+    app = shell(parted)
     async with running(app, size) as pilot:
         await settle(pilot)
         await press(pilot, "A")
@@ -29,8 +23,10 @@ async def test_the_agreement_to_the_character(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("way", [(), ("enter",), ("L",), ("Q",), ("J",), ("D",), ("R",)])
-async def test_one_key_leads_there_from_anywhere_and_esc_back(way: tuple[str, ...]) -> None:
-    app = shell(ready())
+async def test_one_key_leads_there_from_anywhere_and_esc_back(
+    way: tuple[str, ...], shop: Bent
+) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, *way)
@@ -41,8 +37,8 @@ async def test_one_key_leads_there_from_anywhere_and_esc_back(way: tuple[str, ..
         assert screen_text(app).splitlines()[0] == before
 
 
-async def test_what_is_most_believable_stands_on_top_with_its_interval() -> None:
-    app = shell(ready())
+async def test_what_is_most_believable_stands_on_top_with_its_interval(labeled: Bent) -> None:
+    app = shell(labeled)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A")
@@ -52,43 +48,38 @@ async def test_what_is_most_believable_stands_on_top_with_its_interval() -> None
         assert text.index("Krippendorff alpha") < text.index("Gwet AC1") < text.index("Cohen kappa")
 
 
-async def test_ac1_leads_where_one_answer_is_nearly_all() -> None:
-    app = shell(
-        ready(
-            agreement=(question(lead="ac1", prevalence=0.94, ac1=estimate("Gwet AC1", 0.911)),),
-        )
-    )
+async def test_ac1_leads_where_one_answer_is_nearly_all(parted: Bent) -> None:
+    app = shell(parted)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A")
         text = screen_text(app)
-        assert "raw 3 of 4, AC1 0.911" in text
-        assert "94% of all, above 80%: AC1 leads, alpha misleads" in text
+        assert "raw 0.722, AC1 0.635" in text
+        assert "85% of all, above 80%: AC1 leads, alpha misleads" in text
         assert text.index("Gwet AC1") < text.index("Krippendorff alpha")
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-async def test_every_criterion_has_its_figures_or_why_not(width: int) -> None:
-    app = shell(ready())
+async def test_every_criterion_has_its_figures_or_why_not(width: int, parted: Bent) -> None:
+    app = shell(parted)
     async with running(app, (width, 50)) as pilot:
         await settle(pilot)
         await press(pilot, "A")
         text = screen_text(app)
         assert "accurate" in text
-        assert "11 of 12" in text
-        assert "0.902" in text
+        assert "5 of 6" in text
+        assert "0.803" in text
         assert "AC1 leads" in text
         assert "one reviewer" in text
 
 
-async def test_what_is_not_measured_says_why_and_what_it_needs() -> None:
-    app = shell(
-        ready(
-            agreement=(question(why="one reviewer"),),
-            consistency=(),
-            needed="needed: a second reviewer, for agreement",
-        )
-    )
+async def test_what_is_not_measured_says_why_and_what_it_needs(own: Door, mine: Bent) -> None:
+    with labeler(own, "kim") as kim:
+        session = kim.labels.session(SUITE, V7)
+        item = kim.labels.next_item(session)
+        assert item is not None
+        kim.labels.record(session, drafted(item))
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A")
@@ -97,24 +88,30 @@ async def test_what_is_not_measured_says_why_and_what_it_needs() -> None:
         assert screen_text(app).count("○ not measured (one reviewer)") == 5
 
 
-async def test_ones_own_consistency_is_told_at_the_end() -> None:
-    desk = ready(consistency=CONSISTENCY[:0])
-    app = shell(desk)
-    async with running(app) as pilot:
-        await settle(pilot)
-        await press(pilot, "A", "G")
-        assert "your own is told at your end: 0 of 8 done" in screen_text(app)
-        desk.changes = {"consistency": CONSISTENCY, "done": 8}
-        app.post_message(ReviewerApp.StoreChanged(7))
-        await settle(pilot)
-        await press(pilot, "G")
-        text = screen_text(app)
-        assert "dana picks the left slot" in text
-        assert "told at your end" not in text
+async def test_ones_own_consistency_is_told_at_the_end(own: Door, mine: Bent) -> None:
+    with labeler(own) as elsewhere:
+        session = elsewhere.labels.session(SUITE, V7)
+        for _ in range(11):
+            item = elsewhere.labels.next_item(session)
+            assert item is not None
+            elsewhere.labels.record(session, drafted(item))
+        app = shell(mine)
+        async with running(app) as pilot:
+            await settle(pilot)
+            await press(pilot, "A", "G")
+            text = screen_text(app)
+            assert "your own is told at your end: 11 of 12 done" in text
+            assert "dana picks" not in text
+            assert len(label_all(elsewhere, session)) == 1
+            await stored(pilot)
+            await press(pilot, "G")
+            text = screen_text(app)
+            assert "dana picks the left slot" in text
+            assert "told at your end" not in text
 
 
-async def test_messages_are_criteria_alone() -> None:
-    app = shell(ready(agreement=AGREEMENT[1:], consistency=()))
+async def test_messages_are_criteria_alone(parted: Bent) -> None:
+    app = shell(parted)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A", "c")
@@ -122,29 +119,28 @@ async def test_messages_are_criteria_alone() -> None:
         assert "which level each gets" in text
         assert "○ not measured: a message is shown once" in text
         assert "which message is better" not in text
-        assert "accurate: raw 11 of 12, AC1 0.902" in text
+        assert "accurate" in text
+        assert "access: raw 4 of 4, AC1 ○ not measured (only one answer occurs)" in text
 
 
-async def test_n_walks_what_may_be_settled() -> None:
-    other = msgspec.structs.replace(OPEN, item="pair-3", episode_id="attack-014")
-    desk = ready()
-    desk.disagreements = (MINE, OPEN, MINE, other)
-    app = shell(desk)
+async def test_n_walks_what_may_be_settled(parted: Bent) -> None:
+    own, other = parted.labels.queue(SUITE, V7).disagreements
+    another = replace(other, item="another", episode_id="damaged-221")
+    queue_with(parted, disagreements=(own, other, own, another))
+    app = shell(parted)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A", "n")
         assert "›appeal-009" in screen_text(app)
         await press(pilot, "n", "n")
-        assert "›attack-014" in screen_text(app)
+        assert "›damaged-221" in screen_text(app)
         assert "no more disagreements that way" in screen_text(app)
         await press(pilot, "N", "enter")
-        assert desk.wanted == ["pair-2"]
+        assert [call[3] for call in asked(parted)] == [other.item]
 
 
-async def test_without_labels_it_says_what_would_make_it_readable() -> None:
-    desk = ready(reviewers=(), agreement=(question(why="no labels"),), consistency=())
-    desk.disagreements = ()
-    app = shell(desk)
+async def test_without_labels_it_says_what_would_make_it_readable(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A", "enter", "n", "y")
@@ -152,19 +148,19 @@ async def test_without_labels_it_says_what_would_make_it_readable() -> None:
         assert "copied the figures" in screen_text(app)
 
 
-async def test_an_agreement_that_cannot_be_read_says_why() -> None:
-    desk = ready()
-    desk.refuse_session = DeskError("the suite has no rubric", "add rubric.json")
-    app = shell(desk)
+async def test_an_agreement_that_cannot_be_read_says_why(shop: Bent) -> None:
+    shop.bend("labels.queue", refusing(DeskError("the suite has no rubric", "add rubric.json")))
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "A", "enter", "n", "N", "y", "c")
         assert "○ the suite has no rubric" in screen_text(app)
 
 
-async def test_no_candidate_is_named_and_every_line_fills_its_width() -> None:
+async def test_no_candidate_is_named_and_every_line_fills_its_width(parted: Bent) -> None:
+    queue_with(parted, reviewers=("dana", HOSTILE))
     for size in ((60, 20), (80, 24), (133, 31), (200, 50)):
-        app = shell(ready(reviewers=("dana", HOSTILE)))
+        app = shell(parted)
         async with running(app, size) as pilot:
             await settle(pilot)
             await press(pilot, "A")

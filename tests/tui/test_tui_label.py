@@ -10,6 +10,7 @@ import pytest
 from doors import SUITE, V7, V8, Door, copied
 from label_desks import (
     answers,
+    asked,
     criteria,
     saved,
     showing,
@@ -73,11 +74,6 @@ def handed_back(two_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> li
     """Dana's showings of two pairs, the first of them handed back: it comes twice."""
     root = copied(two_pairs, tmp_path_factory.mktemp("back") / "desk").root
     return shown_order(root, handing_back=True)
-
-
-def asked(desk: Bent) -> list[tuple[Any, ...]]:
-    """What was asked for: (session, showings handed back, reason, item)."""
-    return [(*call, None, None)[:4] for call in desk.asked("labels.next_item")]
 
 
 def held_up(desk: Bent, method: str) -> threading.Event:

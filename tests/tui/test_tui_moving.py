@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from doors import SUITE, V7, Door
-from fake_review import ReviewDesk
+from doors import SUITE, V7, copied
+from label_desks import labels_of_kim, saved, showing
 from template import Bent, many
 from test_tui_screens import running, shell
 from textual.app import App
@@ -108,24 +108,19 @@ DIALOGS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", DIALOGS)
-async def test_a_dialog_is_left_as_all_are(name: str, full: Door) -> None:
+async def test_a_dialog_is_left_as_all_are(name: str, labeled: Bent) -> None:
     ways, leaving = DIALOGS[name]
-    desk = full.desk()
-    desk.opened.reviewer = "dana"
-    app = shell(desk)  # type: ignore[arg-type]
+    app = shell(labeled)
     async with running(app) as pilot:
         await settle(pilot)
         for way in leaving:
             while "[Scorecard]" not in screen_text(app):
                 await press(pilot, "escape")
             await press(pilot, *ways)
-            if name == "judge pair" and app.screen is app.here:
-                pytest.skip("nobody has labeled a pair that a judge was asked about")
             assert app.screen is not app.here
             here = app.here
             await press(pilot, way)
             assert app.screen is here
-    desk.close()
 
 
 async def test_the_sign_dialog_is_left_unsigned_and_copies_the_digest(mine: Bent) -> None:
@@ -167,9 +162,8 @@ def clipboard(app: App[None]) -> str:
     return app.clipboard
 
 
-async def test_each_screen_copies_what_it_is_about(full: Door) -> None:
-    desk = full.desk()
-    app = shell(desk)  # type: ignore[arg-type]
+async def test_each_screen_copies_what_it_is_about(shop: Bent) -> None:
+    app = shell(shop)
     copied: dict[str, str] = {}
     async with running(app) as pilot:
         await settle(pilot)
@@ -184,7 +178,6 @@ async def test_each_screen_copies_what_it_is_about(full: Door) -> None:
         ):
             await press(pilot, *keys)
             copied[name] = clipboard(app)
-    desk.close()
     assert copied["scorecard"] == "refund-eval-v5/refund-agent-v7/attack-014/1"
     assert "open_security_review" in copied["compare"]
     assert "open_security_review" in copied["compare one"]
@@ -195,9 +188,8 @@ async def test_each_screen_copies_what_it_is_about(full: Door) -> None:
     assert len(set(copied.values())) >= 6
 
 
-async def test_steps_back_undo_steps_on(full: Door) -> None:
-    desk = full.desk()
-    app = shell(desk)  # type: ignore[arg-type]
+async def test_steps_back_undo_steps_on(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
 
@@ -217,12 +209,10 @@ async def test_steps_back_undo_steps_on(full: Door) -> None:
         await press(pilot, "C", "enter")
         await there_and_back("right_square_bracket", "left_square_bracket")
         await there_and_back("right_curly_bracket", "left_curly_bracket")
-    desk.close()
 
 
-async def test_the_drawer_folds_and_a_digit_goes_to_the_evidence(full: Door) -> None:
-    desk = full.desk()
-    app = shell(desk)  # type: ignore[arg-type]
+async def test_the_drawer_folds_and_a_digit_goes_to_the_evidence(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "z")
@@ -237,7 +227,6 @@ async def test_the_drawer_folds_and_a_digit_goes_to_the_evidence(full: Door) -> 
         await press(pilot, "E", "c")
         assert isinstance(app.screen, Screen)
         assert "choose suite and candidate" in screen_text(app)
-    desk.close()
 
 
 # texts that a screen itself scrolls
@@ -245,8 +234,8 @@ async def test_the_drawer_folds_and_a_digit_goes_to_the_evidence(full: Door) -> 
 LONG = "\n".join(f"line {number}" for number in range(1, 201))
 
 
-async def test_both_messages_of_a_pair_move_by_rows_pages_and_ends() -> None:
-    app = shell(ReviewDesk.ready(left=LONG, right=LONG))
+async def test_both_messages_of_a_pair_move_by_rows_pages_and_ends(shop: Bent) -> None:
+    app = shell(showing(shop, left=LONG, right=LONG))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "L")
@@ -258,8 +247,8 @@ async def test_both_messages_of_a_pair_move_by_rows_pages_and_ends() -> None:
         assert right.scroll_offset.y == 0
 
 
-async def test_one_message_moves_by_rows_pages_and_ends() -> None:
-    app = shell(ReviewDesk.ready(left=LONG, right=LONG))
+async def test_one_message_moves_by_rows_pages_and_ends(shop: Bent) -> None:
+    app = shell(showing(shop, message=LONG))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "L", "c", "tab")
@@ -270,36 +259,37 @@ async def test_one_message_moves_by_rows_pages_and_ends() -> None:
         ]  # fmt: skip
 
 
-async def test_a_label_of_a_message_can_be_taken_back() -> None:
-    desk = ReviewDesk.ready()
-    app = shell(desk)
+async def test_a_label_of_a_message_can_be_taken_back(mine: Bent) -> None:
+    app = shell(mine)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "L", "c", "1", "4", "2", "enter")
-        assert len(desk.saved_labels) == 1
+        assert len(saved(mine)) == 1
         await press(pilot, "u")
         assert "taken back" in screen_text(app)
+        assert saved(mine) == []
 
 
-async def test_labels_leave_and_come_from_the_agreement_too(tmp_path: Path) -> None:
-    desk = ReviewDesk.ready()
-    app = shell(desk)
+async def test_labels_leave_and_come_from_the_agreement_too(
+    shopflow: Path, mine: Bent, tmp_path: Path
+) -> None:
+    app = shell(mine)
     source = tmp_path / "kim.jsonl"
-    source.write_bytes(b'{"a":1}\n')
+    source.write_bytes(labels_of_kim(copied(shopflow, tmp_path / "kim"), 1))
     async with running(app, (140, 40)) as pilot:
         await settle(pilot)
         await press(pilot, "L", "h", "enter", "A", "x")
         app.screen.query_one(Input).value = str(tmp_path / "labels.jsonl")
         await press(pilot, "enter")
-        assert (tmp_path / "labels.jsonl").read_bytes() == b'{"item":"pair-1"}\n'
+        assert (tmp_path / "labels.jsonl").read_bytes() == mine.labels.export(SUITE)
         await press(pilot, "i")
         app.screen.query_one(Input).value = str(source)
         await press(pilot, "enter")
-        assert desk.imported == [(source.read_bytes(), str(source))]
+        assert len(saved(mine, "kim")) == 1
 
 
-async def test_enter_labels_the_line_of_the_queue_from_any_region() -> None:
-    app = shell(ReviewDesk.ready())
+async def test_enter_labels_the_line_of_the_queue_from_any_region(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "Q", "tab", "enter")
@@ -335,9 +325,8 @@ async def test_the_trace_looked_at_last_is_one_key_away(shop: Bent) -> None:
         assert "{ attack-014 } 1 of 3" in screen_text(app)
 
 
-async def test_the_report_can_be_searched_and_its_reasons_walked(full: Door) -> None:
-    desk = full.desk()
-    app = shell(desk)  # type: ignore[arg-type]
+async def test_the_report_can_be_searched_and_its_reasons_walked(shop: Bent) -> None:
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "slash", *"frozen", "enter")
@@ -352,4 +341,3 @@ async def test_the_report_can_be_searched_and_its_reasons_walked(full: Door) -> 
         assert "[Trajectory]" in screen_text(app)
         await press(pilot, "F", *"refund", "enter", "slash", *"lookup", "enter")
         assert "lookup" in screen_text(app)
-    desk.close()
