@@ -10,15 +10,9 @@ from msgspec.structs import replace
 from template import Bent, is_attack, opened
 
 from reviewer.desk.desk import Desk
-from reviewer.desk.labels.api import (
-    Drafted,
-    EstimateView,
-    LabelItem,
-    LabelKind,
-    QuestionView,
-    Side,
-)
+from reviewer.desk.labels.api import EstimateView, LabelItem, LabelKind, QuestionView, Side
 from reviewer.desk.place import at
+from reviewer.suite.derived import Drafted
 
 TEXTS = ("left", "right", "message")
 
