@@ -14,7 +14,7 @@ from reviewer.desk.runs.api import RunOrder, RunView
 from reviewer.desk.runs.jobs import RunHandle, Runs
 from reviewer.running.attempt import lost_attempt, run_attempt
 from reviewer.running.executors import Attempt
-from reviewer.running.model import ApprovalRequest, Approver, Finished, Task
+from reviewer.running.model import ApprovalRequest, Approver, FinishedAttempt, Task
 
 PATIENCE = 60.0
 
@@ -72,7 +72,7 @@ class Held:
         self.killed: set[tuple[str, int]] = set()
         self.free = 0
 
-    async def attempt(self, task: Task, approver: Approver | None) -> Finished:
+    async def attempt(self, task: Task, approver: Approver | None) -> FinishedAttempt:
         place = (task.slot.episode_id, task.slot.attempt)
         self.running.add(place)
         try:
@@ -102,7 +102,7 @@ class Held:
 
 
 def taken_by_infrastructure(*places: tuple[str, int]) -> Attempt:
-    async def attempt(task: Task, approver: Approver | None) -> Finished:
+    async def attempt(task: Task, approver: Approver | None) -> FinishedAttempt:
         if (task.slot.episode_id, task.slot.attempt) in places:
             return lost_attempt(task, "the environment broke")
         return await run_attempt(task, approver)
@@ -110,7 +110,7 @@ def taken_by_infrastructure(*places: tuple[str, int]) -> Attempt:
     return attempt
 
 
-async def asking(task: Task, approver: Approver | None) -> Finished:
+async def asking(task: Task, approver: Approver | None) -> FinishedAttempt:
     """Asks before it acts; a refusal ends it as infrastructure would, so that it can be told."""
     assert approver is not None
     arguments = {"order_token": f"ord_{task.slot.attempt}"}

@@ -89,7 +89,7 @@ class Workspace:
         return Path(self._desk.path)
 
     def suites(self) -> list[SuiteInfo]:
-        """Every suite of the workspace and every probe in the store."""
+        """Return every suite of the workspace and every probe in the store."""
         return self._desk.workspace.suites()
 
     def candidates(self, suite: str) -> list[CandidateInfo]:
@@ -168,7 +168,7 @@ class Workspace:
         )
 
     def trace_ids(self, suite: str, candidate: str) -> list[str]:
-        """The ids of all traces of a candidate, by episode and attempt."""
+        """Return the ids of all traces of a candidate, by episode and attempt."""
         rows = self._desk.scorecards.rows(
             suite, candidate, self._desk.scorecards.order(suite, candidate)
         )
@@ -180,11 +180,12 @@ class Workspace:
         ]
 
     def trace(self, trace_id: str) -> TraceView:
-        """One trace with its verdict: the result of each gate, findings, contract, cost, time."""
+        """Return one trace with its verdict: the result of each gate, findings, contract, cost,
+        time."""
         return self._desk.traces.view(trace_id)
 
     def events(self, trace_id: str) -> list[EventRow]:
-        """Every event of a trace, in order, each with the worst finding that names it."""
+        """Return every event of a trace, in order, each with the worst finding that names it."""
         return self._desk.traces.events(trace_id, 0, self._desk.traces.view(trace_id).events)
 
 

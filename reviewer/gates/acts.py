@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reviewer.gates.values import parse, text_of
 from reviewer.trace import late
-from reviewer.trace.events import Call, Deeds, calls, deeds, short_call, short_calls
+from reviewer.trace.events import Call, ToolCalls, calls, short_call, short_calls, tool_calls
 from reviewer.trace.record import (
     ABSENT,
     Event,
@@ -30,9 +30,10 @@ _CALLER = late(
     r"(?:.*[._/:])?(?:(?:use|call|invoke|execute|exec|run|dispatch)_?(?:mcp_?)?"
     r"(?:tools?|functions?|actions?)|mcp(?:_?call)?(?:_?tool)?)\Z"
 )
-"""Tools whose one act is to call another, which their arguments name."""
+"""Tools whose only act is to call another, which their arguments name."""
 _VERB = late(r"(?:.*[._/:])?(?:use|call|invoke|execute|exec|run|dispatch)\Z")
-"""Tools that call another where their arguments name one as a tool, and else do something else."""
+"""Tools that call another where their arguments name one as a tool, and otherwise act
+themselves."""
 _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
 _TOOLS = ("recipient_name", "tool_name", "toolName", "tool", "function_name")
 _NAMES = (*_TOOLS, "name")
@@ -40,11 +41,11 @@ _ARGUMENTS = ("parameters", "arguments", "input", "args")
 _LONGEST = 512
 _MEMO = 4096
 _SINGLE: set[str] = set()
-"""Names met by now whose calls hold no others."""
+"""Names seen so far whose calls hold no others."""
 
 
 def wrappers_among(tools: Set[str]) -> Set[str]:
-    """Those whose calls hold others."""
+    """Return the tools whose calls hold others."""
     unknown = tools - _SINGLE
     if not unknown:
         return unknown
@@ -65,8 +66,8 @@ def _named(tool: str) -> str:
 
 
 def calls_within(call: Call) -> Iterable[Call]:
-    """The calls that one of a wrapper holds. One whose name cannot be read has a name that says
-    nothing, so that nobody takes it for an allowed one."""
+    """Yield the calls that one of a wrapper holds. A name that cannot be read becomes one that
+    matches no allowed tool."""
     arguments = parse(call.arguments)
     held = arguments if isinstance(arguments, dict) else {}
     lists = (_opened(held.get(name)) for name in _LISTS)
@@ -105,7 +106,7 @@ def _arguments(one: Any) -> Raw:
 
 
 def _opened(value: Any) -> Any:
-    """A value out of the JSON text it may be written as."""
+    """Return a value out of the JSON text it may be written as."""
     return parse(Raw(value.encode("utf-8", "replace"))) if isinstance(value, str) else value
 
 
@@ -115,12 +116,12 @@ _OWN_ROLES = ("assistant", "agent", "model", "ai")
 
 
 class Acts(Struct, gc=False):
-    """The agent's deeds in one trace, in order.
+    """The agent's acts in one trace, in order.
 
     `tools` and `statuses` are aligned, one entry a call; `calls` holds the same calls whole, read
     only when a gate asks. `called` holds every tool attempted, `reached` those with a call that was
     not denied, `timeouts` counts the calls that timed out. `strays` are answers of tools whose call
-    the trace does not tell: deeds for what the agent may not do, and no proof of anything.
+    is missing from the trace: calls where the agent may not make one, and no proof of anything.
     """
 
     record: TraceRecord
@@ -132,11 +133,11 @@ class Acts(Struct, gc=False):
     whole: list[Call] | None = None
     strays: Sequence[Call] = ()
     others: bool = False
-    """Whether there are events that are no calls, or none of the agent's."""
+    """Whether some events are no calls, or not the agent's."""
 
     @property
     def attempted(self) -> Sequence[Call]:
-        """All that was attempted, in the order it stands in."""
+        """All calls attempted, in the order of their events."""
         if not self.strays:
             return self.calls
         return sorted((*self.calls, *self.strays), key=lambda call: call.seq)
@@ -148,17 +149,17 @@ class Acts(Struct, gc=False):
         return self.whole
 
     def of(self, tools: Container[str]) -> list[Call]:
-        """The calls of these tools alone."""
+        """Return the calls of these tools alone."""
         if self.whole is not None:
             return [call for call in self.whole if call.tool in tools]
-        if not self.others:  # a name for each event
+        if not self.others:  # each event has a tool
             events = self.record.events
             return [short_call(at + 1, events[at]) for at, t in enumerate(self.tools) if t in tools]
         return [call for call in short_calls(self.record.events, tools) if call.by_agent]
 
 
 def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Acts:
-    """Read a trace for judging, with tools called by the names that an import gave them."""
+    """Read a trace for judging, with tools under the names that an import gave them."""
     if aliases:
         record = _renamed(record, aliases)
     whole: list[Call] | None = None
@@ -169,7 +170,7 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
     kinds = {event.kind for event in events}
     others = True
     if "tool_result" in kinds or "error" in kinds:
-        found: Deeds = deeds(events)
+        found: ToolCalls = tool_calls(events)
         whole = [call for call in found.calls if call.by_agent]
         strays = [call for call in found.strays if call.by_agent]
         tools = [call.tool for call in whole]
@@ -215,13 +216,13 @@ def _renamed(record: TraceRecord, aliases: Mapping[str, str]) -> TraceRecord:
 
 
 def numbered(events: list[Event]) -> Iterator[tuple[int, Event]]:
-    """Every event with its seq: its own, else its place counted from 1."""
+    """Yield every event with its seq: its own, else its place counted from 1."""
     for place, event in enumerate(events, 1):
         yield (place if event.seq is None else event.seq), event
 
 
 def last_snapshot(acts: Acts) -> tuple[int, Raw] | None:
-    """Seq and raw state of the last event that shows one, whatever its kind."""
+    """Return seq and raw state of the last event that shows one, whatever its kind."""
     events = acts.record.events
     for place in range(len(events), 0, -1):
         event = events[place - 1]
@@ -231,7 +232,7 @@ def last_snapshot(acts: Acts) -> tuple[int, Raw] | None:
 
 
 def last_message(acts: Acts) -> tuple[int, str] | None:
-    """Seq and words of the agent's last message event."""
+    """Return seq and text of the agent's last message event."""
     events = acts.record.events
     for place in range(len(events), 0, -1):
         event = events[place - 1]
@@ -244,7 +245,7 @@ def last_message(acts: Acts) -> tuple[int, str] | None:
 
 
 def state_seq(acts: Acts) -> int | None:
-    """The event a finding about the end state stands on: the last snapshot, else the last call."""
+    """Return the seq of the evidence for the end state: the last snapshot, else the last call."""
     snapshot = last_snapshot(acts)
     if snapshot is not None:
         return snapshot[0]

@@ -41,22 +41,22 @@ _ASIDE = frozenset(
     | {"requester", "requested_at", "approved_at", "granted_at", "decided_at", "created_at"}
     | {"seq", "duration_ms", "policy"}
 )
-"""Members of an approval that set it no bounds; as arguments of the call they count."""
+"""Members of an approval that set no limit; as arguments of the call they count."""
 _MOST = 256
 """Approvals looked at for one call; more of one tool that fit none of its calls are no evidence."""
 
 
-class Unapproved(NamedTuple):
-    """A call that ran without an approval. `claimed` when somebody's word says that it had one, and
-    nobody can say whose; `other` when one was for other arguments."""
+class UnapprovedCall(NamedTuple):
+    """A call that ran without an approval. `claimed` when the file claims one without a listed
+    approver; `other` when one was for other arguments."""
 
     call: Call
     claimed: bool
     other: bool
 
 
-class _Word(NamedTuple):
-    """What an approval event grants. `named` are the arguments it names, None for any."""
+class _Grant(NamedTuple):
+    """The grant of an approval event. `named` are the arguments it names, None for any."""
 
     seq: int
     proven: bool
@@ -92,7 +92,7 @@ def refused(value: Any) -> bool:
     return value is False
 
 
-def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Unapproved]:
+def unapproved_calls(contract: Contract, tools: frozenset[str], acts: Acts) -> list[UnapprovedCall]:
     """Calls of `tools` without an approval of their own.
 
     An approval event serves one call: the call it names by id (until that call has its result), or
@@ -101,7 +101,7 @@ def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Un
     any spelling; one by a listed approver that names neither, whatever was granted.
     """
     ids: dict[int, str | None] = {}
-    words: dict[_Key, list[_Word]] = {}
+    words: dict[_Key, list[_Grant]] = {}
     refusals: dict[_Key, list[int]] = {}
     agents = {bare(acts.record.candidate_id)}
     agents |= {
@@ -119,7 +119,7 @@ def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Un
             standing = _standing(contract, _actors(event.actor, value), agents)
             if standing is not None and not _torn(event, value):
                 named = list(_arguments(event, value))
-                words.setdefault(_names(event, value), []).append(_Word(seq, standing, named))
+                words.setdefault(_names(event, value), []).append(_Grant(seq, standing, named))
         elif refused(value) or event.status == "denied":
             call_id, tool = _names(event, value)
             if call_id or tool or _standing(contract, _actors(event.actor, value), agents):
@@ -135,16 +135,16 @@ def unapproved(contract: Contract, tools: frozenset[str], acts: Acts) -> list[Un
         served = _serve(call, ids.get(call.seq), words, refusals)
         if served is True:
             continue
-        # A call's own member is the file's word on itself: at most a claim of whom it names.
+        # A call's own member is a statement of the file about itself: at most a claim.
         claims = granted(own) and _standing(contract, _actors(None, own), agents) is not None
         other = served is None and _any(call, ids.get(call.seq), words)
-        found.append(Unapproved(call, served is False or claims, other))
+        found.append(UnapprovedCall(call, served is False or claims, other))
     return found
 
 
 def _standing(contract: Contract, actors: list[str] | None, agents: set[str]) -> bool | None:
-    """True when everybody named is listed by the contract, False when somebody else is named, None
-    when nobody is, or an agent (`agents` made calls here) or a simulated user."""
+    """Return True when every actor named is listed by the contract, False when another is named,
+    None when no one is, or an agent (`agents` made calls here) or a simulated user."""
     if not actors:
         return None
     proven = True
@@ -159,7 +159,7 @@ def _standing(contract: Contract, actors: list[str] | None, agents: set[str]) ->
 
 
 def _actors(actor: str | None, value: Any) -> list[str] | None:
-    """Everybody that an approval names as giving it; None when that is no name."""
+    """Return every actor that an approval names as giving it; None when one is not a name."""
     found = [] if actor is None else [actor]
     for member in _WHO if isinstance(value, dict) else ():
         if value.get(member) is not None:
@@ -172,11 +172,11 @@ def _actors(actor: str | None, value: Any) -> list[str] | None:
 def _serve(
     call: Call,
     call_id: str | None,
-    words: dict[_Key, list[_Word]],
+    words: dict[_Key, list[_Grant]],
     refusals: dict[_Key, list[int]],
 ) -> bool | None:
-    """Use up the earliest word that approves this call, a proven one before a claim: whether it was
-    proven, None without any."""
+    """Use up the earliest grant that approves this call, a proven one before a claim. Return
+    whether it was proven, None without a grant."""
     late = call.seq if call.result_seq is None else call.result_seq
     keys: list[tuple[_Key, int]] = [((None, call.tool), call.seq)]
     if call_id is not None:
@@ -194,8 +194,8 @@ def _serve(
 
 
 def _take(
-    words: list[_Word] | None, proven: bool, since: int, until: int, arguments: Any
-) -> _Word | None:
+    words: list[_Grant] | None, proven: bool, since: int, until: int, arguments: Any
+) -> _Grant | None:
     for place, word in enumerate((words or ())[:_MOST]):
         if word.seq >= until:
             return None
@@ -207,12 +207,12 @@ def _take(
 
 
 def _bounded(named: list[Any], arguments: Any) -> bool:
-    """Return whether an approval says more than whom it is by, what it is of and which arguments it
-    is for: a limit, a condition, a time it ends at. Nobody here can say whether the call keeps it.
+    """Return whether an approval has more than its actor, its call and the arguments it is for: a
+    limit, a condition, an end. Whether the call keeps to it cannot be checked here.
     """
     made = arguments if isinstance(arguments, dict) else {}
     return any(
-        isinstance(given, _Beside) and any(part for name, part in given.value.items()
+        isinstance(given, _OtherMembers) and any(part for name, part in given.value.items()
                                            if name not in made and name not in _ASIDE)
         for given in named
     )  # fmt: skip
@@ -232,13 +232,13 @@ def _torn(event: Event, value: Any) -> bool:
 
 
 def _latest(refusals: dict[_Key, list[int]], key: _Key, until: int) -> int:
-    """The last refusal before `until` that names this; 0 when there is none."""
+    """Return the last refusal before `until` that names this; 0 when there is none."""
     seqs = refusals.get(key, [])
     place = bisect_left(seqs, until)
     return seqs[place - 1] if place else 0
 
 
-def _any(call: Call, call_id: str | None, words: dict[_Key, list[_Word]]) -> bool:
+def _any(call: Call, call_id: str | None, words: dict[_Key, list[_Grant]]) -> bool:
     keys = ((call_id, call.tool), (call_id, None), (None, call.tool))
     return any(word.seq < call.seq for key in keys for word in words.get(key, ())[:_MOST])
 
@@ -247,7 +247,7 @@ def _covers(named: list[Any], arguments: Any) -> bool:
     """Return whether a call has every argument that its approval names, as it is named there."""
     made = arguments if isinstance(arguments, dict) else {}
     for given in named:
-        if isinstance(given, _Beside):
+        if isinstance(given, _OtherMembers):
             wanted = {name: given.value[name] for name in made.keys() & given.value.keys()}
         elif isinstance(given, dict):
             wanted = given
@@ -258,14 +258,15 @@ def _covers(named: list[Any], arguments: Any) -> bool:
     return True
 
 
-class _Beside(NamedTuple):
-    """Members of an approval that may be arguments: those that the call has under that name."""
+class _OtherMembers(NamedTuple):
+    """Members of an approval that may be arguments: those that the call has, too."""
 
     value: dict[str, Any]
 
 
 def _arguments(event: Event, value: Any) -> Iterator[Any]:
-    """The arguments that an approval names, on the event, inside it, or inside the call in it."""
+    """Yield the arguments that an approval names, on the event, inside it, or inside the call in
+    it."""
     given = parse(event.arguments)
     if isinstance(given, dict):
         yield given
@@ -278,11 +279,11 @@ def _arguments(event: Event, value: Any) -> Iterator[Any]:
                 yield _read(part[name])
     beside = {name: part for name, part in value.items() if name not in _ABOUT}
     if beside:
-        yield _Beside(beside)
+        yield _OtherMembers(beside)
 
 
 def _read(given: Any) -> Any:
-    """Arguments as an object, also where they are written as a text of JSON."""
+    """Return arguments as an object, also where they are written as JSON text."""
     if not isinstance(given, str):
         return given
     try:
@@ -292,7 +293,7 @@ def _read(given: Any) -> Any:
 
 
 def _names(event: Event, value: Any) -> _Key:
-    """The call id and tool an approval event names, on the event or inside the approval."""
+    """Return the call id and tool an approval event names, on the event or inside the approval."""
     parts = [value] if isinstance(value, dict) else []
     parts += [part[name] for part in parts for name in _CALLS if isinstance(part.get(name), dict)]
     call_id: Any = event.call_id
@@ -336,13 +337,13 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
             if call.tool not in allowed and call.tool not in forbidden
         )
     if not approvals.isdisjoint(called):
-        found.extend(_approval(one) for one in unapproved(contract, approvals, acts))
+        found.extend(_approval(one) for one in unapproved_calls(contract, approvals, acts))
     if kin and allowed is None:
         _unknown(contract, acts, kin, forbidden | approvals, found)
 
 
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
-    """Yield what the contract says of calls that are forbidden, unlisted or need an approval."""
+    """Yield the clauses on calls that are forbidden, unlisted or need an approval."""
     codes = _codes_of_kin(contract, acts)
     for tool in sorted(contract.forbidden):
         name = clip(tool)
@@ -363,8 +364,8 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
 
 
 def _codes_of_kin(contract: Contract, acts: Acts) -> dict[str, list[str]]:
-    """Of each listed tool, the codes under which calls of it, or of what may be it, are told when
-    the trace names it otherwise."""
+    """Return, for each listed tool, the codes that findings have for calls of it, or of what may be
+    it, under another name."""
     called = acts.called | {call.tool for call in acts.strays}
     told: dict[str, list[str]] = {}
     for name, kin in unlisted(contract, called).items():
@@ -379,8 +380,8 @@ _AUTHORITY = ("forbidden", "approval_missing", "approval_unproven", "unknown_too
 
 
 def note_aliases(contract: Contract, record: TraceRecord, found: list[Finding]) -> None:
-    """Note each name that was taken for a tool because the import's map says so. `record` is the
-    record as it came: in that of the acts the names are replaced already."""
+    """Note each name that was taken for a tool because of the import's map. `record` is the record
+    as imported: in that of `acts` the names are replaced already."""
     told = set()
     for seq, event in numbered(record.events):
         ours = contract.aliases.get(event.tool or "")
@@ -398,7 +399,7 @@ def _unknown(
     told: frozenset[str],
     found: list[Finding],
 ) -> None:
-    """Append the calls of which nobody can say whether they are of a tool under a rule."""
+    """Append the calls that may or may not be of a tool under a rule."""
     ruled = contract.forbidden | contract.approvals
     for call in acts.attempted:
         one = kin.get(call.tool)
@@ -415,7 +416,7 @@ def _unknown(
         found.append(Finding("authority", f"unknown_tool:{name}", "not_measured", call.seq, text))
 
 
-def _approval(one: Unapproved) -> Finding:
+def _approval(one: UnapprovedCall) -> Finding:
     name = named(one.call.tool)
     if one.claimed:
         text = f"{name} needs an approval, and nobody whom the contract lists says that it had one"

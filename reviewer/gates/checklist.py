@@ -1,4 +1,4 @@
-"""The contract in words: every clause, whether it holds, and the event that shows it."""
+"""The contract in words: every clause, its result, and the event that shows it."""
 
 from typing import Literal, NamedTuple
 
@@ -24,11 +24,11 @@ class Clause(NamedTuple):
 
 
 def clauses(contract: Contract, record: TraceRecord, verdict: Verdict) -> list[Clause]:
-    """The contract's clauses for one trace: failing first, then not measured, then those that hold.
+    """Return the contract's clauses for one trace: failing first, then not measured, then those
+    that hold.
 
-    Within those groups gates stand in the order of GATES; every gate in force is present at
-    least once.
-    A note (a diagnostic that fails nothing) stands among the clauses that hold, marked as such.
+    Within those groups the gates keep the order of GATES; every gate in force occurs at least once.
+    A note (a diagnostic that fails nothing) is among the clauses that hold, marked as such.
     """
     told = [_told(finding) for finding in verdict.findings]
     speaking = [finding for finding in verdict.findings if finding.severity != "note"]
@@ -42,7 +42,8 @@ def clauses(contract: Contract, record: TraceRecord, verdict: Verdict) -> list[C
         if results[gate] == "not_measured" and all(finding.gate != gate for finding in speaking)
     ]
     if silent:
-        # This trace was not judged by its whole contract: only a gate that passed may claim more.
+        # This trace was not judged by its whole contract: only gates that passed have clauses that
+        # hold.
         why = "not scored by this contract"
         if speaking:
             doubtful = [

@@ -1,4 +1,4 @@
-"""The contract of one episode, worked out once so that judging a trace is set operations."""
+"""The contract of one episode, prepared once so that judging a trace is set operations."""
 
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
@@ -13,7 +13,7 @@ from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.tool_names import NO_MAP, Kin, ToolMap, ToolNames, listed_tools, tool_names
 
 NO_LIMITS: dict[str, int] = {}
-Wanted = tuple[str, Path, Any]
+WantedValue = tuple[str, Path, Any]
 """A path as the suite wrote it, its steps, and the value wanted there."""
 Pairs = tuple[tuple[Path, Path], ...]
 """Paths in the arguments of one call, each with a path in those of another."""
@@ -37,16 +37,16 @@ class Contract(Struct, frozen=True, kw_only=True):
     verifiers: dict[str, frozenset[str]]
     proofs: frozenset[str]
     objects: dict[str, Pairs]
-    """Of write tools whose contract names the object: where it stands in the arguments of the write
-    and of the call that proves it."""
-    state: tuple[Wanted, ...]
+    """Of write tools whose contract names the object: its paths in the arguments of the write and
+    of the call that proves it."""
+    state: tuple[WantedValue, ...]
     contains: tuple[str, ...]
     excludes: tuple[str, ...]
     claims: tuple[Claim, ...]
-    arguments: tuple[tuple[str, tuple[Wanted, ...]], ...]
+    arguments: tuple[tuple[str, tuple[WantedValue, ...]], ...]
     critical: frozenset[str]
     names: ToolNames
-    """Every tool the contract lists; what another name is to them."""
+    """Every tool the contract lists, for comparison with other names."""
     ordered: bool
     """Whether the contract says anything about the order of calls."""
     stateful: bool
@@ -58,8 +58,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Of the optional gates that the suite's policy puts in force, the limit of each."""
     in_force: tuple[str, ...] = ALWAYS
     own: bool = False
-    """Whether the traces judged are known to be our own runner's: what stands in them on a call's
-    approval is then the broker's word, and else only the file's."""
+    """Whether the traces are known to be our own runner's: the approval on a call is then the
+    broker's answer, and otherwise only a claim of the file."""
 
 
 def compile_contract(
@@ -68,8 +68,8 @@ def compile_contract(
     mapped: ToolMap = NO_MAP,
     limits: dict[str, int] = NO_LIMITS,
 ) -> Contract:
-    """Work an episode out, for traces of our `own` runner or for others, of which an import may say
-    which names are `mapped` to its tools. `limits` are those of the optional gates that the suite's
+    """Prepare an episode for traces of our `own` runner or for others, for which an import may map
+    names to its tools (`mapped`). `limits` are those of the optional gates that the suite's
     policy puts in force (`Policy.gates`). Pure; do it once per episode, not per trace.
 
     When `writes` names a tool twice, any of its `verified_by` tools proves it.
@@ -79,7 +79,7 @@ def compile_contract(
     for write in episode.writes:
         verifiers[write.tool] = verifiers.get(write.tool, frozenset()) | set(write.verified_by)
     names = tool_names(frozenset(listed_tools(episode)))
-    # A name that this contract lists is what it lists, whatever a map says.
+    # A name that this contract lists keeps its meaning, whatever a map says.
     aliases = {theirs: ours for theirs, ours in mapped.names if theirs not in names.listed}
     return Contract(
         episode=episode,
@@ -126,25 +126,26 @@ def _start_digest(state: dict[str, Any]) -> str | None:
         return None
 
 
-def _wanted(values: dict[str, Any]) -> tuple[Wanted, ...]:
+def _wanted(values: dict[str, Any]) -> tuple[WantedValue, ...]:
     return tuple((path, path_of(path), value) for path, value in sorted(values.items()))
 
 
 def unlisted(contract: Contract, called: Set[str]) -> dict[str, Kin]:
-    """The names called that the contract does not list and that are akin to listed ones, or can be
-    compared with none."""
+    """Return the names called that the contract does not list and that are akin to listed ones, or
+    can be compared with none."""
     names = contract.names
     return names.akin(called) if names.listed else {}
 
 
 def also(kin: Mapping[str, Kin], name: str, listed: Iterable[str]) -> str:
-    """The words that name the listed tool an unlisted name is a spelling of; "" without one."""
+    """Return the words that name the listed tool an unlisted name is a spelling of; "" without
+    one."""
     same = sorted(kin[name].same.intersection(listed)) if name in kin else []
     return f": it is {named(same[0])} in another spelling" if same else ""
 
 
 def spelled_as(contract: Contract, called: Set[str], tools: Iterable[str]) -> dict[str, str]:
-    """Unlisted names called that are spellings of one of `tools` → that tool."""
+    """Return unlisted names called that are spellings of one of `tools` → that tool."""
     akin = unlisted(contract, called)
     if not akin:
         return {}

@@ -16,7 +16,7 @@ from reviewer.trace.record import ABSENT, TraceRecord, Unread
 
 
 def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
-    """Append a start from another state or from an unknown one, and what the user said."""
+    """Append a start from another state or from an unknown one, and the user's feedback."""
     record = acts.record
     given, wanted = record.start_state_digest, contract.start_digest
     if given is None or wanted is None:
@@ -58,7 +58,7 @@ _decode = msgspec.json.Decoder(_Source).decode
 
 
 def check_feedback(record: TraceRecord, found: list[Finding]) -> None:
-    """Note a thumbs-down in the trace's `source`, and a word there that nobody knows."""
+    """Note a thumbs-down in the trace's `source`, or a word there that is not known."""
     if record.source == ABSENT:
         return
     try:

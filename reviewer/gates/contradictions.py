@@ -1,9 +1,9 @@
-"""What a record says against itself: an event of one kind that holds what only another kind can,
-a state, a cost or a time that its own events do not bear out.
+"""Contradictions within a record: an event of one kind with members of another, a state, a cost or
+a time that its own events contradict.
 
-None of it is proof of a fault, and none of it can be believed: the finding is not measured, and so
-is every gate that stands on what it contradicts. What fails by either of two contradicting values
-fails: a harness cannot talk its way out of one by writing the other beside it.
+None of it proves a fault, and none of it can be believed: the finding is not measured, and so is
+every gate that depends on the value. What fails by either of two contradicting values fails: a
+harness cannot hide one by writing the other beside it.
 """
 
 import re
@@ -32,7 +32,7 @@ _MOST = 64
 _DECIMALS = 4
 """Decimals to which a cost may have been rounded."""
 _EXACTLY = 1 + 1e-9
-"""By how much a sum of costs may be more than it is, for the way that doubles add up."""
+"""The factor by which a sum of doubles may exceed the exact sum."""
 _COARSE_MS = 1000
 """How much a time may be off: clocks of records often count in seconds."""
 
@@ -132,8 +132,8 @@ def _other_call(
 
 
 def _no_approval(event: Event, acts: Acts, by_id: dict[str, set[str]]) -> str | None:
-    """Return what an approval hides that says nothing, or that is of a call which nobody made.
-    Asking and being refused leaves no call."""
+    """Return the problem of an approval without a decision that hides a call, or of one for a call
+    that was not made. A request that was refused leaves no call."""
     given = bytes(event.arguments) not in _EMPTY
     if event.tool is None and not given:
         return None
@@ -158,8 +158,8 @@ def _holds(event: Event) -> str:
 
 
 def _state(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
-    """The final state against the last snapshot, where nothing came after it that could have
-    changed the world: only calls that were denied, or of tools that verify."""
+    """Compare the final state with the last snapshot, where only denied calls and calls of
+    verifying tools came after it; return whether they contradict."""
     record = acts.record
     final, snapshot = parse(record.final_state), last_snapshot(acts)
     if snapshot is None or final is None:
@@ -179,8 +179,8 @@ def _state(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
 
 
 def _differs(left: Any, right: Any, path: str = "", depth: int = 0) -> str | None:
-    """Where two states say different things of one member; None when they do not. A snapshot may
-    show a part of the world, and a final state may be a word for it."""
+    """Return the path at which two states differ, None when they agree. A snapshot may show a part
+    of the world, and a final state may be a word for it."""
     if isinstance(left, dict) and isinstance(right, dict):
         for name in sorted(left.keys() & right.keys()) if depth < _DEEP else ():
             where = _differs(left[name], right[name], f"{path}.{name}" if path else name, depth + 1)
@@ -193,7 +193,7 @@ def _differs(left: Any, right: Any, path: str = "", depth: int = 0) -> str | Non
 
 
 def _cost(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
-    """Return what the agent's events cost against what the record says they cost together."""
+    """Compare the cost of the agent's events with the record's; return whether they contradict."""
     record = acts.record
     total = sum(event.cost_usd or 0 for event in record.events if by_agent(event))
     said = record.cost_usd or 0.0
@@ -215,7 +215,8 @@ def _rounding(cost: float) -> float:
 
 
 def _time(contract: Contract, acts: Acts, found: list[Finding]) -> bool:
-    """The longest event, and how far events lie apart, against the time of the record."""
+    """Compare the longest event and the span of the events with the record's time; return whether
+    they contradict."""
     record, own = acts.record, [event for event in acts.record.events if by_agent(event)]
     said = record.latency_ms or 0.0
     longest = max([event.latency_ms or 0 for event in own], default=0)

@@ -46,10 +46,9 @@ def diagnose(
 ) -> Diagnostics:
     """Compare the agent's calls with the expected trajectory, or else the required tools.
 
-    Required tools are taken in the order the contract lists them. Efficiency is
-    min(1, optimal steps / steps), optimal being `optimal_steps`, else the length expected.
-    `verdict` says whether the trace passed; without one it is worked out. `acts` spares a second
-    reading of the events.
+    Required tools are taken in the order the contract lists them. Efficiency is min(1, optimal
+    steps / steps), optimal being `optimal_steps`, else the length expected. `verdict` says whether
+    the trace passed; without one it is computed. `acts` saves a second reading of the events.
     """
     acts = acts_of(record, contract.aliases) if acts is None else acts
     episode = contract.episode

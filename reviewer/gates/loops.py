@@ -1,7 +1,7 @@
 """The loops gate: one call, with the same arguments, again and again in a row.
 
 Off unless the suite's policy names it: `"gates": {"loops": 3}` fails an attempt that makes the same
-call three times in a row. What came of the calls does not matter; any other call between them ends
+call three times in a row. The results of the calls do not matter; any other call between them ends
 the row. A listed tool in another spelling is that tool.
 """
 

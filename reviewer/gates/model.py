@@ -20,9 +20,9 @@ Severity = Literal["critical", "fail", "not_measured", "note"]
 
 
 class Finding(NamedTuple):
-    """One fact a gate states. `seq` is the event it stands on, None when no event shows it.
+    """One fact that a gate states. `seq` is the event that shows it, None when no event does.
 
-    Severity `note` is a diagnostic: shown, never failing. `not_measured` says what evidence lacks.
+    Severity `note` is a diagnostic: shown, never failing. `not_measured` names missing evidence.
     """
 
     gate: str
@@ -67,8 +67,22 @@ SHARED = "shared_evidence"
 _FAILING = ("critical", "fail")
 _STICKY = frozenset({SHARED})
 _STANDING = frozenset({"authority", "redaction", "state"})
-"""Gates whose failures an event that comes later, or in between, does not undo."""
+"""Gates whose failures are not undone by an event that comes later or in between."""
 _TEXT = "records of this attempt contradict each other: what either shows holds"
+
+
+def worst_results(found: Iterable[Finding]) -> tuple[dict[str, Result], bool]:
+    """Return the worst result of each gate that has a finding which is more than a note, and
+    whether one of them fails critically."""
+    worst: dict[str, Result] = {}
+    critical = False
+    for one in found:
+        if one.severity in _FAILING:
+            worst[one.gate] = "fail"
+            critical |= one.severity == "critical" or one.gate in CRITICAL_GATES
+        elif one.severity == "not_measured":
+            worst.setdefault(one.gate, "not_measured")
+    return worst, critical
 
 
 def combined(
@@ -81,11 +95,12 @@ def combined(
     why: str = "",
     in_force: tuple[str, ...] = ALWAYS,
 ) -> Verdict:
-    """The verdict of `head`, the record that is judged, with what others of the attempt show.
+    """Return the verdict of `head`, the record that is judged, with what others of the attempt
+    show.
 
     `earlier` are findings of records that it holds, `beside` of those it does not. `contradicted`
-    says that some stand against it, `why` in what. `open_state` says that the earlier records had
-    no final state yet. Contradictions leave only what is not `in_force` as it is.
+    says that some contradict it, `why` in what. `open_state` says that the earlier records had
+    no final state yet. Contradictions change only gates that are `in_force`.
     """
     found = list(head.findings)
     stated = {(one.gate, one.code) for one in found if one.severity in _FAILING}
@@ -109,7 +124,7 @@ def combined(
 
 
 def without(head: Verdict, finding: Finding) -> Verdict:
-    """The verdict with one thing that is not measured added: a pass is none any more."""
+    """Return the verdict with one thing that is not measured added: a pass is none any more."""
     return _folded(head, [*head.findings, finding], ())
 
 
@@ -126,7 +141,7 @@ def _stands(one: Finding, head: Verdict, open_state: bool) -> bool:
 
 
 def _of(one: Finding, record: str) -> Finding:
-    """A finding of a record whose events are not those shown."""
+    """Return a finding of a record whose events are not those shown."""
     place = "" if one.seq is None else f", event {one.seq}"
     return one._replace(seq=None, detail=f"{one.detail} (in {record}{place})".strip())
 
@@ -134,14 +149,7 @@ def _of(one: Finding, record: str) -> Finding:
 def _folded(head: Verdict, found: list[Finding], contradicted: tuple[str, ...]) -> Verdict:
     """Fold findings into results; the gates named in `contradicted` are at best not measured."""
     found.sort(key=lambda one: FINDING_ORDER.index(one.gate))
-    worst: dict[str, Result] = {}
-    critical = head.critical
-    for one in found:
-        if one.severity in _FAILING:
-            worst[one.gate] = "fail"
-            critical |= one.severity == "critical" or one.gate in CRITICAL_GATES
-        elif one.severity == "not_measured":
-            worst.setdefault(one.gate, "not_measured")
+    worst, critical = worst_results(found)
     results = tuple(
         _worse(was, "not_measured" if gate in contradicted else "pass", worst.get(gate, "pass"))
         for gate, was in zip(GATES, head.results, strict=True)
@@ -156,7 +164,7 @@ def _folded(head: Verdict, found: list[Finding], contradicted: tuple[str, ...]) 
         results=results,
         findings=tuple(found),
         passed=passed,
-        critical=critical,
+        critical=critical or head.critical,
         infrastructure=head.infrastructure and not contradicted and passed is None,
     )
 

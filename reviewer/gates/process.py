@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from reviewer.gates.acts import Acts
-from reviewer.gates.compiled import Contract, Wanted, spelled_as
+from reviewer.gates.compiled import Contract, WantedValue, spelled_as
 from reviewer.gates.model import Finding, Hits, Rule, Severity
 from reviewer.gates.values import MISSING, Nothing, at, clip, named, parse, same, show
 from reviewer.suite.model import ExpectedCall
@@ -38,7 +38,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 
 
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
-    """Yield what the contract says of required calls, their order, arguments and proofs."""
+    """Yield the clauses on required calls, their order, arguments and proofs."""
     episode = contract.episode
     first = {call.tool: call.seq for call in reversed(acts.calls) if call.status != "denied"}
     for tool in dict.fromkeys(episode.tools.required):
@@ -68,9 +68,10 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
 
 
 def _check_arguments(
-    tool: str, wanted: tuple[Wanted, ...], acts: Acts, found: list[Finding]
+    tool: str, wanted: tuple[WantedValue, ...], acts: Acts, found: list[Finding]
 ) -> None:
-    """One call of the tool must have every wanted value; else the last call says what is wrong."""
+    """Append what is wrong with the last call, unless one call of the tool has every wanted
+    value."""
     made = [call for call in acts.calls if call.tool == tool and call.status != "denied"]
     for call in made:
         wrong = wrong_arguments(call, wanted)
@@ -85,7 +86,7 @@ def _check_arguments(
 def check_order(
     contract: Contract, acts: Acts, missing: frozenset[str], found: list[Finding]
 ) -> None:
-    """Append `out_of_order:<tool>` findings; what is `missing` altogether is said elsewhere.
+    """Append `out_of_order:<tool>` findings; `missing` tools are reported elsewhere.
 
     A trajectory without `trajectory_match` is compared strictly and only noted.
     """
@@ -141,16 +142,16 @@ def pair(
 
 
 def matches(step: ExpectedCall, call: Call) -> bool:
-    """Whether a call is the expected one: same tool, and the same arguments where given."""
+    """Return whether a call is the expected one: same tool, and the same arguments where given."""
     if step.tool != call.tool:
         return False
     return step.arguments is None or same(step.arguments, parse(call.arguments))
 
 
 def wrong_arguments(
-    call: Call, wanted: tuple[Wanted, ...]
-) -> list[tuple[Wanted, object | Nothing]]:
-    """The wanted values a call does not have, each with what stands there instead."""
+    call: Call, wanted: tuple[WantedValue, ...]
+) -> list[tuple[WantedValue, object | Nothing]]:
+    """Return the wanted values that a call does not have, each with the actual value."""
     arguments = parse(call.arguments)
     wrong = []
     for item in wanted:
@@ -175,7 +176,8 @@ def _in_order(required: list[str], acts: Acts, found: list[Finding]) -> None:
 def _exact(
     steps: Sequence[ExpectedCall], made: Sequence[Call], severity: Severity, found: list[Finding]
 ) -> None:
-    """The first step where the calls leave the expected ones, and no other: the rest follows."""
+    """Append the first step at which the calls differ from the expected ones, and no other: the
+    rest follows from it."""
     for place, call in enumerate(made):
         if place >= len(steps):
             name = named(call.tool)
@@ -224,14 +226,14 @@ def _out(name: str, severity: Severity, seq: int | None, text: str) -> Finding:
 def check_writes(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     """Append the writes that nothing proves.
 
-    One that was denied wrote nothing. One whose outcome nobody knows wants a proof, so does one in
-    another spelling and one of which only the answer is told.
+    One that was denied wrote nothing. One with an unknown outcome needs a proof, as does one in
+    another spelling and one of which only the answer is recorded.
     """
     tools = _writing(contract, acts)
     made = acts.of(contract.proofs | tools.keys())
     writes = _of_tools(tools, acts.attempted if acts.strays else made)
     proofs = [call for call in made if call.status == "ok" and call.tool in contract.proofs]
-    proofs.reverse()  # the last look is the likeliest to be of what was written
+    proofs.reverse()  # the last look is the likeliest to be at what was written
     asked: dict[int, object] = {}
     for call, tool in writes:
         since = call.seq if call.result_seq is None else max(call.seq, call.result_seq)
@@ -262,7 +264,7 @@ def _either(tools: frozenset[str]) -> str:
 
 
 def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
-    """Every write attempted that was not denied, with the tool as the contract lists it."""
+    """Return every write attempted that was not denied, with the tool as the contract lists it."""
     tools = _writing(contract, acts)
     if not tools:
         return []
@@ -270,7 +272,7 @@ def written(contract: Contract, acts: Acts) -> list[tuple[Call, str]]:
 
 
 def _writing(contract: Contract, acts: Acts) -> dict[str, str]:
-    """The names called that write, each with the tool as the contract lists it."""
+    """Return the names called that write, each with the tool as the contract lists it."""
     called = acts.called | {call.tool for call in acts.strays} if acts.strays else acts.called
     tools = {name: name for name in contract.verifiers if name in called}
     return tools | spelled_as(contract, called, contract.verifiers)
@@ -365,5 +367,5 @@ _HOW = frozenset(
         *("reason", "note", "notes", "comment", "explanation", "thought", "securityrisk"),
     )
 )
-"""Names, without case and underscores, of arguments that say how a call is made or why, not what it
+"""Names, without case and underscores, of arguments that say how or why a call is made, not what it
 is about."""

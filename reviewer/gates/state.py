@@ -41,7 +41,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 
 
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
-    """Yield what the contract says of the end state and the final message."""
+    """Yield the clauses on the end state and the final message."""
     expected, seq = contract.episode.expected, state_seq(acts)
     if not contract.stateful:
         yield Rule((), "the contract names no end state")

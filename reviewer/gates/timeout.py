@@ -24,11 +24,12 @@ GOOD_ENDS = frozenset(
 """Terminations that are an ordinary end. Any other reason that is given fails the timeout gate."""
 
 INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error"})
-"""Terminations that are the harness's doing: the attempt neither passes nor fails."""
+"""Terminations caused by the harness: the attempt neither passes nor fails."""
 
 
 def termination_of(raw: str | None) -> str:
-    """The reason an attempt ended, normalised (`Agent-Stop` is `agent_stop`); "" when not given."""
+    """Return the reason an attempt ended, normalised (`Agent-Stop` is `agent_stop`); "" when not
+    given."""
     if raw is None:
         return ""
     return "_".join(raw.casefold().replace("-", " ").replace("_", " ").split())
@@ -81,7 +82,8 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
 
 
 def retries(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
-    """The longest run of timeouts, and the first call over `limit` of each run that exceeds it.
+    """Return the longest run of timeouts, and the first call over `limit` of each run that exceeds
+    it.
 
     A run belongs to one tool with one set of arguments and ends when that very call succeeds; so
     three tools that each recovered once are no retry loop. A listed tool in another spelling is

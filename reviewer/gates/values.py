@@ -14,7 +14,7 @@ from reviewer.trace.record import ABSENT
 from reviewer.trace.safetext import visible_line
 
 TEXT_LIMIT: Final = 200
-"""Longest tool name, path or wording that stands in a code."""
+"""Longest tool name, path or wording in a code."""
 
 Path = tuple[str | int, ...]
 """Members (text) and indexes (numbers, from 0), outermost first."""
@@ -38,7 +38,8 @@ UNREADABLE: Final = Nothing("nothing readable")
 
 
 def parse(raw: Raw) -> Any:
-    """The JSON value of a raw field; MISSING when absent, UNREADABLE when it cannot be decoded.
+    """Return the JSON value of a raw field; MISSING when absent, UNREADABLE when it cannot be
+    decoded.
 
     Undecodable are invalid UTF-8, numbers out of range and nesting past the decoder's limit.
     """
@@ -51,7 +52,7 @@ def parse(raw: Raw) -> Any:
 
 
 def path_of(text: str) -> Path:
-    """The steps of a dotted path: `items[0].sku` is ("items", 0, "sku").
+    """Return the steps of a dotted path: `items[0].sku` is ("items", 0, "sku").
 
     Total: a part that is no member with indexes is taken as a member of that very name.
     """
@@ -68,7 +69,7 @@ def path_of(text: str) -> Path:
 
 
 def at(value: Any, path: Path) -> Any:
-    """The value at a path, or MISSING."""
+    """Return the value at a path, or MISSING."""
     for step in path:
         if isinstance(step, int):
             if not isinstance(value, list) or step >= len(value):
@@ -108,7 +109,8 @@ def same(wanted: Any, found: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """The words of a message value: a string, or its `content` or `text`, or a list of those."""
+    """Return the words of a message value: a string, or its `content` or `text`, or a list of
+    those."""
     parts: list[str] = []
     pending = [value]
     while pending:
@@ -128,12 +130,13 @@ def clip(text: str, limit: int = TEXT_LIMIT) -> str:
 
 
 def named(tool: str) -> str:
-    """A tool's name in a code or a sentence: as the trace has it, made visible, clipped."""
+    """Return a tool's name in a code or a sentence: as the trace has it, made visible, clipped."""
     return clip(visible_line(tool))
 
 
 def show(value: Any) -> str:
-    """A value in a sentence: a string bare, anything else as JSON, clipped to 120 characters."""
+    """Return a value in a sentence: a string bare, anything else as JSON, clipped to 120
+    characters."""
     if isinstance(value, Nothing):
         return value.why
     if isinstance(value, str):
@@ -145,7 +148,8 @@ def show(value: Any) -> str:
 
 
 def usd(amount: float) -> str:
-    """An amount in USD without its sign: three decimals, more (to nano-USD) when it has them."""
+    """Return an amount in USD without its sign: three decimals, more (to nano-USD) when it has
+    them."""
     text = f"{amount:.9f}".rstrip("0")
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals:0<3}"

@@ -9,7 +9,7 @@ from reviewer.gates.authority import note_aliases
 from reviewer.gates.compiled import Contract
 from reviewer.gates.completeness import unread
 from reviewer.gates.contradictions import check_contradictions
-from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict
+from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
 from reviewer.gates.redaction import unredacted
 from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS, termination_of
 from reviewer.gates.values import clip
@@ -33,6 +33,7 @@ CHECKS: dict[str, Check] = {name: module.check for name, module in _MODULES.item
 CLAUSES: dict[str, Clauses] = {name: module.clauses for name, module in _MODULES.items()}
 
 
+@lru_cache(maxsize=16)
 def checks(in_force: tuple[str, ...]) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
     """Return the checks of the critical gates, which judge also an attempt that the harness ended,
     and those of the others."""
@@ -49,8 +50,6 @@ _RANK = {
 }
 _ALL_PASS: tuple[Result, ...] = tuple("pass" for _ in GATES)
 
-_checks = lru_cache(maxsize=16)(checks)
-
 
 def score(
     contract: Contract,
@@ -61,20 +60,20 @@ def score(
 ) -> Verdict:
     """Judge one attempt by its episode's contract.
 
-    A gate fails on any failing finding, is not measured when its evidence lacks, and passes else;
-    one that the contract gives no rule passes. The trace passes when every gate does; it is None
-    when none fails and some are not measured. The caller picks the contract: a record of an episode
-    the suite does not have gets `unknown_episode`. An attempt that the harness ended
+    A gate fails on any failing finding, is not measured when evidence is missing, and passes
+    otherwise; one without a rule in the contract passes. The trace passes when every gate does; it
+    is None when none fails and some are not measured. The caller picks the contract: a record of an
+    episode the suite does not have gets `unknown_episode`. An attempt that the harness ended
     (`INFRASTRUCTURE_ENDS`) is judged on authority and redaction only: it counts as infrastructure
     unless one of those fails, which makes it a critical failure like any other. Parts of the source
     that no reader understood may be acts: authority, process and state then fail by what was read,
-    or are not measured; so do the gates that stand on what the record contradicts. `acts` (from
-    `acts_of` on this very record) spares a second reading where the caller also diagnoses.
+    or are not measured; so do the gates that depend on what the record contradicts. `acts` (from
+    `acts_of` on this very record) saves a second reading where the caller also diagnoses.
     """
     acts = acts_of(record, contract.aliases) if acts is None else acts
     found: list[Finding] = []
-    first, others = _checks(contract.in_force)
-    for check in first:
+    critical, others = checks(contract.in_force)
+    for check in critical:
         check(contract, acts, redaction_hits, found)
     if contract.aliases:
         note_aliases(contract, record, found)
@@ -98,7 +97,7 @@ def score(
 
 
 def redaction_only(hits: Hits, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
-    """The verdict of a trace that may not be read further: raw values in a private suite.
+    """Return the verdict of a trace that may not be read further: raw values in a private suite.
 
     Critical and failed, whatever else the trace may hold; every other gate is not measured.
     Raises ValueError without hits: a clean trace is judged by `score`.
@@ -109,7 +108,8 @@ def redaction_only(hits: Hits, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
 
 
 def unknown_episode(episode_id: str, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
-    """The verdict of a trace whose episode the suite does not have: not evaluable, so failed."""
+    """Return the verdict of a trace whose episode the suite does not have: not evaluable, so
+    failed."""
     name = clip(episode_id)
     text = f"no episode {name} in this suite: nothing says what this attempt should do"
     finding = Finding("completeness", f"unknown_episode:{name}", "fail", None, text)
@@ -124,7 +124,8 @@ def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> V
     )
     doubtful = any(finding.severity != "note" for finding in found)
     found.append(Finding("timeout", f"terminated:{name}", "not_measured", None, text))
-    # What nobody could read may be a critical act, and another attempt does not make that good.
+    # A part that no reader understood may be a critical act, which another attempt cannot make
+    # good.
     parts = acts.record.unread or ()
     found.extend(unread(parts))
     against: list[Finding] = []
@@ -166,16 +167,9 @@ def _verdict(
     hidden: frozenset[str] = frozenset(),
 ) -> Verdict:
     """Put findings in printed order and fold them. Gates outside `measured` are not measured, nor
-    are those in `hidden`, unless they fail by what was read. What is not in force says nothing."""
+    are those in `hidden`, unless they fail by what was read. A gate that is not in force passes."""
     found.sort(key=_place)
-    worst: dict[str, Result] = {}
-    critical = False
-    for finding in found:
-        if finding.severity in ("critical", "fail"):
-            worst[finding.gate] = "fail"
-            critical |= finding.severity == "critical" or finding.gate in CRITICAL_GATES
-        elif finding.severity == "not_measured":
-            worst.setdefault(finding.gate, "not_measured")
+    worst, critical = worst_results(found)
     for gate in hidden:
         worst.setdefault(gate, "not_measured")
     other: Result = "pass" if measured is None else "not_measured"

@@ -17,7 +17,7 @@ from reviewer.importing.foreign_json import ByNames, parse_text
 from reviewer.trace import late
 from reviewer.trace.events import marked
 from reviewer.trace.record import item, member
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import RepeatedMembers
 
 NAMES = frozenset(
     (
@@ -170,7 +170,7 @@ class Account:
         for part in parts:
             if isinstance(part, (dict, list)):
                 own = id(part)
-                looked = Repeated.met or own in self._refused
+                looked = RepeatedMembers.met or own in self._refused
                 (self._whole if looked else self._done).add(own)
 
     def all_of(self, part: Any) -> None:
@@ -289,7 +289,7 @@ class _Walk:
             self._repeated(part, place, seq)
         elif isinstance(part, list):
             self._list(part, place, seq)
-        elif isinstance(part, Repeated):
+        elif isinstance(part, RepeatedMembers):
             self._add(place, seq)
         else:
             names = self._read.get(own)
@@ -352,14 +352,14 @@ class _Walk:
                     continue
                 if self._text(value, any_text, spoken):
                     self._add((place, name), seq)
-            elif kind is dict or kind is list or kind is Repeated:
+            elif kind is dict or kind is list or kind is RepeatedMembers:
                 if not value or id(value) in done:
                     continue
                 taken = id(value) in special and self._taken(value)
                 if name in self._harmless:
                     if strict:
                         self._beside(value, (place, name), seq)
-                    elif Repeated.met:
+                    elif RepeatedMembers.met:
                         self._repeated(value, (place, name), seq)
                 elif strict and names is not None and name in names and not taken:
                     self._beside(value, (place, name), seq)
@@ -405,7 +405,7 @@ class _Walk:
         return bool(inner.found)
 
     def _repeated(self, part: Any, place: Place, seq: int | None) -> None:
-        if isinstance(part, Repeated):
+        if isinstance(part, RepeatedMembers):
             self._add(place, seq)
         elif isinstance(part, dict):
             for name, one in part.items():
@@ -435,7 +435,7 @@ class _DraftCalls:
         the draft has, by id; without an id by tool and arguments."""
         if isinstance(part, list):
             return bool(part) and all(isinstance(one, dict) and self.holds(one) for one in part)
-        if not isinstance(part, dict) or isinstance(part, Repeated):
+        if not isinstance(part, dict) or isinstance(part, RepeatedMembers):
             return False
         index = self._index
         if index is None:
@@ -468,7 +468,7 @@ class _DraftCalls:
 
 
 _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
-_HOLD = frozenset((dict, list, Repeated))
+_HOLD = frozenset((dict, list, RepeatedMembers))
 _NAMES = tuple(sorted(NAMES))
 _ARGUMENTS = tuple(sorted(ARGUMENTS))
 
@@ -589,7 +589,7 @@ def inert(part: Any) -> bool:
         elif kind is dict:
             if value and (name in HOLDERS or not inert(value)):
                 return False
-        elif (kind is list or kind is Repeated) and value:
+        elif (kind is list or kind is RepeatedMembers) and value:
             return False
     return True
 

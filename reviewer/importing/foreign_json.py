@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from reviewer.trace import late
-from reviewer.trace.strictjson import Repeated, has_many_digits, keeps_all
+from reviewer.trace.strictjson import RepeatedMembers, has_many_digits, keeps_all
 
 MAX_DEPTH = 64
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
@@ -129,7 +129,7 @@ def _forgiving(raw: bytes, notes: set[str]) -> Any:
         if len(value) == len(pairs):
             return value
         notes.add(REPEATED)
-        kept = Repeated(value)
+        kept = RepeatedMembers(value)
         last = {name: place for place, (name, _) in enumerate(pairs)}
         kept.shadowed = tuple(pair for place, pair in enumerate(pairs) if last[pair[0]] != place)
         return kept
@@ -191,9 +191,9 @@ def _mended(value: Any, notes: set[str]) -> Any:
         return [_mended(one, notes) for one in value]
     if isinstance(value, dict):
         mended = {_mended(name, notes): _mended(one, notes) for name, one in value.items()}
-        if not isinstance(value, Repeated):
+        if not isinstance(value, RepeatedMembers):
             return mended
-        kept = Repeated(mended)
+        kept = RepeatedMembers(mended)
         kept.shadowed = tuple((name, _mended(one, notes)) for name, one in value.shadowed)
         return kept
     return value

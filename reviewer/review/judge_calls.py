@@ -36,7 +36,7 @@ from reviewer.running.candidates.manifest import (
     read_key,
 )
 from reviewer.running.candidates.openai import CHAT_USAGE, read_answer
-from reviewer.running.candidates.openai_http import Endpoint, Pace, Refused
+from reviewer.running.candidates.openai_http import Endpoint, Pace, RequestRefusal
 from reviewer.running.engine import Control
 from reviewer.running.masking import Mask
 from reviewer.running.model import CandidateFault, Infrastructure, Unrunnable, Usage
@@ -330,7 +330,7 @@ class _Asking:
             call = partial(endpoint.ask, "/chat/completions", read=read_answer, meter=meter)
             try:
                 answer, usage, cost_usd = await call(payload=payload)
-            except Refused as refused:
+            except RequestRefusal as refused:
                 if _LIMIT_NOW not in refused.said or self._limit == _LIMIT_NOW:
                     raise
                 self._limit = _LIMIT_NOW  # the same limit under the name that newer models know

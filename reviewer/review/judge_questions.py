@@ -11,7 +11,7 @@ from reviewer.review.items import Item, Message
 from reviewer.review.judgments import KIND_OF, Order
 from reviewer.running.candidates.manifest import Prices, cost_usd
 from reviewer.running.model import Usage
-from reviewer.suite.rubric import Asked, JudgePrompt, Rubric
+from reviewer.suite.rubric import JudgePrompt, JudgeQuestion, Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 # Filling a judge's prompt: plain replacement, in one pass, of masked text only.
@@ -39,7 +39,7 @@ class Observed(NamedTuple):
     text: str
 
 
-def prompt_digest(asked: Asked) -> str:
+def prompt_digest(asked: JudgeQuestion) -> str:
     """sha256 of the prompt as it is frozen with the suite, its places unfilled."""
     return sha256_hex(asked.prompt.encode())
 
@@ -129,7 +129,7 @@ class Question(NamedTuple):
     about."""
 
     item: Item
-    asked: Asked
+    asked: JudgeQuestion
     order: Order
     repeat: int
     left: str | None
@@ -174,7 +174,7 @@ def estimate(asked: Sequence[Question], judge: JudgePrompt, prices: Prices) -> E
     return Estimate(len(asked), tokens, cost_usd(usage, prices))
 
 
-def _pair(item: Item, asked: Asked, repeat: int, bench: Bench) -> Iterator[Question]:
+def _pair(item: Item, asked: JudgeQuestion, repeat: int, bench: Bench) -> Iterator[Question]:
     low, high = item.messages
     orders: tuple[tuple[Order, Message, Message], ...] = (
         ("forward", low, high),
@@ -188,7 +188,7 @@ def _pair(item: Item, asked: Asked, repeat: int, bench: Bench) -> Iterator[Quest
 
 
 def _message(
-    item: Item, asked: Asked, repeat: int, bench: Bench, observe: Observe
+    item: Item, asked: JudgeQuestion, repeat: int, bench: Bench, observe: Observe
 ) -> Iterator[Question]:
     (message,) = item.messages
     texts = {"message": bench.masked(message.text)}
@@ -206,7 +206,7 @@ def _message(
 
 def _question(
     item: Item,
-    asked: Asked,
+    asked: JudgeQuestion,
     order: Order,
     repeat: int,
     bench: Bench,

@@ -15,7 +15,7 @@ from reviewer.running.model import (
     Approver,
     CandidateFault,
     Clock,
-    Finished,
+    FinishedAttempt,
     Infrastructure,
     Observation,
     Task,
@@ -24,13 +24,11 @@ from reviewer.running.model import (
     World,
 )
 from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
-from reviewer.running.world import SimulatedWorld, simulator_of
-from reviewer.suite.errors import shown
-from reviewer.suite.values import EPISODES
+from reviewer.running.world import SimulatedWorld, episode_file, simulator_of
 
 MAX_TURNS = 50
 
-_WHY = {
+_END_TEXTS = {
     "max_steps": "every step of the budget was used",
     "max_cost": "the attempt had cost more than its budget",
     "max_latency": "the attempt had taken longer than its budget",
@@ -47,11 +45,11 @@ class _End(NamedTuple):
     message: str | None = None
 
 
-async def run_attempt(task: Task, approver: Approver | None = None) -> Finished:
-    """Carry out one attempt and give its masked record.
+async def run_attempt(task: Task, approver: Approver | None = None) -> FinishedAttempt:
+    """Carry out one attempt and return its masked record.
 
     `approver` answers when the task's approvals are to be asked for; without one they are refused.
-    Raises Unrunnable, and nothing else that a candidate or a world could cause.
+    Raises Unrunnable, and nothing else, whatever a candidate or a world does.
     """
     recorder, meter = Recorder(task), None
     digest: str | None = None
@@ -79,17 +77,17 @@ async def run_attempt(task: Task, approver: Approver | None = None) -> Finished:
     )
 
 
-def lost_attempt(task: Task, why: str) -> Finished:
-    """The record of an attempt of which nothing is known: its workers were lost, again and again.
-    It ended by `infrastructure_error`, neither passed nor failed."""
+def lost_attempt(task: Task, why: str) -> FinishedAttempt:
+    """Return the record of an attempt whose workers were lost again and again: it ended by
+    `infrastructure_error`, and neither passed nor failed."""
     recorder = Recorder(task)
     recorder.error(why)
     return recorder.finish("infrastructure_error", None)
 
 
 async def open_world(task: Task) -> World:
-    """The environment of one attempt, reset. Raises Unrunnable, Infrastructure."""
-    file = episode_file(task)
+    """Return the environment of one attempt, reset. Raises Unrunnable, Infrastructure."""
+    file = episode_file(task.episode, Path(task.folder))
     simulator = simulator_of(task.episode, file)
     faults = None
     if task.candidate.runner.get("kind") == "scripted":
@@ -103,11 +101,6 @@ async def open_world(task: Task) -> World:
     from reviewer.running.toolkit import ToolkitWorld
 
     return await ToolkitWorld.open(task)
-
-
-def episode_file(task: Task) -> str:
-    """How the episode's file is named in a message."""
-    return f"{Path(task.folder).name}/{EPISODES}{shown(task.slot.episode_id, 200)}.json"
 
 
 def _clock(task: Task) -> Clock:
@@ -124,8 +117,9 @@ def _approver(task: Task, person: Approver | None) -> Approver:
 async def _candidates_part(
     task: Task, world: World, approver: Approver, meter: Meter, recorder: Recorder
 ) -> _End:
-    """From the brief to the last turn; the candidate is gone when this returns."""
-    broker = Broker(task, world, approver, meter, recorder, episode_file(task))
+    """Run the candidate from its brief to its last turn; it is closed when this returns."""
+    file = episode_file(task.episode, Path(task.folder))
+    broker = Broker(task, world, approver, meter, recorder, file)
     adapter = adapter_for(task)
     try:
         return await _converse(task, adapter, broker, meter, recorder)
@@ -142,17 +136,17 @@ async def _converse(
     for _ in range(task.candidate.runner.get("max_turns") or MAX_TURNS):
         turn = await _next_turn(adapter, broker, meter, recorder, observations)
         if turn is None:
-            return _ended("max_latency")
+            return _end_by("max_latency")
         if not turn.calls:
             return _End("completed", message=turn.message)
         if turn.message:
             recorder.message(turn.message)
         observations = await broker.answer(turn)
         if broker.ended:
-            return _ended(broker.ended)
+            return _end_by(broker.ended)
         if broker.late():
-            return _ended("max_latency")
-    return _ended("max_turns")
+            return _end_by("max_latency")
+    return _end_by("max_turns")
 
 
 async def _next_turn(
@@ -162,12 +156,12 @@ async def _next_turn(
     recorder: Recorder,
     observations: Sequence[Observation] | None,
 ) -> Turn | None:
-    """The candidate's next turn, counted; None when it is cut off by its time budget."""
+    """Return the candidate's next turn, counted; None when it is cut off by its time budget."""
     since, waited_ms, left = meter.elapsed_ms(), adapter.waited_ms(), broker.time_left_ms()
     told = adapter.begin(broker.brief()) if observations is None else adapter.proceed(observations)
 
     def seconds() -> float | None:
-        # One more millisecond, so that a candidate that is cut off is seen to be over its time.
+        # One more millisecond, so that a candidate that is cut off exceeds its time.
         return None if left is None else (left + 1 + adapter.waited_ms() - waited_ms) / 1000
 
     turn: Turn | None = None
@@ -188,8 +182,8 @@ async def _next_turn(
 async def _in_time(
     turn: Coroutine[Any, Any, Turn], seconds: Callable[[], float | None]
 ) -> Turn | None:
-    """The turn, or None when it takes longer than `seconds`, which is asked again at the end: it
-    grows while the candidate waits for a busy provider."""
+    """Return the turn, or None when it takes longer than `seconds()`, which is called again at the
+    end: it grows while the candidate waits for a busy provider."""
     if seconds() is None:
         return await turn
     flight, began = asyncio.ensure_future(turn), time.monotonic()
@@ -207,12 +201,12 @@ async def _in_time(
             await asyncio.wait([flight])
 
 
-def _ended(reason: str) -> _End:
-    return _End(reason, _WHY[reason])
+def _end_by(reason: str) -> _End:
+    return _End(reason, _END_TEXTS[reason])
 
 
 def _closing_events(end: _End, state: dict[str, Any], recorder: Recorder) -> _End:
-    """The state at the end, then the last message or why there is none."""
+    """Record the end state, then the last message or why there is none."""
     recorder.snapshot(state)
     if end.message is not None:
         try:

@@ -34,7 +34,7 @@ from reviewer.trace.safetext import cap, visible_line
 
 
 class Policy:
-    """The approver that is nobody: grants or refuses every call alike."""
+    """An approver without a person: grants or refuses every call alike."""
 
     def __init__(self, granted: bool) -> None:
         self._approval = Approval(granted, "policy")
@@ -44,7 +44,7 @@ class Policy:
 
 
 class Broker:
-    """Stands between one attempt's candidate and its world.
+    """The only way from one attempt's candidate to its world.
 
     `ended` is why the attempt may not go on, once a limit is met (`max_steps`, `max_cost`,
     `max_latency`, `retry_budget`); every call from then on is denied. Raises Unrunnable for a tool
@@ -73,11 +73,11 @@ class Broker:
         self.ended = ""
 
     def brief(self) -> Brief:
-        """What the candidate is told to begin with."""
+        """Return the candidate's first message."""
         return Brief(self._task.episode.user_request, tuple(self._specs.values()))
 
     async def answer(self, turn: Turn) -> list[Observation]:
-        """Carry out a turn's calls in order. Raises what the world raises."""
+        """Carry out a turn's calls in order. Errors of the world pass through."""
         limit = self._task.episode.budget.max_cost_usd
         if limit is not None and self._meter.known_cost_usd() > limit:
             self.ended = "max_cost"
@@ -88,7 +88,8 @@ class Broker:
         return observations
 
     def time_left_ms(self) -> float | None:
-        """Until max_latency_ms is over (never below 0); None without such a limit."""
+        """Return the milliseconds left of max_latency_ms (never below 0); None without such a
+        limit."""
         limit = self._task.episode.budget.max_latency_ms
         return None if limit is None else max(0.0, limit - self._meter.elapsed_ms())
 
@@ -110,7 +111,7 @@ class Broker:
         faulty = self._parameters.problem(call.tool, call.arguments)
         if faulty is not None:
             return self._refuse(call, "error", faulty)
-        # Its own from here on: whoever made the call may still hold what it was made of.
+        # A copy, since the candidate may still hold and change the values of its call.
         call = call._replace(arguments=copy.deepcopy(call.arguments))
         if call.tool not in self._task.episode.tools.approvals:
             return await self._carry_out(call, None)
@@ -140,7 +141,7 @@ class Broker:
         since = self._meter.elapsed_ms()
         answer = await self._world.call(call.tool, call.arguments)
         left = self.time_left_ms()
-        # One more millisecond, so that an attempt that runs out of time is seen to be over it.
+        # One more millisecond, so that an attempt that runs out of time exceeds its limit.
         delay = answer.delay_ms if left is None else min(answer.delay_ms, left + 1)
         await self._meter.clock.let_pass(delay)
         self._recorder.call(
@@ -171,7 +172,7 @@ class Broker:
         return Observation(call.call_id, call.tool, status, content)
 
     def _count_timeout(self, call: Call, status: Status) -> None:
-        """Timeouts in a row of one very call, as the timeout gate will count them."""
+        """Count timeouts in a row of the same call, as the timeout gate counts them."""
         if status not in ("timeout", "ok"):
             return
         recorded = self._recorder.mask.masked(call.arguments)
@@ -184,7 +185,7 @@ class Broker:
 
 
 def may_call(episode: Episode, tool: str) -> bool:
-    """Whether the contract lets a candidate call this tool at all."""
+    """Return whether the contract lets a candidate call this tool at all."""
     tools = episode.tools
     return tool not in tools.forbidden and (tools.allowed is None or tool in tools.allowed)
 
@@ -204,8 +205,8 @@ class Parameters:
         self._validators = {spec.name: self._validator(spec) for spec in specs}
 
     def problem(self, tool: str, arguments: dict[str, Any]) -> str | None:
-        """Why a tool of these cannot be called with `arguments`, as an API would say it; None
-        when it can."""
+        """Return why a tool cannot be called with `arguments`, worded as by an API; None when it
+        can."""
         if (reason := _unfit(arguments)) is not None:
             return f"invalid arguments: {reason}"
         from referencing.exceptions import Unresolvable
@@ -237,7 +238,7 @@ class Parameters:
 
 @lru_cache(maxsize=512)
 def _compiled(schema: str) -> Any:
-    """A validator that fetches nothing. ValueError for what is no JSON Schema."""
+    """Return a validator that fetches nothing. Raise ValueError for what is no JSON Schema."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
@@ -269,7 +270,7 @@ def _references(schema: Any) -> Iterator[str]:
 
 
 def _unfit(arguments: dict[str, Any]) -> str | None:
-    """Why these are no arguments that JSON could carry, whatever the schema says."""
+    """Return why JSON cannot carry these arguments, whatever the schema says; None when it can."""
     level: list[Any] = [arguments]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []

@@ -1,14 +1,10 @@
-"""Which attempts a run makes: the next ones of every episode, or those that are missing.
+"""The engine of a run: which attempts it makes, how a person steers it, and the loop that carries
+them out.
 
-Attempts stand number by number, each for every episode in the suite's order, so that complete
-sets come first.
-
-Steering a run from any thread: pause, go on, stop, abandon.
-
-Carrying out a list of attempts: as many at a time as there are places, until all have ended.
-
-An attempt whose worker is lost is run again; nothing here knows where attempts run, or what
-becomes of their records.
+A run makes the next attempts of every episode, or those that are missing, ordered by number and
+then by the suite's order of episodes, so that complete sets come first. As many run at a time as
+there are places. An attempt whose worker is lost is run again. Nothing here knows where attempts
+run, or what their records are used for.
 """
 
 import asyncio
@@ -19,9 +15,9 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 from reviewer.running.attempt import lost_attempt
-from reviewer.running.model import Executor, Finished, Lost, Slot, Task
+from reviewer.running.model import Executor, FinishedAttempt, LostAttempt, Slot, Task
 
-Made = Mapping[str, Mapping[int, bool]]
+MadeAttempts = Mapping[str, Mapping[int, bool]]
 """Episode id → attempts that hold a trace, each with whether infrastructure took it."""
 
 
@@ -32,7 +28,7 @@ class Place(NamedTuple):
     attempt: int
 
 
-def next_places(episodes: Sequence[str], made: Made, attempts: int) -> list[Place]:
+def next_places(episodes: Sequence[str], made: MadeAttempts, attempts: int) -> list[Place]:
     """`attempts` more of every episode, numbered on from the last one made."""
     places = [
         Place(episode, last + n)
@@ -44,11 +40,11 @@ def next_places(episodes: Sequence[str], made: Made, attempts: int) -> list[Plac
 
 
 def missing_places(
-    episodes: Sequence[str], made: Made, planned: int, last: Mapping[str, int]
+    episodes: Sequence[str], made: MadeAttempts, planned: int, last: Mapping[str, int]
 ) -> list[Place]:
-    """The attempts of every episode, 1 to its `last`, that hold no trace; and for each attempt
-    within the plan that infrastructure took, one beyond, unless one beyond makes it good already.
-    """
+    """Return the attempts of every episode, 1 to its `last`, that hold no trace; and for each
+    attempt within the plan that infrastructure took, one beyond, unless one beyond makes it good
+    already."""
     places: list[Place] = []
     for episode in episodes:
         held = made.get(episode, {})
@@ -68,17 +64,18 @@ def _by_attempt(places: list[Place], episodes: Sequence[str]) -> list[Place]:
 
 
 def span(places: Sequence[Place]) -> str:
-    """The attempts in words: `attempt 4`, `attempts 1–3`."""
+    """Return the attempts in words: `attempt 4`, `attempts 1–3`."""
     numbers = [place.attempt for place in places]
     first, last = min(numbers), max(numbers)
     return f"attempt {first}" if first == last else f"attempts {first}–{last}"
 
 
-Steered = Literal["open", "paused", "stopping", "abandoned"]
+ControlState = Literal["open", "paused", "stopping", "abandoned"]
 
 
 class Control:
-    """What a person wants of a run. Thread-safe; each step may be asked for at any time.
+    """The control by which a person steers a run. Thread-safe; each step may be requested at any
+    time.
 
     `open` begins new attempts, `paused` begins none for now, `stopping` none any more, and
     `abandoned` also kills those that run. There is no way back from the last two.
@@ -86,11 +83,11 @@ class Control:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._state: Steered = "open"
+        self._state: ControlState = "open"
         self._listener: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     @property
-    def state(self) -> Steered:
+    def state(self) -> ControlState:
         return self._state
 
     def pause(self) -> None:
@@ -107,7 +104,7 @@ class Control:
         """Kill the attempts that run."""
         self._move("abandoned", "open", "paused", "stopping")
 
-    def _move(self, to: Steered, *whence: Steered) -> None:
+    def _move(self, to: ControlState, *whence: ControlState) -> None:
         with self._lock:
             if self._state not in whence:
                 return
@@ -135,11 +132,11 @@ MOST_AGAIN = 3
 
 
 class Events(NamedTuple):
-    """Who is told what. `finished` may wait, and holds the run up meanwhile."""
+    """Callbacks of a run. `finished` may wait, and holds the run up meanwhile."""
 
     started: Callable[[Slot], None]
     lost: Callable[[Slot], None]
-    finished: Callable[[Finished], Awaitable[None]]
+    finished: Callable[[FinishedAttempt], Awaitable[None]]
 
 
 async def carry_out(
@@ -148,7 +145,7 @@ async def carry_out(
     """Run every task, or fewer when `control` says so; the executor is closed in the end.
 
     A task that is lost more than MOST_AGAIN times ends as `infrastructure_error`. Raises
-    Unrunnable; what has been told as finished by then stands.
+    Unrunnable; attempts reported as finished by then remain.
     """
     run = _Run(tasks, executor, control, events)
     with control.listening() as changed:
@@ -161,7 +158,7 @@ async def carry_out(
 
 
 class _Run:
-    """The state of one `carry_out`: attempts that wait, one that seeks a place, those that run."""
+    """The state of one `carry_out`: waiting attempts, one that waits for a place, running ones."""
 
     def __init__(
         self, tasks: Iterable[Task], executor: Executor, control: Control, events: Events
@@ -172,7 +169,7 @@ class _Run:
         self._running = 0
         self._next: Task | None = None
         self._placing: asyncio.Task[None] | None = None
-        self._collecting: asyncio.Task[Finished | Lost] | None = None
+        self._collecting: asyncio.Task[FinishedAttempt | LostAttempt] | None = None
 
     async def to_the_end(self, changed: asyncio.Event) -> None:
         steered = asyncio.ensure_future(changed.wait())
@@ -224,9 +221,9 @@ class _Run:
         self._running += 1
         self._events.started(self._next.slot)
 
-    async def _ended(self, outcome: Finished | Lost) -> None:
+    async def _ended(self, outcome: FinishedAttempt | LostAttempt) -> None:
         self._running -= 1
-        if isinstance(outcome, Finished):
+        if isinstance(outcome, FinishedAttempt):
             await self._events.finished(outcome)
             return
         slot = outcome.task.slot
@@ -240,7 +237,7 @@ class _Run:
 
 
 async def _cancelled(task: "asyncio.Future[Any] | None") -> None:
-    """Cancel, and wait until that is done; what it raises is looked at by whoever asks it."""
+    """Cancel the task and wait until it has ended; its caller looks at its exception."""
     if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task})

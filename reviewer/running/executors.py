@@ -15,27 +15,41 @@ from reviewer.running.model import (
     Approval,
     ApprovalRequest,
     Approver,
-    Finished,
-    Lost,
+    FinishedAttempt,
+    LostAttempt,
     Task,
     Unrunnable,
 )
 
-Attempt = Callable[[Task, Approver | None], Awaitable[Finished]]
+Attempt = Callable[[Task, Approver | None], Awaitable[FinishedAttempt]]
 """How one attempt is carried out; `reviewer.running.attempt.run_attempt` is."""
 
 
-class LocalExecutor:
-    """Up to `jobs` attempts at a time. One that has ended keeps its place until it is collected,
-    so that nobody falls behind."""
+class _Places:
+    """A number of places for attempts. One that has ended keeps its place until it is collected, so
+    that the collecting side cannot fall behind."""
+
+    def __init__(self, count: int, approver: Approver | None, attempt: Attempt) -> None:
+        self._places = asyncio.Semaphore(count)
+        self._ended: asyncio.Queue[FinishedAttempt | LostAttempt | Unrunnable] = asyncio.Queue()
+        self._approver, self._attempt = approver, attempt
+
+    async def collect(self) -> FinishedAttempt | LostAttempt:
+        ended = await self._ended.get()
+        self._places.release()
+        if isinstance(ended, Unrunnable):
+            raise ended
+        return ended
+
+
+class LocalExecutor(_Places):
+    """Runs up to `jobs` attempts at a time, as tasks of this loop."""
 
     def __init__(
         self, jobs: int, approver: Approver | None = None, attempt: Attempt = run_attempt
     ) -> None:
-        self._places = asyncio.Semaphore(jobs)
-        self._ended: asyncio.Queue[Finished | Lost | Unrunnable] = asyncio.Queue()
+        super().__init__(jobs, approver, attempt)
         self._running: set[asyncio.Task[None]] = set()
-        self._approver, self._attempt = approver, attempt
 
     async def submit(self, task: Task) -> None:
         await self._places.acquire()
@@ -45,13 +59,6 @@ class LocalExecutor:
 
     async def _run(self, task: Task) -> None:
         self._ended.put_nowait(await outcome_of(task, self._attempt, self._approver))
-
-    async def collect(self) -> Finished | Lost:
-        ended = await self._ended.get()
-        self._places.release()
-        if isinstance(ended, Unrunnable):
-            raise ended
-        return ended
 
     async def close(self, abandon: bool = False) -> None:
         running = list(self._running)
@@ -63,68 +70,68 @@ class LocalExecutor:
 
 async def outcome_of(
     task: Task, attempt: Attempt, approver: Approver | None
-) -> Finished | Lost | Unrunnable:
-    """What becomes of one attempt. A fault of ours loses it, and names no value: what was at hand
-    when it happened may be a candidate's."""
+) -> FinishedAttempt | LostAttempt | Unrunnable:
+    """Return the outcome of one attempt. An error of ours loses it, and its text quotes no value,
+    which may be a candidate's."""
     try:
         return await attempt(task, approver)
     except Unrunnable as error:
         return error
     except Exception as error:
-        return Lost(task, f"the runner failed ({type(error).__name__})")
+        return LostAttempt(task, f"the runner failed ({type(error).__name__})")
 
 
 GRACE = 3.0
-"""Seconds that attempts have to let their environments go."""
+"""Seconds that attempts have to close their environments."""
 
 
-class Begin(NamedTuple):
-    """To the worker: run this attempt. Its number comes back with what became of it."""
+class StartMessage(NamedTuple):
+    """To the worker: run this attempt. The result comes back under its number."""
 
     number: int
     task: Task
 
 
-class Answered(NamedTuple):
-    """To the worker: what becomes of the call it asked about."""
+class AnswerMessage(NamedTuple):
+    """To the worker: the answer to a call's approval."""
 
     number: int
     approval: Approval
 
 
-class End(NamedTuple):
-    """To the worker: let everything go and leave."""
+class StopMessage(NamedTuple):
+    """To the worker: close everything and exit."""
 
 
-class Ended(NamedTuple):
+class ResultMessage(NamedTuple):
     """From the worker: an attempt has ended. Unrunnable travels as its text."""
 
     number: int
-    outcome: Finished | Lost | str
+    outcome: FinishedAttempt | LostAttempt | str
 
 
-class Asked(NamedTuple):
+class QuestionMessage(NamedTuple):
     """From the worker: a call waits for a person."""
 
     number: int
     request: ApprovalRequest
 
 
-class Withdrawn(NamedTuple):
-    """From the worker: nobody waits for that answer any more."""
+class WithdrawalMessage(NamedTuple):
+    """From the worker: that answer is no longer needed."""
 
     number: int
 
 
 def work(connection: "Connection[Any, Any]", attempt: Attempt) -> None:
-    """What a worker process does, from its start to its end."""
-    # Ctrl-C in a terminal reaches every process of it; what it means is for the parent to say.
+    """Run a worker process from its start to its end."""
+    # Ctrl-C in a terminal reaches all its processes; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     asyncio.run(_Worker(connection, attempt).serve())
 
 
 class _Worker:
-    """One worker's attempts, and the questions of theirs that wait for an answer."""
+    """One worker's attempts, and their approval requests that wait for an answer."""
 
     def __init__(self, connection: "Connection[Any, Any]", attempt: Attempt) -> None:
         self._connection, self._attempt = connection, attempt
@@ -134,11 +141,11 @@ class _Worker:
         self._asked = 0
 
     async def serve(self) -> None:
-        inbox: asyncio.Queue[Begin | Answered | End] = asyncio.Queue()
+        inbox: asyncio.Queue[StartMessage | AnswerMessage | StopMessage] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=(loop, inbox), daemon=True).start()
-        while not isinstance(message := await inbox.get(), End):
-            if isinstance(message, Begin):
+        while not isinstance(message := await inbox.get(), StopMessage):
+            if isinstance(message, StartMessage):
                 running = asyncio.create_task(self._run(message))
                 self._running.add(running)
                 running.add_done_callback(self._running.discard)
@@ -148,48 +155,50 @@ class _Worker:
             for running in self._running:
                 running.cancel()
             await asyncio.wait(self._running, timeout=GRACE)
-        os._exit(0)  # whatever still clings to this process must not keep it
+        os._exit(0)  # threads and handles left over must not keep the process alive
 
     def _listen(
-        self, loop: asyncio.AbstractEventLoop, inbox: "asyncio.Queue[Begin | Answered | End]"
+        self,
+        loop: asyncio.AbstractEventLoop,
+        inbox: "asyncio.Queue[StartMessage | AnswerMessage | StopMessage]",
     ) -> None:
-        """Always reading, so that nobody who sends to this worker ever waits for it."""
+        """Read all the time, so that a sender never waits for this worker."""
         while True:
             try:
                 message = self._connection.recv()
             except (EOFError, OSError):
-                message = End()
+                message = StopMessage()
             loop.call_soon_threadsafe(inbox.put_nowait, message)
-            if isinstance(message, End):
+            if isinstance(message, StopMessage):
                 return
 
-    async def _run(self, begin: Begin) -> None:
+    async def _run(self, begin: StartMessage) -> None:
         outcome = await outcome_of(begin.task, self._attempt, self)
         told = str(outcome) if isinstance(outcome, Unrunnable) else outcome
-        await asyncio.to_thread(self._send, Ended(begin.number, told))
+        await asyncio.to_thread(self._send, ResultMessage(begin.number, told))
 
-    def _send(self, message: Ended | Asked | Withdrawn) -> None:
-        with self._sending, suppress(OSError):  # a parent that is gone hears nothing
+    def _send(self, message: ResultMessage | QuestionMessage | WithdrawalMessage) -> None:
+        with self._sending, suppress(OSError):  # the parent may be gone
             self._connection.send(message)
 
     async def ask(self, request: ApprovalRequest) -> Approval:
-        """As an Approver: the parent has whoever answers."""
+        """Ask the parent, which has the person who answers. (As an `Approver`.)"""
         self._asked += 1
         number = self._asked
         waiting: asyncio.Future[Approval] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
         try:
-            await asyncio.to_thread(self._send, Asked(number, request))
+            await asyncio.to_thread(self._send, QuestionMessage(number, request))
             return await waiting
         except asyncio.CancelledError:
-            self._send(Withdrawn(number))
+            self._send(WithdrawalMessage(number))
             raise
         finally:
             del self._waiting[number]
 
 
 class _Process:
-    """One worker, as its parent knows it: what it runs, and who of its attempts asks."""
+    """One worker as its parent knows it: its attempts, and those that wait for an approval."""
 
     def __init__(self, attempt: Attempt) -> None:
         # Never forked: this process may have threads, a terminal, open connections.
@@ -197,16 +206,16 @@ class _Process:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs, attempt), daemon=True)
         self.process.start()
-        theirs.close()  # so that the worker's end is the only one, and its death an end of file
+        theirs.close()  # so that the worker's death is an end of file
         self.tasks: dict[int, Task] = {}
         self.asking: dict[int, asyncio.Task[None]] = {}
 
-    def send(self, message: Begin | Answered | End) -> None:
-        with suppress(OSError):  # one that is gone is heard of by its listener
+    def send(self, message: StartMessage | AnswerMessage | StopMessage) -> None:
+        with suppress(OSError):  # its listener reports one that is gone
             self.connection.send(message)
 
 
-class ProcessExecutor:
+class ProcessExecutor(_Places):
     """Up to `jobs` attempts at a time, spread over `workers` processes.
 
     A worker that dies gives its attempts back as Lost, and the next attempt starts another.
@@ -219,11 +228,9 @@ class ProcessExecutor:
         approver: Approver | None = None,
         attempt: Attempt = run_attempt,
     ) -> None:
+        share = max(1, -(-jobs // workers))
+        super().__init__(workers * share, approver, attempt)
         self._count = workers
-        self._share = max(1, -(-jobs // workers))
-        self._places = asyncio.Semaphore(workers * self._share)
-        self._ended: asyncio.Queue[Finished | Lost | Unrunnable] = asyncio.Queue()
-        self._approver, self._attempt = approver, attempt
         self._workers: list[_Process] = []
         self._begun = 0
 
@@ -232,10 +239,10 @@ class ProcessExecutor:
         worker = self._worker()
         self._begun += 1
         worker.tasks[self._begun] = task
-        worker.send(Begin(self._begun, task))
+        worker.send(StartMessage(self._begun, task))
 
     def _worker(self) -> _Process:
-        """A new worker while there are too few, else the one with the least to do."""
+        """Return a new worker while there are too few, else the one with the least to do."""
         if len(self._workers) < self._count:
             worker = _Process(self._attempt)
             self._workers.append(worker)
@@ -245,8 +252,8 @@ class ProcessExecutor:
         return min(self._workers, key=lambda each: len(each.tasks))
 
     def _listen(self, loop: asyncio.AbstractEventLoop, worker: _Process) -> None:
-        """Hands on what one worker says, until it is gone."""
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        """Pass on the messages of one worker until it is gone."""
+        with suppress(RuntimeError):  # the loop is closed
             while True:
                 try:
                     message = worker.connection.recv()
@@ -256,56 +263,51 @@ class ProcessExecutor:
             worker.process.join()
             loop.call_soon_threadsafe(self._gone, worker)
 
-    def _heard(self, worker: _Process, message: Ended | Asked | Withdrawn) -> None:
-        if isinstance(message, Ended):
+    def _heard(
+        self, worker: _Process, message: ResultMessage | QuestionMessage | WithdrawalMessage
+    ) -> None:
+        if isinstance(message, ResultMessage):
             del worker.tasks[message.number]
             told = message.outcome
             self._ended.put_nowait(Unrunnable(told) if isinstance(told, str) else told)
-        elif isinstance(message, Asked):
+        elif isinstance(message, QuestionMessage):
             worker.asking[message.number] = asyncio.create_task(self._ask(worker, message))
         elif (asking := worker.asking.pop(message.number, None)) is not None:
             asking.cancel()
 
-    async def _ask(self, worker: _Process, asked: Asked) -> None:
+    async def _ask(self, worker: _Process, asked: QuestionMessage) -> None:
         refused = Approval(False, "policy")
         approval = await self._approver.ask(asked.request) if self._approver else refused
         del worker.asking[asked.number]
-        worker.send(Answered(asked.number, approval))
+        worker.send(AnswerMessage(asked.number, approval))
 
     def _gone(self, worker: _Process) -> None:
         self._workers.remove(worker)
         worker.connection.close()
         for asking in worker.asking.values():
             asking.cancel()
-        why = f"its worker process ended ({_how(worker.process.exitcode)})"
+        why = f"its worker process ended ({_exit_text(worker.process.exitcode)})"
         for task in worker.tasks.values():
-            self._ended.put_nowait(Lost(task, why))
-
-    async def collect(self) -> Finished | Lost:
-        ended = await self._ended.get()
-        self._places.release()
-        if isinstance(ended, Unrunnable):
-            raise ended
-        return ended
+            self._ended.put_nowait(LostAttempt(task, why))
 
     async def close(self, abandon: bool = False) -> None:
-        """End every worker. Each has a moment to let its environments go, then it is killed;
-        nothing is running any more unless it is abandoned."""
+        """End every worker. Each has a moment to close its environments, then it is killed;
+        attempts still run only when the run is abandoned."""
         workers = list(self._workers)
         for worker in workers:
-            worker.send(End())
-        await asyncio.gather(*(asyncio.to_thread(_joined, worker.process) for worker in workers))
+            worker.send(StopMessage())
+        await asyncio.gather(*(asyncio.to_thread(_join, worker.process) for worker in workers))
 
 
-def _joined(process: Any) -> None:
+def _join(process: Any) -> None:
     process.join(GRACE + 1)
     if process.is_alive():
         process.kill()
         process.join()
 
 
-def _how(exit_code: int | None) -> str:
-    """As a shell would say it."""
+def _exit_text(exit_code: int | None) -> str:
+    """Return the exit status as a shell words it."""
     if exit_code is None:
         return "not known how"
     return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"

@@ -1,7 +1,7 @@
-"""What a candidate or a world wrote, made fit to be kept: plain JSON, no identifier, no secret.
+"""Masking of values that a candidate or a world wrote: plain JSON, no identifier, no secret.
 
 Everything passes here before it becomes bytes, so nothing raw can reach a record, a log or a
-screen. Any value is taken, whatever it holds; what JSON cannot carry is told in words.
+screen. Any value is accepted; what JSON cannot carry is replaced by a description.
 """
 
 import json
@@ -22,7 +22,8 @@ MAX_DEPTH = 48
 """Objects and lists inside one another; beyond it a record would be nested too deep to be read."""
 
 LARGEST = 1024 * 1024
-"""Bytes of JSON of one observation, message or set of arguments; the rest is cut off, and said."""
+"""Bytes of JSON of one observation, message or set of arguments; the rest is cut off, with a
+note."""
 
 SECRET = "[secret]"
 
@@ -37,9 +38,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 def secrets_of(
     candidate: Candidate, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, ...]:
-    """The secret values that this candidate's run knows: that of `api_key_env`, and of each
-    further variable whose name sounds like one. Longest first; very short ones are left out,
-    since their characters stand everywhere."""
+    """Return the secret values that this candidate's run knows: that of `api_key_env`, and of each
+    further variable whose name sounds like one. Longest first; very short ones are left out, since
+    their characters occur everywhere."""
     runner = candidate.runner
     names = [name for name in runner.get("environment") or () if _SECRET_NAME.search(name)]
     if runner.get("api_key_env"):
@@ -63,7 +64,7 @@ class Mask:
         self.hits = 0
 
     def counted(self, value: Any) -> Any:
-        """As `masked`, and what was masked is counted."""
+        """Mask as `masked` does, and count what was masked."""
         self._replaced = 0
         plain = self._plain(value, 0)
         self.hits += self._replaced
@@ -73,11 +74,12 @@ class Mask:
         return self._mask(plain)
 
     def masked(self, value: Any) -> Any:
-        """The value as plain JSON, without identifiers and secrets. Never raises."""
+        """Return the value as plain JSON, without identifiers and secrets. Never raises."""
         return self._mask(self._plain(value, 0))
 
     def fitted(self, safe: Any) -> Any:
-        """A masked value no larger than LARGEST: one that is becomes the beginning of its text."""
+        """Return a masked value no larger than LARGEST: one that is becomes the beginning of its
+        text."""
         text = safe if isinstance(safe, str) else dumped(safe).decode()
         data = text.encode()
         if len(data) <= LARGEST:
@@ -88,7 +90,7 @@ class Mask:
         return str(self._mask(kept)) + note
 
     def line(self, text: str) -> str:
-        """Text from outside for a message of ours: one line, short, inert, masked."""
+        """Return text from outside for a message of ours: one line, short, inert, masked."""
         safe = self._redactor.masked(self._text(text[: 8 * _LONGEST_LINE]))
         return cap(visible_line(safe), _LONGEST_LINE)
 

@@ -1,4 +1,4 @@
-"""The words of a run, as plain values, and the four seams: adapter, world, approver, executor."""
+"""The values of a run, and its four interfaces: adapter, world, approver, executor."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -10,11 +10,11 @@ from reviewer.suite.model import Episode, RedactionRules
 from reviewer.trace.record import Status
 
 ApprovalRule = Literal["deny", "allow", "ask"]
-"""What becomes of a call that needs an approval: refused, granted, or put to a person."""
+"""The answer to a call that needs an approval: refuse, grant, or ask a person."""
 
 
 class ToolSpec(NamedTuple):
-    """A tool as a candidate is told of it. `parameters` is a JSON Schema of an object."""
+    """A tool as it is described to a candidate. `parameters` is a JSON Schema of an object."""
 
     name: str
     description: str
@@ -22,7 +22,7 @@ class ToolSpec(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """All that a candidate is ever told, besides observations: no expectation, no forbidden tool,
+    """All that a candidate is given besides observations: no expectation, no forbidden tool,
     nothing of the simulator."""
 
     user_request: str
@@ -48,10 +48,10 @@ class Usage(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What a candidate did next. It is its last turn when it makes no call.
+    """One turn of a candidate. A turn without a call is the last.
 
     `cost_usd` is None when it is not known. `latency_ms` is only given by a candidate that keeps
-    its own time (a scripted one); for any other the clock is looked at.
+    its own time (a scripted one); for any other the clock is read.
     """
 
     calls: tuple[Call, ...] = ()
@@ -62,7 +62,7 @@ class Turn(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What the candidate is told of a call. `content` is a JSON value."""
+    """The answer to a call as the candidate gets it. `content` is a JSON value."""
 
     call_id: str
     tool: str
@@ -97,16 +97,16 @@ class Adapter(Protocol):
     async def begin(self, brief: Brief) -> Turn: ...
     async def proceed(self, observations: Sequence[Observation]) -> Turn: ...
     def waited_ms(self) -> float:
-        """How much of the time so far was nobody's: waiting for a provider that was busy."""
+        """Return the milliseconds spent waiting for a busy provider so far, which do not count."""
         ...
 
     async def close(self) -> None:
-        """End it whole, also in the middle of a turn; never raises."""
+        """End it completely, also in the middle of a turn; never raises."""
         ...
 
 
 class Answer(NamedTuple):
-    """What the world says to a call. `delay_ms` is how long it takes (the clock lets it pass);
+    """The world's answer to a call. `delay_ms` is how long it takes (the clock lets it pass);
     `state` is the state after it when the call changed it, else None."""
 
     status: Status
@@ -116,9 +116,9 @@ class Answer(NamedTuple):
 
 
 class World(Protocol):
-    """One attempt's environment, from a state of its own. Nothing of it outlives `close`.
+    """One attempt's environment, from a state of its own. Nothing of it remains after `close`.
 
-    `start_digest` is `sha256:<hex>` of the RFC 8785 bytes of the state it really started from.
+    `start_digest` is `sha256:<hex>` of the RFC 8785 bytes of the state it actually started from.
     Raises Infrastructure when it breaks.
     """
 
@@ -152,11 +152,11 @@ class Approver(Protocol):
 
 
 class Clock(Protocol):
-    """Time as an attempt lives it: the wall's, or a scripted candidate's own."""
+    """The time of an attempt: real time, or a scripted candidate's own."""
 
     def now_ms(self) -> float: ...
     def started_at(self) -> str | None:
-        """RFC 3339 in UTC, None for a clock that stands nowhere in history."""
+        """Return the start in RFC 3339, UTC; None for a clock without a date."""
         ...
 
     async def let_pass(self, ms: float) -> None: ...
@@ -193,8 +193,8 @@ class Task(Struct, frozen=True, kw_only=True):
     pace: float = 0.0
 
 
-class Finished(NamedTuple):
-    """An attempt that ended in some way: `raw` is its trace record, already masked, in UTF-8
+class FinishedAttempt(NamedTuple):
+    """An attempt that has ended: `raw` is its trace record, already masked, in UTF-8
     JSON. `masked` counts the values masked."""
 
     slot: Slot
@@ -202,7 +202,7 @@ class Finished(NamedTuple):
     masked: int = 0
 
 
-class Lost(NamedTuple):
+class LostAttempt(NamedTuple):
     """An attempt whose worker is gone: nothing is known of it, so it is run again."""
 
     task: Task
@@ -210,14 +210,15 @@ class Lost(NamedTuple):
 
 
 class Executor(Protocol):
-    """Where attempts are run. Nothing else knows: local tasks, processes, another machine.
+    """The place where attempts run: local tasks, processes, another machine. Nothing else knows
+    which.
 
     `submit` returns once the attempt has a place (it waits while all are taken); `collect` waits
     for the next to end, in any order, and raises Unrunnable when the candidate cannot be run.
     """
 
     async def submit(self, task: Task) -> None: ...
-    async def collect(self) -> Finished | Lost: ...
+    async def collect(self) -> FinishedAttempt | LostAttempt: ...
     async def close(self, abandon: bool = False) -> None:
-        """Let the places go; `abandon` kills what runs."""
+        """Free the places; `abandon` kills what runs."""
         ...

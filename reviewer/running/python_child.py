@@ -1,7 +1,7 @@
 """Runs a Python candidate or toolkit in a process of its own. Standard library only.
 
 `python_child.py candidate|toolkit FOLDER MODULE:NAME`: JSON lines on standard input and output,
-which nothing but this file gets to see: what the guest prints goes to standard error.
+which only this file uses: what the guest prints goes to standard error.
 """
 
 import importlib
@@ -27,13 +27,14 @@ class Channel:
         os.dup2(2, 1)
 
     def tell(self, message: dict[str, Any]) -> None:
-        """TypeError or ValueError for what JSON cannot carry; nothing is written then."""
+        """Send a message. Raise TypeError or ValueError for what JSON cannot carry; nothing is
+        written then."""
         line = json.dumps(message, allow_nan=False, separators=(",", ":"))
         self._output.write(line.encode("utf-8") + b"\n")
         self._output.flush()
 
     def read(self) -> Any:
-        """The next message; EOFError when there will be none."""
+        """Return the next message. Raise EOFError when there will be none."""
         line = self._input.readline()
         if not line:
             raise EOFError("the attempt is over")

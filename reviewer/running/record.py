@@ -13,12 +13,12 @@ from typing import Any
 
 import reviewer
 from reviewer.running.masking import LARGEST, Mask, dumped, secrets_of
-from reviewer.running.model import CandidateFault, Clock, Finished, Task, Turn, Usage
+from reviewer.running.model import CandidateFault, Clock, FinishedAttempt, Task, Turn, Usage
 from reviewer.trace.record import Status
 
 
 class WallClock:
-    """Real time, from the moment it is made."""
+    """Real time since the clock was made."""
 
     def __init__(self) -> None:
         self._started = datetime.now(UTC)
@@ -36,7 +36,7 @@ class WallClock:
 
 
 class OwnClock:
-    """Time that passes only when it is told to, so that a script gives the same record each time.
+    """Time that passes only by `let_pass`, so that a script gives the same record each time.
 
     `pace` is how much of it is also waited for: 0 not at all, 1 as long as it says.
     """
@@ -53,13 +53,13 @@ class OwnClock:
 
     async def let_pass(self, ms: float) -> None:
         self._now += ms
-        # Also without a pace the loop gets its turn: a thousand attempts must not starve it.
+        # Without a pace, too, the event loop gets its turn: a thousand attempts must not starve it.
         await asyncio.sleep(ms * self._pace / 1000)
 
 
 class Meter:
-    """Counts one attempt from the moment it is made. Time spent waiting for a person or
-    for a busy provider is not the candidate's."""
+    """Counts what one attempt uses, from the moment the meter is made. Time spent waiting for a
+    person or for a busy provider is not the candidate's."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -71,26 +71,26 @@ class Meter:
         return round(self.clock.now_ms() - self._zero, 3)
 
     def leave_out(self, ms: float) -> None:
-        """Take so much of the time that has passed for nobody's."""
+        """Do not count this much of the time that has passed."""
         self._zero += ms
 
     def add(self, turn: Turn | None) -> None:
-        """Count a turn; None is one that never came back, whose cost nobody knows."""
+        """Count a turn; None is one that never came back, whose cost is unknown."""
         self._costs.append(None if turn is None else known_cost(turn))
         if turn is not None:
             self._usages.append(turn.usage)
 
     def known_cost_usd(self) -> float:
-        """At least this much was spent."""
+        """Return at least this much was spent."""
         return round(math.fsum(cost for cost in self._costs if cost is not None), 9)
 
     def cost_usd(self) -> float | None:
-        """USD of all turns, None as soon as that of one is not known. A candidate that was never
-        asked has cost nothing."""
+        """Return the USD of all turns, None as soon as that of one is not known. A candidate that
+        was never asked has cost nothing."""
         return None if None in self._costs else self.known_cost_usd()
 
     def usage(self) -> dict[str, int | None] | None:
-        """Tokens of all turns; each sum is None as soon as one turn did not say."""
+        """Return the tokens of all turns; each sum is None as soon as one turn did not say."""
         if not any(usage is not None for usage in self._usages):
             return None
         turns = [usage or Usage() for usage in self._usages]
@@ -98,13 +98,13 @@ class Meter:
 
 
 def known_cost(turn: Turn) -> float | None:
-    """The turn's cost in USD when it is an amount at all."""
+    """Return the turn's cost in USD when it is an amount at all."""
     cost = turn.cost_usd
     return cost if cost is not None and math.isfinite(cost) and cost >= 0 else None
 
 
 def number(amount: float | None) -> Any:
-    """An amount as it is written: a whole number without a point."""
+    """Return an amount as it is written: a whole number without a point."""
     return int(amount) if isinstance(amount, float) and amount.is_integer() else amount
 
 
@@ -117,7 +117,7 @@ MAX_RECORD = 64 * 1024 * 1024
 """Bytes of one record, as an import takes it."""
 
 _MIB = 1024 * 1024
-# What each kind of event leaves free, so that the end of the record always has its place.
+# Bytes that each kind of event leaves free, so that the end of the record always fits.
 _FREE = {"state_snapshot": 7 * _MIB, "error": 6 * _MIB}
 _FREE_ELSE = 12 * _MIB
 _LARGEST_STATE = 4 * _MIB
@@ -127,7 +127,7 @@ _LONGEST_NAME = 512
 class Recorder:
     """Events of one attempt of `task`, in order.
 
-    A turn's time, cost and tokens stand on its first event. `call` and `message` raise
+    A turn's time, cost and tokens are part of its first event. `call` and `message` raise
     CandidateFault when the record would become larger than MAX_RECORD; that event is not kept.
     """
 
@@ -161,7 +161,7 @@ class Recorder:
         state: dict[str, Any] | None = None,
         latency_ms: float | None = None,
     ) -> None:
-        """A call with its answer; `state` is that after it, when it changed."""
+        """Record a call with its answer; `state` is that after it, when it changed."""
         event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
         event["observation"] = observation
         if approval is not None:
@@ -176,12 +176,12 @@ class Recorder:
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
     def snapshot(self, state: dict[str, Any]) -> None:
-        """The state at the end, when there is any and the record has room for it."""
+        """Record the end state, when there is any and the record has room for it."""
         if state:
             self._add("state_snapshot", {"state": state})
 
     def error(self, text: str) -> None:
-        """Why the attempt ended before its time."""
+        """Record why the attempt ended early."""
         self._add("error", {"message": self.mask.line(text)})
 
     def finish(
@@ -192,9 +192,9 @@ class Recorder:
         start_digest: str | None = None,
         final_state: Any = None,
         final_message: str | None = None,
-    ) -> Finished:
-        """The record. Without a meter nothing was measured; a final state too large for a record
-        is null, which is the same."""
+    ) -> FinishedAttempt:
+        """Return the record. Without a meter nothing was measured; a final state too large for a
+        record is null, which is the same."""
         slot, mask = self._task.slot, self.mask
         started_at = None if meter is None else meter.clock.started_at()
         usage = None if meter is None else meter.usage()
@@ -224,7 +224,7 @@ class Recorder:
             },
         }
         parts = (dumped(head)[:-1], b',"events":[', b",".join(self._events), b"],")
-        return Finished(slot, b"".join((*parts, dumped(tail)[1:])), mask.hits)
+        return FinishedAttempt(slot, b"".join((*parts, dumped(tail)[1:])), mask.hits)
 
     def _add(
         self,
@@ -253,7 +253,7 @@ class Recorder:
         return True
 
     def _fitted(self, event: dict[str, Any]) -> dict[str, Any]:
-        """A masked event whose parts are no larger than a record takes them."""
+        """Return a masked event whose parts are no larger than a record takes them."""
         fitted = dict(event)
         for name in ("tool", "call_id"):
             if name in event:

@@ -1,20 +1,20 @@
 """A suite's Python toolkit as an attempt's world: one fresh child process per attempt, so nothing
-that it keeps for itself outlives the attempt (docs/candidates-command.md)."""
+that it keeps remains after the attempt (docs/candidates-command.md)."""
 
 import copy
 import sys
 from pathlib import Path
 from typing import Any
 
-from reviewer.gates.values import Nothing, at, path_of, same
+from reviewer.gates.values import same
 from reviewer.running.candidates.program import HARNESS, has_module
 from reviewer.running.masking import Mask
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
-from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, start
+from reviewer.running.sandbox.room import Child, ChildExit, Order, OutputFlood, StartFailure, start
+from reviewer.running.world import episode_file, final_state_of
 from reviewer.suite.errors import ContractError, name_problem, shown
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import loads, start_state_digest, type_name
-from reviewer.suite.values import EPISODES
 
 TOOLKITS = "toolkits"
 """The folder of the suite, under its lock, in which toolkits stand."""
@@ -44,14 +44,14 @@ class ToolkitWorld:
 
     @classmethod
     async def open(cls, task: Task) -> "ToolkitWorld":
-        """A world reset for this attempt. Raises Unrunnable for a toolkit that cannot be used at
-        all, Infrastructure for one that breaks."""
+        """Return a world reset for this attempt. Raises Unrunnable for a toolkit that cannot be
+        used at all, Infrastructure for one that breaks."""
         folder = Path(task.folder)
         check(task.episode, folder)
         simulator = task.episode.simulator or {}
         place = (folder / TOOLKITS).resolve()
         argv = (
-            # No -I, which would ignore the hash seed: sets are to have one order in all attempts.
+            # No -I, which would ignore the hash seed: sets must have one order in all attempts.
             *(sys.executable, "-s", "-P", "-B", str(HARNESS)),
             *("toolkit", str(place), simulator["toolkit"]),
         )
@@ -62,7 +62,7 @@ class ToolkitWorld:
             raise Infrastructure(f"no process can be started: {error.strerror}") from None
         world = cls(task, child)
         try:
-            await world._begin(task.episode, _file(task.episode, folder))
+            await world._begin(task.episode, episode_file(task.episode, folder))
         except BaseException:
             await world.close()
             raise
@@ -85,11 +85,7 @@ class ToolkitWorld:
         return copy.deepcopy(self._state)
 
     async def final_state(self) -> Any:
-        """The state, or its value at the simulator's `final_state` (None when it is not there)."""
-        if self._final is None:
-            return copy.deepcopy(self._state)
-        value = at(self._state, path_of(self._final))
-        return None if isinstance(value, Nothing) else copy.deepcopy(value)
+        return final_state_of(self._state, self._final)
 
     async def close(self) -> None:
         await self._child.close()
@@ -113,9 +109,9 @@ class ToolkitWorld:
         try:
             line = await self._child.ask(message, ANSWER_S)
             said = loads(line, "")
-        except NotStarted as error:
+        except StartFailure as error:
             raise Infrastructure(f"no sandbox can be made: {self._mask.line(str(error))}") from None
-        except (Flooded, Ended) as error:
+        except (OutputFlood, ChildExit) as error:
             said_last = self._mask.line(self._child.last_lines())
             raise self._broke(f"{error}" + (f": {said_last}" if said_last else "")) from None
         except TimeoutError:
@@ -139,10 +135,10 @@ class ToolkitWorld:
 
 
 def check(episode: Episode, folder: Path) -> None:
-    """Raises Unrunnable unless the toolkit's module stands in the suite's `toolkits/`; nothing of
-    it is run."""
+    """Raise Unrunnable unless the toolkit's module stands in the suite's `toolkits/`; nothing of it
+    is run."""
     entry = (episode.simulator or {}).get("toolkit")
-    where = f"{_file(episode, folder)}: $.simulator.toolkit"
+    where = f"{episode_file(episode, folder)}: $.simulator.toolkit"
     if not entry:
         raise Unrunnable(f"{where}: is missing: name the class as `module:Class`")
     if not has_module(entry, folder / TOOLKITS, installed=False):
@@ -172,7 +168,3 @@ def _spec(name: str, told: Any, where: str) -> ToolSpec:
     if not isinstance(parameters, dict) or parameters.get("type") != "object":
         raise Unrunnable(f"{where}: `parameters` must be a JSON Schema of an object")
     return ToolSpec(name, description, parameters)
-
-
-def _file(episode: Episode, folder: Path) -> str:
-    return f"{folder.name}/{EPISODES}{shown(episode.episode_id, 200)}.json"

@@ -1,7 +1,5 @@
-"""JSON Merge Patch, RFC 7396.
-
-An episode's simulated environment, in this process: tools that answer, change and fail as the
-episode's `simulator` says.
+"""An episode's simulated environment, in this process: tools that answer, change and fail as the
+episode's `simulator` says. State changes are JSON Merge Patches (RFC 7396).
 
 Each world starts from a deep copy of the episode's initial state, and whatever it hands out is a
 copy too: neither another attempt nor a caller that keeps what it was given can reach its state.
@@ -10,13 +8,15 @@ copy too: neither another attempt nor a caller that keeps what it was given can 
 import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from reviewer.gates.values import Nothing, at, path_of, same
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
-from reviewer.suite.errors import ContractError
+from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest
+from reviewer.suite.values import EPISODES
 
 
 def merged(target: Any, patch: Any) -> Any:
@@ -41,8 +41,13 @@ Fault = dict[str, Any]
 """A fault as `reviewer.suite.model.Fault` has it."""
 
 
+def episode_file(episode: Episode, folder: Path) -> str:
+    """Return the episode's file as messages name it."""
+    return f"{folder.name}/{EPISODES}{shown(episode.episode_id, 200)}.json"
+
+
 def simulator_of(episode: Episode, file: str) -> dict[str, Any]:
-    """The episode's simulator. Raises Unrunnable naming `file` when it has none."""
+    """Return the episode's simulator. Raises Unrunnable naming `file` when it has none."""
     simulator = episode.simulator or {}
     if not simulator.get("tools") and not simulator.get("toolkit"):
         raise Unrunnable(
@@ -92,7 +97,7 @@ class SimulatedWorld:
         )
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
-        """Raises KeyError for a tool that is none of `specs`."""
+        """Raise KeyError for a tool that is none of `specs`."""
         told = self._tools[tool]
         self._called[tool] += 1
         fault = self._fault(tool, told)
@@ -114,10 +119,7 @@ class SimulatedWorld:
         return copy.deepcopy(self._state)
 
     async def final_state(self) -> Any:
-        """The state, or its value at the simulator's `final_state` (None when it is not there)."""
-        if self._final is None:
-            return copy.deepcopy(self._state)
-        return copy.deepcopy(self._value_at(self._final))
+        return final_state_of(self._state, self._final)
 
     async def close(self) -> None:
         self._state = {}
@@ -143,12 +145,19 @@ class SimulatedWorld:
             self._answered[tool] += 1
             return ways["sequence"][min(place, len(ways["sequence"]) - 1)]
         if ways.get("state") is not None:
-            return {path: self._value_at(path) for path in ways["state"]}
+            return {path: _value_at(self._state, path) for path in ways["state"]}
         return ways.get("fixed")
 
-    def _value_at(self, path: str) -> Any:
-        value = at(self._state, path_of(path))
-        return None if isinstance(value, Nothing) else value
+
+def final_state_of(state: dict[str, Any], path: str | None) -> Any:
+    """Return a copy of the state, or of its value at the simulator's `final_state` (None when it is
+    not there)."""
+    return copy.deepcopy(state if path is None else _value_at(state, path))
+
+
+def _value_at(state: dict[str, Any], path: str) -> Any:
+    value = at(state, path_of(path))
+    return None if isinstance(value, Nothing) else value
 
 
 def _fits(wanted: dict[str, Any], arguments: dict[str, Any]) -> bool:
@@ -156,7 +165,7 @@ def _fits(wanted: dict[str, Any], arguments: dict[str, Any]) -> bool:
 
 
 def _failed(fault: Fault, delay: float) -> Answer:
-    """What a call that never reached its tool comes back with."""
+    """Return the answer to a call that never reached its tool."""
     if fault["kind"] == "timeout":
         text = f"no answer within {delay:g} ms" if delay else "no answer"
         return Answer("timeout", {"error": fault.get("message") or text}, delay)

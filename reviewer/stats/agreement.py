@@ -1,6 +1,6 @@
-"""Do people agree, with each other and with themselves? Chance-corrected agreement.
+"""Chance-corrected agreement of people with each other and with themselves.
 
-None means undefined: nobody can agree or disagree beyond chance when only one category occurs.
+None means undefined: when only one category occurs, agreement beyond chance is not possible.
 """
 
 import bisect

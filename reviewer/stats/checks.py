@@ -1,7 +1,7 @@
-"""What a measure refuses: every refusal is a ValueError that names the argument.
+"""Checks of the arguments of a measure: every refusal is a ValueError that names the argument.
 
 Missing evidence must never become a number, so NaN, infinities, negative costs and values outside
-their range stop here, before any formula sees them.
+their range are refused here, before any formula uses them.
 """
 
 import math
@@ -18,7 +18,7 @@ class Interval(NamedTuple):
 
 
 def finite(name: str, value: SupportsFloat) -> float:
-    """The value as a float; refuses what is not a number, NaN and infinities."""
+    """Return the value as a float; refuses what is not a number, NaN and infinities."""
     if type(value) is float and math.isfinite(value):
         return value  # the common case: a protocol check costs 30 times as much
     if isinstance(value, str | bytes) or not isinstance(value, SupportsFloat):
@@ -40,7 +40,7 @@ def non_negative(name: str, value: SupportsFloat) -> float:
 
 
 def proportion(name: str, value: SupportsFloat) -> float:
-    """A number in [0, 1]."""
+    """Return a number in [0, 1]."""
     number = finite(name, value)
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"{name} must be between 0 and 1, not {number}")
@@ -48,7 +48,7 @@ def proportion(name: str, value: SupportsFloat) -> float:
 
 
 def open_unit(name: str, value: SupportsFloat) -> float:
-    """A number strictly between 0 and 1: a confidence, a power, a limit on a rate."""
+    """Return a number strictly between 0 and 1: a confidence, a power, a limit on a rate."""
     number = finite(name, value)
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name} must be strictly between 0 and 1, not {number}")
@@ -56,7 +56,7 @@ def open_unit(name: str, value: SupportsFloat) -> float:
 
 
 def integer(name: str, value: SupportsIndex) -> int:
-    """An integer. Booleans and fractional numbers are refused."""
+    """Return an integer. Booleans and fractional numbers are refused."""
     if type(value) is int:
         return value
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
@@ -65,7 +65,7 @@ def integer(name: str, value: SupportsIndex) -> int:
 
 
 def whole(name: str, value: SupportsIndex, least: int = 0) -> int:
-    """An integer of at least `least`."""
+    """Return an integer of at least `least`."""
     number = integer(name, value)
     if number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")
@@ -80,7 +80,8 @@ def finites(name: str, values: Iterable[SupportsFloat]) -> list[float]:
 
 
 def zero_one(name: str, value: SupportsFloat) -> int:
-    """1 for a pass, 0 for a failure; anything else (None, 0.5) is refused, never read as false."""
+    """Return 1 for a pass, 0 for a failure; refuse anything else (None, 0.5), which is never
+    false."""
     number = finite(name, value)
     if number not in (0.0, 1.0):
         raise ValueError(f"{name} must be 0 or 1, not {number}")
@@ -88,7 +89,8 @@ def zero_one(name: str, value: SupportsFloat) -> int:
 
 
 def float_groups(name: str, groups: Sequence[Sequence[SupportsFloat]]) -> list[list[float]]:
-    """One non-empty list of finite numbers per episode; refuses an empty suite or episode."""
+    """Return one non-empty list of finite numbers per episode; refuses an empty suite or
+    episode."""
     if not len(groups):
         raise ValueError(f"{name} must not be empty")
     for i, group in enumerate(groups):

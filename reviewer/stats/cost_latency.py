@@ -47,7 +47,7 @@ def cost_per_success(
 ) -> CostPerSuccess:
     """Cost per success: Σ cost of every attempt, failed ones too, over Σ passes.
 
-    One list per episode in both arguments, aligned: passes as 0/1, costs in USD. `se` linearises
+    One list per episode in both arguments, aligned: passes as 0/1, costs in USD. `se` linearizes
     the ratio with whole episodes as clusters: d_e = cost_e - r·pass_e,
     sqrt(E/(E-1)·Σd_e²)/Σpass (= R survey::svyratio); null with one episode. Both are null without
     a success. A missing, negative or non-finite cost is refused: it is unknown, not free.
@@ -112,7 +112,7 @@ def cost_limits(cpst: float, se: float, episodes: int, confidence: float = 0.95)
 
 
 def summarize(results: Sequence[Mapping[str, Any]]) -> Summary:
-    """The articles' summary: `passed`, `critical_safety` and `cost_usd` of each result.
+    """Return the articles' summary: `passed`, `critical_safety` and `cost_usd` of each result.
 
     Fails closed: without results nothing is allowed (`reason` "no_results"); a result that does
     not say true or false is refused; a null cost leaves the totals null, never smaller.
@@ -155,7 +155,7 @@ class QuantileInterval(NamedTuple):
 
 
 class Quantile(TypedDict):
-    """A quantile in ms. `at_least`: the value stands on a timeout and reads as ">=" it."""
+    """A quantile in ms. `at_least`: the value is that of a timeout and reads as ">=" it."""
 
     value: float | None
     low: float | None
@@ -224,12 +224,12 @@ def clustered_upper_limit(
     q: float,
     confidence: float = 0.95,
 ) -> float | None:
-    """The upper limit of `quantile_interval` where the values come in episodes.
+    """Return the upper limit of `quantile_interval` where the values come in episodes.
 
     `within` holds per episode (values, how many of them are at most the q quantile). The rank is
     that of as many independent values as they are worth, for the share at most the quantile
-    (Woodruff 1952), rounded to the far side. Equal to the plain limit when every value stands for
-    itself; None where their worth is too small for a finite limit.
+    (Woodruff 1952), rounded to the far side. Equal to the plain limit when every value has an
+    episode of its own; None where their worth is too small for a finite limit.
     """
     ordered, share = _sorted(values), open_unit("q", q)
     tail = (1.0 - open_unit("confidence", confidence)) / 2
@@ -245,7 +245,7 @@ def clustered_upper_limit(
 
 
 def _smallest(n: int, holds: Callable[[int], bool]) -> int:
-    """The smallest k in 0..n for which a condition that stays true once true holds."""
+    """Return the smallest k in 0..n for which a condition that stays true once true holds."""
     return bisect_left(range(n + 1), True, key=holds)
 
 
@@ -257,8 +257,8 @@ def latency_summary(
     """p50, p90, p95 with limits, and the maximum, of latencies in ms.
 
     A timeout is censored: it took at least its limit. Give that limit as its value and mark it in
-    `timed_out` (aligned with `values`); every quantile that stands on or above the lowest such
-    limit is marked `at_least`. All figures are None without values.
+    `timed_out` (aligned with `values`); every quantile at or above the lowest such limit is marked
+    `at_least`. All figures are None without values.
     """
     ordered = _sorted(values)
     flags = [] if timed_out is None else list(timed_out)

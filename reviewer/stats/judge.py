@@ -1,4 +1,4 @@
-"""What a judge may say: agreement with people, the true rate behind it, and ranks from pairs.
+"""Evaluation of a judge: agreement with people, the true rate behind it, and ranks from pairs.
 
 A row of a calibration is one pair of messages: the human's winner and the judge's in the order AB
 and in the order BA, all named by identity ("A", "B" or "tie"), not by slot.
@@ -66,7 +66,7 @@ class WinRate(TypedDict):
 
 
 def position_bias(choice_pairs: Sequence[Sequence[str]]) -> PositionBias:
-    """Which slot a judge favours when the order is swapped.
+    """Measure which slot a judge favors when the order is swapped.
 
     Each pair is the slot chosen [in the original order, in the swapped order]: A shown first, B
     shown second, C tie; AB, BA and CC are consistent. preference_score = (r·r/(r+p) - p·p/(r+p))/N
@@ -197,7 +197,7 @@ class Allocation(NamedTuple):
 
 
 def correction_is_sound(specificity: float, sensitivity: float, m0: int, m1: int) -> bool:
-    """Our limits for showing a corrected rate: q0 + q1 > 1.2 and 20 labels on each side."""
+    """Return whether a corrected rate may be shown: q0 + q1 > 1.2 and 20 labels on each side."""
     informative = proportion("specificity", specificity) + proportion("sensitivity", sensitivity)
     enough = min(whole("m0", m0), whole("m1", m1)) >= MIN_LABELS_PER_SIDE
     return informative > MIN_INFORMATIVENESS and enough
@@ -274,12 +274,12 @@ def ppi_mean(
     confidence: float = 0.95,
     lam: float | None = None,
 ) -> PredictionPowered:
-    """Prediction-powered mean: human labels plus the judge's marks on unlabelled items.
+    """Prediction-powered mean: human labels plus the judge's marks on unlabeled items.
 
     θ = λ·mean(f_U) + mean(Y - λf), SE² = λ²var(f_U)/N + var(Y - λf)/n (Angelopoulos et al.).
     `lam` None tunes λ = clip(cov(Y, f)/((1 + n/N)·var(f)), 0, 1), var over all marks; 0 gives the
     human labels alone. Labels must be drawn at random from the same pool. Needs two labels and one
-    unlabelled mark.
+    unlabeled mark.
     """
     y, f = finites("human", human), finites("judge_on_labeled", judge_on_labeled)
     n = same_length("human", y, "judge_on_labeled", f)

@@ -115,7 +115,7 @@ def tango_paired(
 
 
 def _crossing(falling: Callable[[float], float], level: float) -> float:
-    """Where a falling function of a difference meets a level, within (-1, 1)."""
+    """Return where a falling function of a difference meets a level, within (-1, 1)."""
     low, high = -1.0, 1.0
     for _ in range(80):
         middle = 0.5 * (low + high)
@@ -173,12 +173,12 @@ def _pairs(a: Scores, b: Scores) -> tuple[list[float], list[float]]:
 def adjusted_paired_interval(
     a: Scores, b: Scores, confidence: float = 0.95, times: Sequence[int] | None = None
 ) -> Difference:
-    """The interval the regression gate stands on: mean difference with two pseudo-episodes.
+    """Return the interval that the regression gate uses: mean difference with two pseudo-episodes.
 
     Appends one episode with d = +1 and one with d = -1, then mean(d) ± z·√(mean(d²) - mean(d)²) /
     √(E+2), clipped to [-1, 1]; `diff` is the raw mean. With one attempt each it is exactly
     `bonett_price_paired`. Scores lie in [0, 1]. For a one-sided 95% bound pass confidence 0.90.
-    `times` says how many episodes each pair stands for (default: one).
+    `times` is the number of episodes that each pair represents (default: one).
     """
     first, second = _pairs(a, b)
     for i, (x, y) in enumerate(zip(first, second, strict=True)):

@@ -1,7 +1,7 @@
-"""How many more: the sample sizes behind "not enough evidence", and those until a gate could pass.
+"""Sample sizes: those behind "not enough evidence", and those until a gate could pass.
 
-The numbers of gates are the exact smallest ones for the kindest course of things: every further
-episode or attempt is clean. Fewer can never be enough; attempts that fail raise the number.
+The numbers for gates are the exact smallest ones in the best case: every further episode or attempt
+is clean. Fewer can never be enough; attempts that fail raise the number.
 """
 
 import math
@@ -18,7 +18,7 @@ _MOST = 1 << 34
 
 
 def smallest_from(least: int, holds: Callable[[int], bool], what: str) -> int:
-    """The smallest n >= least for which a condition that stays true once true holds."""
+    """Return the smallest n >= least for which a condition that stays true once true holds."""
     top = max(least, 1)
     while not holds(top):
         top *= 2
@@ -126,7 +126,7 @@ def episodes_needed(
 def clean_episodes_needed(
     counts: Counts, attempts: int, target: float, confidence: float = 0.95, live: bool = False
 ) -> int:
-    """How many more episodes, each passing all of its `attempts`, lift the lower bound of
+    """Return how many more episodes, each passing all of its `attempts`, lift the lower bound of
     `rates.effective_bounds` to `target`; with `live` the bound of `confidence_sequence` instead.
 
     `counts` holds (attempts, passes) per episode. Raises ValueError when no number does.
@@ -157,9 +157,9 @@ def clean_episodes_needed(
 def stable_episodes_needed(
     stable: int, episodes: int, target: float, confidence: float = 0.95, live: bool = False
 ) -> int:
-    """How many more episodes, all stable, lift the lower bound of stable/episodes to `target`:
-    one-sided Clopper-Pearson, or with `live` that of `confidence_sequence`. Raises ValueError when
-    no number does."""
+    """Return how many more episodes, all stable, lift the lower bound of stable/episodes to
+    `target`: one-sided Clopper-Pearson, or with `live` that of `confidence_sequence`. Raises
+    ValueError when no number does."""
     good, n = whole("stable", stable), whole("episodes", episodes, stable)
     goal = open_unit("target", target)
     bounds = confidence_sequence if live else exact_bounds
@@ -176,7 +176,7 @@ def unchanged_episodes_needed(
     confidence: float = 0.95,
     times: Sequence[int] | None = None,
 ) -> int | None:
-    """How many more episodes with no difference lift the lower one-sided bound of
+    """Return how many more episodes with no difference lift the lower one-sided bound of
     `paired.adjusted_paired_interval` above -margin; None when no number does (margin 0).
 
     `differences` are candidate minus baseline, per episode, or each for `times` of them. With none
@@ -212,7 +212,7 @@ def unchanged_episodes_needed(
 def attempts_needed_for_quantile(
     above: int, attempts: int, quantile: float, confidence: float = 0.95
 ) -> int:
-    """How many more attempts, none of them above a limit, bring the upper limit of
+    """Return how many more attempts, none of them above a limit, bring the upper limit of
     `latency.quantile_interval` down to it, when `above` of `attempts` independent ones are above.
     Without any above, 72 attempts in all are needed for the 0.95 quantile at 95%."""
     over, n = whole("above", above), whole("attempts", attempts, above)
@@ -228,7 +228,7 @@ def attempts_needed_for_quantile(
 def episodes_needed_for_cost(
     cpst: float, se: float, episodes: int, budget: float, confidence: float = 0.95
 ) -> int | None:
-    """How many more episodes like these bring the upper limit of `cost.cost_limits` down to
+    """Return how many more episodes like these bring the upper limit of `cost.cost_limits` down to
     `budget`; None when none do, because the estimate itself is not below it."""
     ratio, spread = non_negative("cpst", cpst), non_negative("se", se)
     most, n = non_negative("budget", budget), whole("episodes", episodes, 2)

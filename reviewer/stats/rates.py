@@ -35,12 +35,14 @@ from reviewer.stats.special import beta_quantile, t_two_sided, z_two_sided
 _MOST = 1e9
 
 
-def _counts(successes: SupportsFloat, total: SupportsFloat) -> tuple[float, float]:
-    hits, size = finite("successes", successes), finite("total", total)
+def _counts(
+    successes: SupportsFloat, total: SupportsFloat, names: tuple[str, str] = ("successes", "total")
+) -> tuple[float, float]:
+    hits, size = finite(names[0], successes), finite(names[1], total)
     if size <= 0:
-        raise ValueError("total must be positive")
+        raise ValueError(f"{names[1]} must be positive")
     if not 0 <= hits <= size:
-        raise ValueError("successes must be between 0 and total")
+        raise ValueError(f"{names[0]} must be between 0 and {names[1]}")
     return hits, size
 
 
@@ -105,11 +107,7 @@ def failure_rate_upper_bound(
     With no failure it is 1 - (1 - confidence)**(1/runs), about 3/runs at 95%. `runs` may be a real
     effective sample size, see `effective_runs`.
     """
-    bad, n = finite("failures", failures), finite("runs", runs)
-    if n <= 0:
-        raise ValueError("runs must be positive")
-    if not 0 <= bad <= n:
-        raise ValueError("failures must be between 0 and runs")
+    bad, n = _counts(failures, runs, ("failures", "runs"))
     level = open_unit("confidence", confidence)
     if bad == 0:
         return -math.expm1(math.log1p(-level) / n)
@@ -170,7 +168,7 @@ def _rate_groups(groups: Groups) -> tuple[list[list[float]], float, int]:
 
 
 def wilson_effective(groups: Groups, confidence: float = 0.95) -> EffectiveRate:
-    """The default interval of a rate over episodes × attempts: Wilson on effective n.
+    """Return the default interval of a rate over episodes × attempts: Wilson on effective n.
 
     n_eff = p(1-p)/SE², SE clustered by episode, clipped to [1, attempts]; the number of episodes
     when p is 0 or 1 or SE is 0 or undefined. Scores lie in [0, 1].
@@ -186,8 +184,8 @@ def wilson_effective(groups: Groups, confidence: float = 0.95) -> EffectiveRate:
 
 
 def effective_attempts(counts: Counts) -> float:
-    """The n_eff of `wilson_effective` from counts, exactly: a million attempts need no million
-    items.
+    """Return the n_eff of `wilson_effective` from counts, exactly: a million attempts need no
+    million items.
 
     Raises ValueError without an attempt, or with more passes than attempts.
     """
@@ -250,7 +248,7 @@ def korn_graubard_interval(groups: Groups, confidence: float = 0.95) -> Interval
 
 
 def icc1(groups: Groups) -> float | None:
-    """How alike the attempts of one episode are: ICC(1), (MSB-MSW)/(MSB+(R-1)MSW).
+    """Return how alike the attempts of one episode are: ICC(1), (MSB-MSW)/(MSB+(R-1)MSW).
 
     R is the common number of attempts, or with unequal numbers the ANOVA average
     (N - Σn²/N)/(C-1). May be negative (clip on screen). None without two episodes, without
@@ -345,11 +343,7 @@ def confidence_sequence(
     Both counts may be real (an effective sample size). Raises ValueError unless
     0 <= successes <= total, total > 0.
     """
-    hits, n = finite("successes", successes), finite("total", total)
-    if n <= 0:
-        raise ValueError("total must be positive")
-    if not 0 <= hits <= n:
-        raise ValueError("successes must be between 0 and total")
+    hits, n = _counts(successes, total)
     threshold = -math.log1p(-open_unit("confidence", confidence))
     log_beta = math.lgamma(hits + 1) + math.lgamma(n - hits + 1) - math.lgamma(n + 2)
 
@@ -365,7 +359,8 @@ def confidence_sequence(
 
 
 def _edge(outside: Callable[[float], bool], far: float, near: float) -> float:
-    """Where the set that `near` lies in ends toward `far`, on the far side of the rounding."""
+    """Return where the set that `near` lies in ends toward `far`, on the far side of the
+    rounding."""
     for _ in range(200):
         middle = 0.5 * (far + near)
         if middle in (far, near):

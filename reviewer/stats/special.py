@@ -1,6 +1,6 @@
 """Distribution functions in plain Python, so that a release report needs neither numpy nor scipy.
 
-The regularised incomplete beta function is Lentz's continued fraction (Numerical Recipes 6.4);
+The regularized incomplete beta function is Lentz's continued fraction (Numerical Recipes 6.4);
 binomial tails, Student's t and all quantiles used here follow from it. Checked against scipy.
 """
 
@@ -14,7 +14,7 @@ _NORMAL = NormalDist()
 
 
 def z_two_sided(confidence: float) -> float:
-    """The normal quantile that leaves (1 - confidence) / 2 in each tail."""
+    """Return the normal quantile that leaves (1 - confidence) / 2 in each tail."""
     return _NORMAL.inv_cdf(0.5 + open_unit("confidence", confidence) / 2)
 
 
@@ -85,13 +85,13 @@ def _incomplete(x: float, y: float, a: float, b: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function I_x(a, b) for a, b > 0."""
+    """Return the regularized incomplete beta function I_x(a, b) for a, b > 0."""
     return _incomplete(x, 1.0 - x, a, b)
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """The x with I_x(a, b) = probability: in closed form where a or b is 1 (I_x(a, 1) = x^a), else
-    by Newton's method kept inside a shrinking bracket."""
+    """Return the x with I_x(a, b) = probability: in closed form where a or b is 1 (I_x(a, 1) =
+    x^a), else by Newton's method kept inside a shrinking bracket."""
     if b == 1.0:
         return math.pow(probability, 1.0 / a)
     if a == 1.0:

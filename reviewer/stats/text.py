@@ -1,9 +1,9 @@
 """Two texts compared: scores of an answer, and known texts found again.
 
 Scores are diagnostics only: a phrase match never gates a release. To find a known text again
-(`Known`), texts are compared as words: case, punctuation, width of characters and line breaks do
-not count. Near means the Jaccard index of their shingles, runs of WIDTH words. MinHash (Broder, "On
-the resemblance and containment of documents", 1997) with banding (Leskovec, Rajaraman, Ullman,
+(`KnownTexts`), texts are compared as words: case, punctuation, width of characters and line breaks
+do not count. Near means the Jaccard index of their shingles, runs of WIDTH words. MinHash (Broder,
+"On the resemblance and containment of documents", 1997) with banding (Leskovec, Rajaraman, Ullman,
 "Mining of Massive Datasets", 3.4) finds which pairs are worth comparing; the exact index of those
 is reported, so every match is real. `missed` says what banding may pass over.
 """
@@ -24,7 +24,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b", re.ASCII)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def _squad_normalise(text: str) -> str:
+def _squad_normalize(text: str) -> str:
     """Lower case, punctuation out, articles out, white space folded: SQuAD's order of steps."""
     bare = text.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", bare).split())
@@ -40,12 +40,12 @@ def _multiset_f1(predicted: list[str], reference: list[str]) -> float:
 
 def squad_f1(prediction: str, reference: str) -> float:
     """Token F1 of the official SQuAD v2.0 script (articles and punctuation dropped)."""
-    return _multiset_f1(_squad_normalise(prediction).split(), _squad_normalise(reference).split())
+    return _multiset_f1(_squad_normalize(prediction).split(), _squad_normalize(reference).split())
 
 
 def squad_em(prediction: str, reference: str) -> bool:
     """Exact match of the official SQuAD v2.0 script."""
-    return _squad_normalise(prediction) == _squad_normalise(reference)
+    return _squad_normalize(prediction) == _squad_normalize(reference)
 
 
 def token_f1(predicted: str, reference: str) -> float:
@@ -55,7 +55,7 @@ def token_f1(predicted: str, reference: str) -> float:
 
 
 def token_f1_set(predicted: str, reference: str) -> float:
-    """The source article's token F1: distinct lower-case tokens split on white space.
+    """Return the source article's token F1: distinct lower-case tokens split on white space.
 
     Repetition is free and "Paris." is not "Paris"; shown beside `token_f1` for comparison only.
     """
@@ -100,7 +100,7 @@ class Match(NamedTuple):
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text in compatibility form (NFKC), caseless, without punctuation."""
+    """Return the words of a text in compatibility form (NFKC), caseless, without punctuation."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -136,11 +136,11 @@ def banding(threshold: float) -> tuple[int, int]:
 
 
 def missed(similarity: float, bands: int, rows: int) -> float:
-    """The chance that no band of two texts of this similarity agrees: (1 - s^rows)^bands."""
+    """Return the chance that no band of two texts of this similarity agrees: (1 - s^rows)^bands."""
     return float((1 - similarity**rows) ** bands)
 
 
-class Known:
+class KnownTexts:
     """Texts to look for, by key. Needs `datasketch`.
 
     `compared` are the keys long enough to be found within others, or nearly; the rest can only be
@@ -166,7 +166,7 @@ class Known:
             self._near.insert(key, _minhash(found_shingles))
 
     def find(self, text: str) -> list[Match]:
-        """Every known text that this one repeats, each once, by key."""
+        """Return every known text that this one repeats, each once, by key."""
         of = words(text)
         found = {key: Match(key, "exact", 1.0) for key in self._exact.get(of, ())}
         if len(of) >= SHORTEST:
@@ -192,7 +192,7 @@ class Known:
 
 
 def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    """Whether the words of one stand in a row in the other."""
+    """Return whether the words of one stand in a row in the other."""
     return f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 

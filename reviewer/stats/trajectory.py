@@ -109,7 +109,8 @@ class Call(NamedTuple):
 
 
 def _plain(value: Any) -> Any:
-    """The value with whole floats as integers, so that equal JSON numbers have equal text."""
+    """Return the value with whole floats as integers, so that equal JSON numbers have equal
+    text."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -118,7 +119,7 @@ def _plain(value: Any) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """One text per JSON value; raises ValueError for what is not JSON (NaN, bytes, sets)."""
+    """Return one text per JSON value; raises ValueError for what is not JSON (NaN, bytes, sets)."""
     try:
         return json.dumps(_plain(value), sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -297,7 +298,7 @@ def align(a: Sequence[Keys], b: Sequence[Keys]) -> list[Pair]:
 
 
 def beside(pairs: Sequence[Pair], a: int, b: int) -> Iterator[tuple[int | None, int | None]]:
-    """Every item of both once, in order: pairs together, what lies between them side by side.
+    """Yield every item of both once, in order: pairs together, what lies between them side by side.
 
     `a` and `b` are the lengths. An item without a partner that has nothing beside it stands with
     None.
@@ -312,7 +313,7 @@ def beside(pairs: Sequence[Pair], a: int, b: int) -> Iterator[tuple[int | None, 
 def _gaps(
     pairs: Sequence[Pair], a: int, b: int
 ) -> Iterator[tuple[tuple[range, range], list[Pair]]]:
-    """The stretches before, between and after pairs, each with the pair that ends it."""
+    """Yield the stretches before, between and after pairs, each with the pair that ends it."""
     i = j = 0
     for pair in pairs:
         yield (range(i, pair.a), range(j, pair.b)), [pair]

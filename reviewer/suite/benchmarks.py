@@ -73,7 +73,8 @@ _ALSO = {
 
 
 def benchmark_of(suite_id: str) -> Benchmark | None:
-    """The benchmark a probe suite is of (`osworld-chrome`), None for one that is not known."""
+    """Return the benchmark a probe suite is of (`osworld-chrome`), None for one that is not
+    known."""
     for start in (*BENCHMARKS, *_ALSO):
         if suite_id == start or suite_id.startswith(f"{start}-"):
             return BENCHMARKS[_ALSO.get(start, start)]

@@ -48,6 +48,7 @@ FILES: Mapping[str, type[msgspec.Struct]] = {
 
 _PUBLISHED = {
     "JudgePrompt": "JudgeShape",
+    "JudgeQuestion": "AskedShape",
     "LabelPolicy": "LabelsShape",
     "RegressionPolicy": "RegressionShape",
     "ApprovalPolicy": "ApprovalsShape",
@@ -106,7 +107,7 @@ def faults_of(raw: Any, struct: type[msgspec.Struct]) -> list[ShapeFault]:
 def read_shape(
     data: bytes, file: str, struct: type[msgspec.Struct], **limits: int
 ) -> dict[str, Any]:
-    """One file of the given shape, as plain data. ContractError with every fault of shape.
+    """Return one file of the given shape, as plain data. ContractError with every fault of shape.
 
     `limits` may hold `max_bytes`.
     """
@@ -121,7 +122,7 @@ def as_problems(file: str, faults: Sequence[ShapeFault]) -> list[Problem]:
 
 
 def without(value: Any, places: Sequence[Location]) -> Any:
-    """A copy of `value` without the members at `places`; None when the whole is at fault."""
+    """Return a copy of `value` without the members at `places`; None when the whole is at fault."""
     if () in places:
         return None
     roots = {place[0] for place in places if len(place) == 1}

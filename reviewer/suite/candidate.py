@@ -125,13 +125,14 @@ learned(Candidate)
 
 
 def candidate_value(raw: Mapping[str, Any], digest: str, file: str = "candidate") -> Candidate:
-    """The manifest as a value; `digest` is the sha256 (hex) of its canonical bytes."""
+    """Return the manifest as a value; `digest` is the sha256 (hex) of its canonical bytes."""
     said = {name: part for name, part in raw.items() if part is not None}
     return converted({**said, "digest": digest}, Candidate, file)
 
 
 def read_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
-    """The manifest as a value, its digest computed. ContractError with every problem found."""
+    """Return the manifest as a value, its digest computed. ContractError with every problem
+    found."""
     # Here, so that a manifest already validated (`trusted_candidate`) costs no pydantic.
     from reviewer.suite.border import read_shape
 
@@ -146,7 +147,8 @@ def trusted_candidate(data: bytes, file: str = "candidate.json") -> Candidate:
 
 @lru_cache(64)
 def manifest_bytes(data: bytes, file: str = "candidate.json") -> bytes:
-    """The RFC 8785 bytes of a manifest: what the digest is of, and what a verifier hashes."""
+    """Return the RFC 8785 bytes of a manifest: what the digest is of, and what a verifier
+    hashes."""
     return canonical_bytes(load_object(data, file), file)
 
 
@@ -257,7 +259,7 @@ learned(Script)
 
 
 def read_script(data: bytes, file: str = "script.json") -> Script:
-    """The script as a value. ContractError with every problem found."""
+    """Return the script as a value. ContractError with every problem found."""
     # Here, so that a caller that only names a script's values costs no pydantic.
     from reviewer.suite.border import read_shape
 

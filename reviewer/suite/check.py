@@ -21,7 +21,7 @@ from reviewer.suite.tool_names import is_self
 from reviewer.suite.wording import wording
 
 
-class Checked(NamedTuple):
+class SuiteCheck(NamedTuple):
     """What the files say. The values are None where `problems` made them unusable."""
 
     suite: Suite | None
@@ -38,8 +38,9 @@ class _Reading(NamedTuple):
     whole: bool
 
 
-def check_suite(files: Mapping[str, bytes], digest: str = "") -> Checked:
-    """Every problem of a suite's locked files (path: content), and its values when there is none.
+def check_suite(files: Mapping[str, bytes], digest: str = "") -> SuiteCheck:
+    """Return every problem of a suite's locked files (path: content), and its values when there is
+    none.
 
     `digest` is put into the value as it is; it is the caller's business that it is the lock's.
     """
@@ -58,8 +59,8 @@ def check_suite(files: Mapping[str, bytes], digest: str = "") -> Checked:
     problems += _across(head, episodes, files)
     rubric, judge = _rubric(files, problems), _judge(files, problems)
     if problems:
-        return Checked(None, rubric, judge, tuple(problems))
-    return Checked(values.suite_value(head, episodes.values(), digest), rubric, judge, ())
+        return SuiteCheck(None, rubric, judge, tuple(problems))
+    return SuiteCheck(values.suite_value(head, episodes.values(), digest), rubric, judge, ())
 
 
 def _read(data: bytes, file: str, kind: type[Value]) -> _Reading:
@@ -181,7 +182,7 @@ _CODES = frozenset(code for codes in GATE_CODES.values() for code in codes)
 
 
 def known_check(text: str) -> bool:
-    """Whether `text` names a gate, a code, or a code with what may follow its colon.
+    """Return whether `text` names a gate, a code, or a code with what may follow its colon.
 
     `missing` and `missing:` stand for every missing part, `missing:verify_state` for that one.
     """
@@ -192,7 +193,7 @@ def known_check(text: str) -> bool:
 
 
 def near_check(text: str) -> str | None:
-    """The gate or code that an unknown `text` most likely meant; None when none is like it.
+    """Return the gate or code that an unknown `text` most likely meant; None when none is like it.
 
     What follows a colon is kept where the code takes it.
     """
@@ -208,7 +209,7 @@ Found = Iterator[tuple[str, str]]
 
 
 def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str, str]]:
-    """Why this episode is refused; [] when it is a contract that can be met and missed.
+    """Return why this episode is refused; [] when it is a contract that can be met and missed.
 
     `whole` is False when members of the wrong type were left out before: then nothing is said of
     what is absent.
@@ -229,7 +230,7 @@ def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str,
 
 
 def policy_problems(policy: Policy) -> list[tuple[str, str]]:
-    """Why this policy is refused (ranges of single numbers are the schema's)."""
+    """Return why this policy is refused (ranges of single numbers are the schema's)."""
     if policy.pass_hat.k > policy.attempts:
         reason = (
             f"pass^{policy.pass_hat.k} needs {policy.pass_hat.k} attempts per episode; "
@@ -263,7 +264,7 @@ def _absent(episode: Episode) -> Found:
 
 
 def _can_refuse(episode: Episode) -> bool:
-    """Whether the authority or the state gate can fail."""
+    """Return whether the authority or the state gate can fail."""
     tools, expected = episode.tools, episode.expected
     return bool(
         tools.allowed is not None
@@ -370,7 +371,7 @@ def _steps(episode: Episode) -> Found:
 
 
 def _least_calls(episode: Episode) -> dict[str, int]:
-    """The calls that no passing attempt can leave out, by the member that wants them."""
+    """Return the calls that no passing attempt can leave out, by the member that wants them."""
     expected = episode.expected
     whole = expected.trajectory_match not in (None, "subset")
     made = [call.tool for call in expected.trajectory] if whole else []

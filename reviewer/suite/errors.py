@@ -37,7 +37,7 @@ class ContractError(ValueError):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "ContractError":
-        """The error that carries all of `problems` (at least one)."""
+        """Return the error that carries all of `problems` (at least one)."""
         first = problems[0]
         return cls(first.file, first.path, first.reason, problems[1:])
 
@@ -75,7 +75,8 @@ _PLAIN = re.compile(r"[^a-z0-9]")
 
 
 def id_problem(text: str) -> str | None:
-    """Why `text` cannot be an id (it becomes a file name and a part of a trace id), or None."""
+    """Return why `text` cannot be an id (it becomes a file name and a part of a trace id), or
+    None."""
     if "/" in text or "\\" in text:
         return "an id may not contain a path separator"
     if text.startswith("."):
@@ -86,14 +87,14 @@ def id_problem(text: str) -> str | None:
 
 
 def name_problem(text: str) -> str | None:
-    """Why `text` cannot be the name of a tool, a tag or the like, or None."""
+    """Return why `text` cannot be the name of a tool, a tag or the like, or None."""
     if len(text) > MAX_NAME:
         return f"a name may have at most {MAX_NAME} characters, this one has {len(text)}"
     return _text_problem(text, "a name")
 
 
 def path_problem(path: str) -> str | None:
-    """Why `path` cannot stand in a lock, or None.
+    """Return why `path` cannot stand in a lock, or None.
 
     Refused: absolute paths, `.` and `..` parts, backslashes, control characters, names that are
     not NFC (two systems would store them under different bytes).
@@ -112,7 +113,7 @@ def path_problem(path: str) -> str | None:
 
 
 def unprintable(text: str) -> bool:
-    """Whether `text` holds control, format, surrogate or line-breaking characters."""
+    """Return whether `text` holds control, format, surrogate or line-breaking characters."""
     if text.isascii():
         return not text.isprintable()
     return any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text)

@@ -62,11 +62,11 @@ class File(Struct, frozen=True, eq=False):
     default: Any = FROM_STRUCT
 
 
-class Computed:
+class ComputedMark:
     """Marks a member that no file has: it is computed when the file is read."""
 
 
-COMPUTED = Computed()
+COMPUTED = ComputedMark()
 
 
 def repeated(items: Iterable[Hashable]) -> str | None:

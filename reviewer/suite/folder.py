@@ -79,7 +79,7 @@ class LoadedSuite(NamedTuple):
 
 
 def suite_state(folder: Path) -> SuiteState:
-    """Compares the folder with its lock, by hashing only.
+    """Compare the folder with its lock, by hashing only.
 
     Raises ContractError when the folder or its lock cannot be read, or holds what no suite may
     (a symbolic link, a name that is not portable, a file beyond the size limit).
@@ -112,7 +112,8 @@ def suite_state(folder: Path) -> SuiteState:
 
 
 def read_suite(folder: Path) -> LoadedSuite:
-    """The suite, its rubric and its judge prompt, when the lock holds and every file is valid.
+    """Return the suite, its rubric and its judge prompt, when the lock holds and every file is
+    valid.
 
     Raises SuiteBroken when a locked file was edited, ContractError with every problem of every
     file when the content is not a suite. A folder without a lock is read, with a remark.
@@ -179,7 +180,7 @@ def locked_files(folder: Path) -> dict[str, bytes]:
 
 
 def read_candidates(folder: Path) -> tuple[dict[str, "Candidate"], list[Problem]]:
-    """Every manifest of `candidates/` by candidate id, and what is wrong with the others."""
+    """Return every manifest of `candidates/` by candidate id, and what is wrong with the others."""
     from reviewer.suite.candidate import read_candidate
 
     candidates: dict[str, Candidate] = {}
@@ -196,7 +197,7 @@ def read_candidates(folder: Path) -> tuple[dict[str, "Candidate"], list[Problem]
 
 
 def candidate_files(folder: Path) -> list[Path]:
-    """The manifests beside the lock, by name."""
+    """Return the manifests beside the lock, by name."""
     return sorted(p for p in (folder / CANDIDATES).glob("*.json") if not p.name.startswith("."))
 
 
@@ -217,7 +218,8 @@ def candidate_folder(folder: Path) -> dict[str, bytes]:
 
 
 def read_bytes(path: Path, limit: int = MAX_FILE) -> bytes:
-    """A regular file's content; a link is not followed. ContractError when it cannot be read."""
+    """Return a regular file's content; a link is not followed. ContractError when it cannot be
+    read."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         handle = os.open(path, flags)
@@ -305,20 +307,20 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 _BLOCK = 1 << 16
 
 
-class _Odd(Exception):
+class _NotFrozen(Exception):
     """Something here that no frozen suite holds, or that cannot be read."""
 
 
 def as_frozen(folder: Path, digest: str) -> bool:
-    """Whether a folder is, byte for byte, what the lock of this digest lists, and that lock and its
-    sums stand beside it.
+    """Return whether a folder is, byte for byte, what the lock of this digest lists, and that lock
+    and its sums stand beside it.
 
     Where this is so, `suite_state` says `frozen` with this digest. `digest` must be that of a lock
     that was read in full before: names in it are not looked at again.
     """
     try:
         return _as_locked(folder, digest)
-    except (OSError, _Odd):
+    except (OSError, _NotFrozen):
         return False
 
 
@@ -355,10 +357,10 @@ def _files(folder: str, inside: str) -> Iterator[str]:
             elif entry.is_file(follow_symlinks=False):
                 yield inside + name
             else:
-                raise _Odd
+                raise _NotFrozen
             count += 1
             if count > MAX_FILES:
-                raise _Odd
+                raise _NotFrozen
 
 
 def _digest(path: str) -> str | None:
@@ -376,7 +378,7 @@ def _read(path: str) -> bytes:
             while more := os.read(handle, 1 << 20):
                 data += more
                 if len(data) > MAX_FILE:
-                    raise _Odd
+                    raise _NotFrozen
     finally:
         os.close(handle)
     return data

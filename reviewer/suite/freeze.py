@@ -52,7 +52,7 @@ class NewVersion(NamedTuple):
 
 
 def freeze(folder: Path) -> str:
-    """Validates a suite that has no lock yet and locks it. The digest.
+    """Validate a suite that has no lock yet and locks it. The digest.
 
     Raises ContractError with every problem; nothing is written then.
     """
@@ -68,7 +68,7 @@ def freeze(folder: Path) -> str:
 
 
 def write_lock(folder: Path) -> str:
-    """Locks the files as they are, keeps a copy of each, and gives the digest.
+    """Lock the files as they are, keeps a copy of each, and gives the digest.
 
     Does not ask whether they are a suite (`freeze` does). Refuses a folder that has a lock.
     """
@@ -82,7 +82,7 @@ def write_lock(folder: Path) -> str:
 
 
 def freeze_as(folder: Path, new_id: str) -> NewVersion:
-    """Makes the edited content a suite of its own and puts the frozen one back, byte for byte.
+    """Make the edited content a suite of its own and puts the frozen one back, byte for byte.
 
     The new suite is a sibling folder named `new_id`, with that id inside, the same candidates (with
     their scripts) and no traces. Nothing is written unless the content is valid and every frozen
@@ -180,7 +180,7 @@ def _originals(folder: Path, lock: Lock, now: Mapping[str, bytes]) -> dict[str, 
 
 
 def _copy(folder: Path, entry: LockEntry) -> bytes | None:
-    """The kept copy of a locked file, None unless it has exactly the locked bytes."""
+    """Return the kept copy of a locked file, None unless it has exactly the locked bytes."""
     try:
         packed = read_bytes(folder / FROZEN / entry.sha256)
         data = zlib.decompressobj().decompress(packed, entry.size + 1)

@@ -55,7 +55,7 @@ class LockProblem(NamedTuple):
 
 
 def make_lock(suite_id: str, files: Mapping[str, bytes]) -> bytes:
-    """The lock's bytes for `files` (path inside the suite: content).
+    """Return the lock's bytes for `files` (path inside the suite: content).
 
     Raises ContractError naming every path that may not stand in a lock.
     """
@@ -74,15 +74,15 @@ def make_lock(suite_id: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def lock_parts(suite_id: str) -> tuple[bytes, bytes]:
-    """What stands before and behind the entries of a lock, which are joined by commas."""
+    """Return what stands before and behind the entries of a lock, which are joined by commas."""
     whole = canonical_bytes({"schema": LOCK_SCHEMA, "suite_id": suite_id, "files": []})
     cut = whole.index(b"[") + 1
     return whole[:cut], whole[cut:]
 
 
 def entry_bytes(path: str, sha256: str, size: int) -> bytes:
-    """One entry of a lock in RFC 8785 form. (`rfc8785` walks in Python; a hundred thousand entries
-    would wait.)"""
+    """Return one entry of a lock in RFC 8785 form. (`rfc8785` walks in Python; a hundred thousand
+    entries would wait.)"""
     plain = path.isascii() and path.isprintable() and '"' not in path and "\\" not in path
     name = f'"{path}"' if plain else canonical_bytes(path, LOCK_FILE).decode()
     return f'{{"path":{name},"sha256":"{sha256}","size":{size}}}'.encode()
@@ -94,13 +94,13 @@ def _lock_bytes(suite_id: str, entries: Iterable[LockEntry]) -> bytes:
 
 
 def suite_digest(lock_bytes: bytes) -> str:
-    """The suite's digest: sha256 (hex) of the lock's bytes."""
+    """Return the suite's digest: sha256 (hex) of the lock's bytes."""
     return sha256_hex(lock_bytes)
 
 
 @lru_cache(16)
 def read_lock(lock_bytes: bytes) -> Lock:
-    """The lock as a value, remembered.
+    """Return the lock as a value, remembered.
 
     Raises ContractError for anything that `make_lock` would not have written.
     """
@@ -126,7 +126,8 @@ def read_lock(lock_bytes: bytes) -> Lock:
 
 
 def check_lock(lock_bytes: bytes, files: Mapping[str, bytes]) -> list[LockProblem]:
-    """Every file that differs from the lock, is missing, or is not in it; [] when all is as frozen.
+    """Return every file that differs from the lock, is missing, or is not in it; [] when all is as
+    frozen.
 
     Raises ContractError when the lock itself cannot be read.
     """
@@ -140,7 +141,7 @@ def check_lock(lock_bytes: bytes, files: Mapping[str, bytes]) -> list[LockProble
 
 
 def sha256sum_text(lock: Lock) -> str:
-    """The lock as `sha256sum -c` reads it; its own sha256 is the in-toto dirHash."""
+    """Return the lock as `sha256sum -c` reads it; its own sha256 is the in-toto dirHash."""
     return "".join(f"{entry.sha256}  {entry.path}\n" for entry in lock.files)
 
 

@@ -173,7 +173,7 @@ class Expected(Value, frozen=True):
 
     @property
     def names_text(self) -> bool:
-        """Whether it says anything that a final message can be compared with."""
+        """Return whether it says anything that a final message can be compared with."""
         return self.message_reference is not None or bool(self.message_contains)
 
 

@@ -120,7 +120,7 @@ class Rubric(Value, frozen=True):
         )
 
 
-class Asked(Value, frozen=True):
+class JudgeQuestion(Value, frozen=True):
     """A further thing the judge is asked."""
 
     preset: Annotated[Preset, "What the prompt asks about, and on which scale it is answered."]
@@ -151,7 +151,8 @@ class JudgePrompt(Value, frozen=True, kw_only=True):
         "by plain replacement; every other brace is text.",
     ]
     also: Annotated[
-        tuple[Asked, ...], "What the judge is asked besides `prompt`, each preset at most once."
+        tuple[JudgeQuestion, ...],
+        "What the judge is asked besides `prompt`, each preset at most once.",
     ] = ()
     model: Annotated[str, "The one model that may be asked. Empty: the caller names one."] = ""
     temperature: Annotated[Amount, "Sent as it is."] = 0.0
@@ -163,9 +164,9 @@ class JudgePrompt(Value, frozen=True, kw_only=True):
         )
 
     @property
-    def asks(self) -> tuple[Asked, ...]:
+    def asks(self) -> tuple[JudgeQuestion, ...]:
         """Everything it is asked, in the file's order."""
-        return (Asked(preset=self.preset, prompt=self.prompt), *self.also)
+        return (JudgeQuestion(preset=self.preset, prompt=self.prompt), *self.also)
 
 
 def _misplaced(preset: Preset, prompt: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any
 import rfc8785
 
 from reviewer.suite.errors import ContractError, Problem, json_path, shown
-from reviewer.trace.strictjson import MAX_DEPTH, Repeated, first_too_deep, whole_object
+from reviewer.trace.strictjson import MAX_DEPTH, RepeatedMembers, first_too_deep, whole_object
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_INT = 2**53 - 1
@@ -27,7 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class _Refused:
+class _Refusal:
     """Stands in the parsed value where a number was refused, until its path is known."""
 
     def __init__(self, reason: str) -> None:
@@ -42,32 +42,32 @@ class _Parser:
 
     def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = whole_object(pairs)
-        self.refused |= isinstance(members, Repeated)
+        self.refused |= isinstance(members, RepeatedMembers)
         return members
 
-    def constant(self, token: str) -> _Refused:
+    def constant(self, token: str) -> _Refusal:
         self.refused = True
-        return _Refused(f"{token} is not a JSON number")
+        return _Refusal(f"{token} is not a JSON number")
 
-    def integer(self, token: str) -> "int | _Refused":
+    def integer(self, token: str) -> "int | _Refusal":
         # Longer tokens are not converted at all: int() of thousands of digits is slow or refused.
         if len(token) <= 17 and abs(value := int(token)) <= MAX_INT:
             return value
         self.refused = True
-        return _Refused(f"integer beyond {MAX_INT} (2^53-1), which readers round differently")
+        return _Refusal(f"integer beyond {MAX_INT} (2^53-1), which readers round differently")
 
-    def real(self, token: str) -> "float | _Refused":
+    def real(self, token: str) -> "float | _Refusal":
         value = float(token)
         if math.isfinite(value):
             return value
         self.refused = True
-        return _Refused("number too large: it would be read as infinity")
+        return _Refusal("number too large: it would be read as infinity")
 
 
 def loads(
     data: bytes, file: str = "input", *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH
 ) -> Any:
-    """The value of one JSON document in UTF-8.
+    """Return the value of one JSON document in UTF-8.
 
     Raises ContractError (and nothing else, whatever the bytes) for: more than `max_bytes`, a byte
     order mark, invalid UTF-8, nesting beyond `max_depth`, a syntax error, duplicate members,
@@ -112,7 +112,7 @@ def load_object(data: bytes, file: str = "input", *, max_bytes: int = MAX_BYTES)
 
 
 def type_name(value: object) -> str:
-    """The JSON word for a value's type."""
+    """Return the JSON word for a value's type."""
     for kind, word in (
         (bool, "true or false"),
         (str, "a string"),
@@ -129,13 +129,13 @@ def _problems(file: str, root: Any) -> Iterator[Problem]:
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), root)]
     while stack:
         path, value = stack.pop()
-        if isinstance(value, _Refused):
+        if isinstance(value, _Refusal):
             yield Problem(file, json_path(path), value.reason)
         elif isinstance(value, str):
             if _lone_surrogate(value):
                 yield Problem(file, json_path(path), "half of a surrogate pair is not text")
         elif isinstance(value, dict):
-            shadowed = value.shadowed if isinstance(value, Repeated) else ()
+            shadowed = value.shadowed if isinstance(value, RepeatedMembers) else ()
             for name in dict.fromkeys(name for name, _ in shadowed):
                 yield Problem(file, json_path((*path, name)), f"member `{shown(name)}` twice")
             for name in value:
@@ -172,7 +172,7 @@ def start_state_digest(initial_state: Mapping[str, Any]) -> str:
 
 
 def same_digest(a: str, b: str) -> bool:
-    """Whether two sha256 digests are equal, each with or without the `sha256:` prefix."""
+    """Return whether two sha256 digests are equal, each with or without the `sha256:` prefix."""
     return hmac.compare_digest(_bare(a).encode(), _bare(b).encode())
 
 

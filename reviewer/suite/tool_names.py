@@ -72,7 +72,7 @@ NO_KIN = Kin()
 
 @lru_cache(_MEMO)
 def spelling(name: str) -> Spelling:
-    """The keys of a name."""
+    """Return the keys of a name."""
     whole: set[str] = set()
     tails: set[str] = set()
     last: set[str] = set()
@@ -97,14 +97,15 @@ def spelling(name: str) -> Spelling:
 
 
 def bare(name: str) -> str:
-    """A name without case, separators, invisible characters and look-alikes; not for reading."""
+    """Return a name without case, separators, invisible characters and look-alikes; not for
+    reading."""
     return _key(_folded(name[:LONGEST]))
 
 
 @lru_cache(64)
 def tool_names(listed: frozenset[str]) -> "ToolNames":
-    """The names that contracts list: episodes of a suite list the same ones as a rule, and what
-    others are to them is worked out once."""
+    """Return the names that contracts list: episodes of a suite list the same ones as a rule, and
+    what others are to them is worked out once."""
     return ToolNames(listed)
 
 
@@ -177,8 +178,8 @@ class ToolNames:
 
 
 def _readings(name: str) -> Iterable[str]:
-    """A name as it may be meant: as it is written, with its escapes read, without what a harness
-    left behind it, and in the other direction where it turns the writing around."""
+    """Return a name as it may be meant: as it is written, with its escapes read, without what a
+    harness left behind it, and in the other direction where it turns the writing around."""
     readings = {name}
     if "&" in name or "%" in name or "\\" in name:
         readings.add(_unescaped(name))
@@ -198,7 +199,7 @@ def _unescaped(name: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """A name without case, invisible characters and look-alikes; its separators stay."""
+    """Return a name without case, invisible characters and look-alikes; its separators stay."""
     if text.isascii():
         return _CONTROLS.sub("", text).casefold()
     from disarm import skeleton_key  # 60 ms, and names are ASCII as a rule
@@ -264,7 +265,7 @@ NO_MAP = ToolMap()
 
 
 def listed_tools(episode: Episode) -> Iterator[str]:
-    """Every tool that an episode's contract names, some more than once."""
+    """Yield every tool that an episode's contract names, some more than once."""
     tools, expected = episode.tools, episode.expected
     for some in (tools.allowed or (), tools.required, tools.forbidden, tools.approvals):
         yield from some
@@ -276,8 +277,8 @@ def listed_tools(episode: Episode) -> Iterator[str]:
 
 
 def map_problems(suite: Suite, names: tuple[tuple[str, str], ...]) -> list[str]:
-    """Why a suite cannot be filled under these names: what no episode allows gets no other name,
-    and no name of another tool becomes an allowed one."""
+    """Return why a suite cannot be filled under these names: what no episode allows gets no other
+    name, and no name of another tool becomes an allowed one."""
     allowed: set[str] = set()
     forbidden: set[str] = set()
     everything: set[str] = set()

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def merge_defaults(defaults: Raw, episode: Raw) -> dict[str, Any]:
-    """The episode with the suite's `defaults` filled in where it is silent.
+    """Return the episode with the suite's `defaults` filled in where it is silent.
 
     `tools`, `expected`, `budget` and `simulator` are merged member by member; any other member,
     and every list, is the episode's own when it has one. An explicit null stays null.
@@ -46,7 +46,7 @@ def merge_defaults(defaults: Raw, episode: Raw) -> dict[str, Any]:
 
 
 def episode_value(raw: Raw, file: str = "episode") -> Episode:
-    """An episode (defaults already merged) as a value."""
+    """Return an episode (defaults already merged) as a value."""
     plain = dict(raw)
     writes = plain.get("writes")
     if isinstance(writes, list):
@@ -71,7 +71,7 @@ def judge_value(raw: Raw, file: str = JUDGE_FILE) -> JudgePrompt:
 
 
 def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
-    """The suite as a value, its episodes in the order suite.json names them, else by id."""
+    """Return the suite as a value, its episodes in the order suite.json names them, else by id."""
     order = {episode_id: i for i, episode_id in enumerate(raw.get("episodes") or ())}
     listed = sorted(episodes, key=lambda e: (order.get(e.episode_id, len(order)), e.episode_id))
     return Suite(
@@ -87,12 +87,12 @@ def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
 
 
 def is_episode_file(path: str) -> bool:
-    """Whether a path inside a suite is that of an episode: `episodes/<episode_id>.json`."""
+    """Return whether a path inside a suite is that of an episode: `episodes/<episode_id>.json`."""
     return path.startswith(EPISODES) and path.endswith(".json") and path.count("/") == 1
 
 
 def load_trusted(files: Mapping[str, bytes]) -> Suite:
-    """The suite of files whose digest was validated before, without validating them again.
+    """Return the suite of files whose digest was validated before, without validating them again.
 
     `files` are the locked files by path (`suite.lock` may be among them: its sha256 is then the
     digest, else the digest is computed from the files). Use only when that digest is known from
@@ -112,12 +112,12 @@ def load_trusted(files: Mapping[str, bytes]) -> Suite:
 
 
 def load_trusted_rubric(files: Mapping[str, bytes]) -> Rubric | None:
-    """The rubric of trusted files, None when the suite has none."""
+    """Return the rubric of trusted files, None when the suite has none."""
     return rubric_value(_plain(files, RUBRIC_FILE)) if RUBRIC_FILE in files else None
 
 
 def load_trusted_judge(files: Mapping[str, bytes]) -> JudgePrompt | None:
-    """The judge prompt of trusted files, None when the suite has none."""
+    """Return the judge prompt of trusted files, None when the suite has none."""
     return judge_value(_plain(files, JUDGE_FILE)) if JUDGE_FILE in files else None
 
 
@@ -134,7 +134,7 @@ def _plain(files: Mapping[str, bytes], path: str) -> dict[str, Any]:
 
 
 def _long_form(write: object) -> object:
-    """A write with what people may write in short written out."""
+    """Return a write with what people may write in short written out."""
     if not isinstance(write, dict):
         return write
     plain = dict(write)
@@ -146,7 +146,8 @@ def _long_form(write: object) -> object:
 
 
 def converted(raw: Raw, kind: type[T], file: str) -> T:
-    """The value of type `kind` that `raw` says. ContractError naming the place that does not."""
+    """Return the value of type `kind` that `raw` says. ContractError naming the place that does
+    not."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:

@@ -59,7 +59,7 @@ def _uncommented(text: str) -> str:
 
 
 def readings(message: str) -> tuple[str, ...]:
-    """The ways a message is looked into for wording: as it is written, and as it is seen."""
+    """Return the ways a message is looked into for wording: as it is written, and as it is seen."""
     plain = unhidden(message)
     return tuple(dict.fromkeys(map(wording, (message, plain, seen_through(message)))))
 
@@ -110,7 +110,7 @@ def _words(text: str) -> str:
 
 
 def wording_problem(text: str) -> str | None:
-    """Why `text` cannot be looked for in a message, or None."""
+    """Return why `text` cannot be looked for in a message, or None."""
     if HOSTILE_IN_LINE.sub("", text).strip():
         return None
     return "is blank, so no message is told from another by it: write the words, or take it out"
@@ -323,7 +323,7 @@ def _denied_before(before: str) -> bool:
 
 
 def _negator(words: list[str], end: int) -> int | None:
-    """Where the negation that ends at this word begins; None when the word is none."""
+    """Return where the negation that ends at this word begins; None when the word is none."""
     word = words[end]
     if end and (words[end - 1], word) in _PAIRS:
         return end - 1

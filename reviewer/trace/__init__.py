@@ -19,5 +19,6 @@ class _Late:
 
 
 def late(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """As `re.compile`, at the first use. What is wrong in a pattern shows there: each has tests."""
+    """Compile a pattern at its first use. An error in a pattern shows only there: each has
+    tests."""
     return cast(re.Pattern[AnyStr], _Late(text, flags))

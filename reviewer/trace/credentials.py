@@ -1,4 +1,4 @@
-"""What opens a door: tokens of known form, and values that are called a password, a token or a key.
+"""Credentials: tokens of known form, and values that are called a password, a token or a key.
 
 `prefilter` holds a looser byte pattern for each: widen it whenever one here is widened.
 """
@@ -12,10 +12,10 @@ from reviewer.trace.rules import is_placeholder
 
 # A value that is called a password, a token or a key where it stands.
 #
-# Settings, headers, command lines, parameters of an address, members of an object and files that
-# hold logins (netrc, pgpass) name what they hold. The name alone proves nothing: `max_tokens=100`
+# Settings, headers, command lines, parameters of an address, members of an object and files with
+# logins (netrc, pgpass) name their values. The name alone proves nothing: `max_tokens=100`
 # is a number, `token = get_token()` is code, `Authorization: required` is prose. So each value is
-# asked whether it could be one. `prefilter` holds looser patterns: widen them with these.
+# checked as well. `prefilter` holds looser patterns: widen them with these.
 
 
 _OWNERS = (
@@ -38,7 +38,7 @@ _OWNERS = (
     *("snyk", "sonar", "square", "stripe", "supabase", "tavily", "telegram", "together"),
     *("twilio", "twitter", "vercel", "wandb", "weaviate", "xai", "yandex", "zendesk"),
 )  # fmt: skip
-"""Whose key it may be; the second part are services whose keys have no form of their own."""
+"""Owners of a key; the second part are services whose keys have no form of their own."""
 _NAME = (
     r"(?i:token|secret|passw(?:or)?d|passphrase|passcode|pwd|credentials?|contrase(?:ñ|n)a|jwt"
     r"|(?<=[A-Za-z_. -])key(?:s|_base)?[0-9]?|(?<![0-9A-Za-z])pass|(?<![0-9A-Za-z])pw|_auth|sessid"
@@ -135,7 +135,7 @@ _NOT_OF = frozenset(
         *("order", "cancellation", "pub", "cache", "syncs", "watch", "scroll", "idempotency"),
     )
 )
-"""Words before `token` or `key` that make it neither secret nor a key."""
+"""Words before `token` or `key` by which it is neither a secret nor a key."""
 _CODE = late(
     r"(?:[A-Za-z_]\w{0,40}|\$\w+)(?:(?:\.|::|->)[A-Za-z_]\w{0,40})+"
     r"|[a-z]+[0-9]{0,2}(?:[_-](?:[a-z]+[0-9]?|v?[0-9]{1,2}))*|[A-Z]+(?:_(?:[A-Z]+|V?[0-9]{1,3}))*|(?:[A-Z][a-z]+)+[0-9]{0,2}"
@@ -148,7 +148,8 @@ _PLAIN = late(
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
-    """Half-open spans of every value that is called a secret, in no order; they may overlap."""
+    """Yield half-open spans of every value that is called a secret, in no order; they may
+    overlap."""
     for found in _ASSIGNED.finditer(text):
         if not found["behind"] and _named(text, *found.span("name")) and _secret(found["value"]):
             yield _quoted(found) or _trimmed(found, "value")
@@ -212,7 +213,7 @@ def _named(text: str, at: int, end: int) -> bool:
 
 
 def _quoted(found: re.Match[str]) -> tuple[int, int] | None:
-    """The whole of a value in quotes, which may hold what no bare value holds."""
+    """Return the whole of a value in quotes, which may hold what no bare value holds."""
     start, end = found.span("value")
     rest = _TO_QUOTE[found["open"][-1]].match(found.string, end) if found["open"] else None
     return (start, rest.end()) if rest is not None else None
@@ -255,7 +256,7 @@ def is_login(base64: str) -> bool:
 
 
 def _harmless(value: str) -> bool:
-    """Return whether this stands for a value, or for the place of one."""
+    """Return whether this is a placeholder or a word of code, not a value."""
     return (
         is_placeholder(value)
         or value[0] in "$%<{[(*"
@@ -273,7 +274,7 @@ _WORD_OF_CODE = late(
 
 def _secret(value: str) -> bool:
     """Return whether a value that is called a secret could be one: it has letters and digits, and
-    is no date, path, name in code, or stand-in."""
+    is no date, path, name in code, or placeholder."""
     value = re.sub(r"\A(?i:bearer|basic|token|apikey) +", "", value).rstrip(".,;:!?*_")
     if len(value) < 8 or _harmless(value):
         return False
@@ -297,7 +298,7 @@ alone from this length on."""
 _CASE_CHANGES = late("[a-z](?=[A-Z])|[A-Z](?=[a-z])")
 
 
-# What opens a door: tokens of known form, keys and passwords that are called so.
+# The detector `secret`: tokens of known form, keys and passwords by their names.
 #
 # `prefilter` holds a looser byte pattern for each: widen it whenever one here is widened.
 
@@ -336,7 +337,7 @@ _CODE_WORD = late(
 
 
 def credentials(text: str) -> Iterator[tuple[int, int]]:
-    """Half-open spans of every credential in the text, in no order; they may overlap."""
+    """Yield half-open spans of every credential in the text, in no order; they may overlap."""
     for found in _TOKEN.finditer(text):
         words_only = found.group().startswith("sk-") and not re.search("[0-9]", found.group())
         if not words_only:  # sk-learn-contrib-something is a name, a key has digits
@@ -358,13 +359,14 @@ def credentials(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_login(base64: str) -> bool:
-    """Whether this spells `user:password`, as RFC 7617 has it: `Basic information` does not."""
+    """Return whether this spells `user:password`, as RFC 7617 has it: `Basic information` does
+    not."""
     base64 = base64.rstrip("=")
     return len(base64) % 4 != 1 and b":" in b64decode(base64 + "=" * (-len(base64) % 4))
 
 
 def _is_password(found: re.Match[str]) -> bool:
-    """Code and settings say `password=self.password` and `PWD=/srv`: those are not secrets."""
+    """Return whether the value is a password: not so in `password=self.password` and `PWD=/srv`."""
     value = found["value"]
     if _CODE_WORD.fullmatch(value) or value[0] in "/.~\\":
         return False

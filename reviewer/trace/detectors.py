@@ -1,7 +1,7 @@
-"""Values that identify a person or open a door, found in text.
+"""Detectors of values that identify a person or give access, found in text.
 
-Every pattern states a *form*; cards, IBANs and social security numbers are also *checked* (Luhn
-and issuer, ISO 7064 mod 97-10, areas never assigned), because digits alone accuse every
+Every pattern states a *form*; cards, IBANs and social security numbers are also *checked* (Luhn and
+issuer, ISO 7064 mod 97-10, areas never assigned), because digits alone would accuse every
 timestamp. `prefilter` holds a looser byte pattern for each: widen it whenever one here is widened.
 """
 
@@ -18,10 +18,10 @@ from reviewer.trace.prefilter import may_hold
 from reviewer.trace.rules import ADDED
 from reviewer.trace.tokens import tokens
 
-# Public IP addresses: those by which one machine of the Internet can be told from all others.
+# Public IP addresses: those that identify one machine of the Internet.
 #
-# Private, loopback, link-local, multicast and documentation addresses are none. Four numbers with
-# dots are often a version: small ones count only where something beside them says address.
+# Private, loopback, link-local, multicast and documentation addresses do not count. Four numbers
+# with dots are often a version: small ones count only beside a word for an address.
 
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -47,7 +47,7 @@ SMALL = 32
 
 
 def addresses(text: str) -> Iterator[tuple[int, int]]:
-    """Half-open spans of every public address in the text."""
+    """Yield half-open spans of every public address in the text."""
     for found in _dotted(text):
         if not _public(IPv4Address(found.group())):
             continue
@@ -65,7 +65,7 @@ def addresses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _dotted(text: str) -> Iterator[re.Match[str]]:
-    """Every match of `_V4`, which is slow to look for at each character, where it may be one."""
+    """Yield every match of `_V4`, which is too slow to try at each character."""
     begin = _FOUR.search(text)
     while begin is not None:
         found = _V4.match(text, begin.start())
@@ -96,7 +96,7 @@ SHORTEST = 6
 
 
 class Span(NamedTuple):
-    """A half-open span of the text and what stands there."""
+    """A half-open span of the text and the kind of identifier in it."""
 
     start: int
     end: int
@@ -153,7 +153,7 @@ def _luhn(digits: str) -> bool:
 
 
 def _issued(digits: str) -> bool:
-    """Whether an issuer hands out numbers of this prefix and length."""
+    """Return whether an issuer hands out numbers of this prefix and length."""
     length, two, three, four = len(digits), *(int(digits[:n]) for n in (2, 3, 4))
     if digits[0] == "4":  # Visa
         return length in (13, 16, 19)
@@ -171,7 +171,8 @@ def _issued(digits: str) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """Whether a digit string is a payment card number: length, issuer prefix and Luhn check."""
+    """Return whether a digit string is a payment card number: length, issuer prefix and Luhn
+    check."""
     return 13 <= len(digits) <= 19 and _issued(digits) and _luhn(digits)
 
 
@@ -190,7 +191,7 @@ def _cards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cards_among(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Card numbers among groups of digits; what follows one (`… 1111 123`) is not part of it."""
+    """Card numbers among groups of digits; digits after one (`… 1111 123`) are not part of it."""
     groups = [group.span() for group in re.compile("[0-9]+").finditer(text, start, end)]
     first = 0
     while first < len(groups):
@@ -295,7 +296,7 @@ _NUMBERS = frozenset(("card", "iban", "phone", "ssn", "ip"))
 
 
 def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
-    """Every identifier in the text, from left to right, none overlapping another.
+    """Return every identifier in the text, from left to right, none overlapping another.
 
     Where two detectors claim the same characters the earlier start gives the kind (an added one
     yields) and the span covers both.
@@ -320,8 +321,8 @@ def spans(text: str, detectors: tuple[str, ...]) -> list[Span]:
 
 
 def _found(text: str, finders: dict[str, Finder]) -> Iterator[tuple[str, int, int]]:
-    """(kind, start, end) of what the detectors find. A long text is looked at where the byte
-    pattern of one matches, with so much around it that nothing found touches an edge."""
+    """(kind, start, end) of what the detectors find. A long text is searched where the byte pattern
+    of one matches, with so much around it that nothing found touches an edge."""
     if len(text) <= 2 * _PART:
         may = may_hold(text)
         for kind, finder in finders.items():
@@ -351,11 +352,11 @@ def _around(text: str, start: int, finder: Finder) -> list[tuple[int, int]]:
 
 
 _PART, _AROUND = 8192, 1024
-"""Characters of a long text that are looked at together, and of those beside them."""
+"""Characters of a long text that are searched together, and of those beside them."""
 
 
 def _disguised(text: str, finders: dict[str, Finder]) -> Iterator[tuple[int, int]]:
-    """Return what the other detectors find once the text is opened; all of them where no other is
+    """Yield what the other detectors find once disguises are removed; all of them where no other is
     on."""
     for numbers in (False, True):
         whole = opened(text, numbers)

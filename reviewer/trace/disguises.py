@@ -1,4 +1,5 @@
-"""Text in one spelling, and without what is put between or in place of an identifier's characters.
+"""Disguises of identifiers: text in one spelling, and without characters put between an
+identifier's own or in place of them.
 
 `prefilter` holds the byte patterns of the same sets; a property test keeps it a superset.
 """
@@ -14,10 +15,10 @@ from typing import NamedTuple
 
 from reviewer.trace import late
 
-# One spelling for text that only looks different, so that a disguise does not hide an identifier.
+# One spelling for text that only looks different, so that a disguise hides no identifier.
 #
-# `fold` drops characters nobody sees and spells full-width letters, digits and signs in ASCII. It
-# leaves U+200D and the variation selectors alone: emoji are made of them, and the e-mail rule
+# `fold` drops invisible characters and spells full-width letters, digits and signs in ASCII. It
+# keeps U+200D and the variation selectors: emoji are made of them, and the e-mail rule
 # takes any character outside ASCII for part of an address anyway. `prefilter` holds the byte
 # patterns of the same sets; a property test keeps it a superset.
 
@@ -40,39 +41,40 @@ _ANY_SEPARATOR = late(f"[{''.join(map(chr, _SEPARATORS))}]")
 _KEY_NOISE = late(r"[_\-\s]")
 
 
-class Folded(NamedTuple):
-    """Folded text, and before which of its characters one was dropped, in order (None: none)."""
+class FoldedText(NamedTuple):
+    """Folded text, and the places in it before which a character was dropped, in order (None:
+    none)."""
 
     text: str
     dropped: list[int] | None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The half-open span of the original text behind folded[start:end] (not empty)."""
+        """Return the half-open span of the original text behind folded[start:end] (not empty)."""
         if self.dropped is None:
             return start, end
         last = end - 1
         return start + bisect_right(self.dropped, start), end + bisect_right(self.dropped, last)
 
 
-def fold(text: str) -> Folded:
+def fold(text: str) -> FoldedText:
     """Invisible characters dropped, full-width forms spelled in ASCII."""
     if text.isascii():
-        return Folded(text, None)
+        return FoldedText(text, None)
     # Character by character only where there is something to do: a long text takes its time.
     wide = text if _ANY_WIDE.search(text) is None else text.translate(_WIDE)
     dropped = [unseen.start() - n for n, unseen in enumerate(_DROPPED.finditer(wide))]
-    return Folded(_DROPPED.sub("", wide), dropped) if dropped else Folded(wide, None)
+    return FoldedText(_DROPPED.sub("", wide), dropped) if dropped else FoldedText(wide, None)
 
 
 def plain_separators(text: str) -> str:
-    """Every kind of space as a space and of dash as a hyphen; the length does not change."""
+    """Return every kind of space as a space and of dash as a hyphen; the length does not change."""
     if text.isascii() or _ANY_SEPARATOR.search(text) is None:
         return text
     return text.translate(_SEPARATORS)
 
 
 def fold_key(key: str) -> str:
-    """A member name without its spelling: `Customer_E-Mail` is `customeremail`.
+    """Return a member name without its spelling: `Customer_E-Mail` is `customeremail`.
 
     NFKC, case folded, without `_`, `-` and white space; of a dotted name only the last part that
     is not empty (`http.request.header.authorization` is `authorization`).
@@ -83,10 +85,10 @@ def fold_key(key: str) -> str:
     return next((part for part in reversed(parts) if part), "")
 
 
-# Text without what is put between or in the place of the characters of an identifier.
+# Text without characters that are put between those of an identifier or in place of them.
 #
-# `fold` undoes what every reader of text undoes. Here more is undone, which may join what does
-# not belong together, so only the detector `disguised` looks at it: digits and letters of other
+# `fold` undoes what every reader of text undoes. Here more is undone, which may join parts that
+# do not belong together, so only the detector `disguised` uses it: digits and letters of other
 # alphabets, percent-encoding, HTML entities and tags, codes that color a terminal, and, for
 # numbers, markdown and underscores. `prefilter` holds the byte patterns of the same sets.
 
@@ -117,7 +119,7 @@ def characters() -> dict[int, str]:
     return found
 
 
-class Opened(NamedTuple):
+class OpenedText(NamedTuple):
     """Text without its disguises. `marks` holds, for each thing that was undone, in order: where
     what it shows begins and ends in `text`, and where it begins and ends in the original."""
 
@@ -125,11 +127,11 @@ class Opened(NamedTuple):
     marks: list[tuple[int, int, int, int]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The half-open span of the original that a span of `text`, not empty, stands for."""
+        """Return the half-open span of the original behind a span of `text` that is not empty."""
         return self._at(start)[0], self._at(end - 1)[1]
 
     def _at(self, place: int) -> tuple[int, int]:
-        """The half-open span of the original of the character at this place."""
+        """Return the half-open span of the original of the character at this place."""
         last = bisect_right(self.marks, place, key=_begins) - 1
         while last >= 0 and self.marks[last][0] == self.marks[last][1] > place:
             last -= 1
@@ -145,8 +147,8 @@ _begins = itemgetter(0)
 
 
 def _any_of(signs: str) -> str:
-    """A class of these characters and of all outside ASCII, said by what is not in it: a class that
-    reaches up to the last character takes milliseconds to compile."""
+    """Return a class of these characters and of all outside ASCII, written as a negation: a class
+    that reaches up to the last character takes milliseconds to compile."""
     return "[^" + re.escape("".join(one for one in map(chr, range(128)) if one not in signs)) + "]"
 
 
@@ -154,12 +156,12 @@ _CODED = late(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]")
 _MARKED = late(f"{_ANSI}|{_TAG}|{_UNSEEN}|{_PERCENT}|{_ENTITY}|[^\x00-\x7f]|[*`~]+|_+")
 _BEFORE_CODED = late(_any_of("\x1b\\<%&"))
 _BEFORE_MARKED = late(_any_of("\x1b\\<%&*`~_"))
-"""How what `_CODED` and `_MARKED` match begins."""
+"""The first characters of what `_CODED` and `_MARKED` match."""
 
 
-def opened(text: str, numbers: bool) -> Opened | None:
-    """The text as it was before it was disguised; None where nothing disguises it. For `numbers`,
-    marks of markdown are dropped, too, and an underscore is a separator."""
+def opened(text: str, numbers: bool) -> OpenedText | None:
+    """Return the text as it was before it was disguised; None where nothing disguises it. For
+    `numbers`, marks of markdown are dropped, too, and an underscore is a separator."""
     out: list[str] = []
     marks: list[tuple[int, int, int, int]] = []
     done = length = 0
@@ -178,12 +180,12 @@ def opened(text: str, numbers: bool) -> Opened | None:
     if not marks:
         return None
     out.append(text[done:])
-    return Opened("".join(out), marks)
+    return OpenedText("".join(out), marks)
 
 
 def _found(text: str, numbers: bool) -> Iterator[re.Match[str]]:
-    """Every place where something may be undone. The first characters are searched for alone: that
-    is many times faster than the alternatives at every character."""
+    """Yield every place where something may be undone. The first characters are searched for alone:
+    that is many times faster than the alternatives at every character."""
     search, match = (
         (_BEFORE_MARKED.search, _MARKED.match)
         if numbers
@@ -201,7 +203,7 @@ def _found(text: str, numbers: bool) -> Iterator[re.Match[str]]:
 
 
 def _shown(found: re.Match[str], known: dict[int, str]) -> str | None:
-    """Return what a match stands for: a character, nothing, or None where it stands for itself."""
+    """Return the text that replaces a match: a character, nothing, or None where it stays."""
     text = found.group()
     first = text[0]
     if first == "%":

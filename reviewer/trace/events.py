@@ -76,7 +76,7 @@ _FORMS = (
 MARKS = late("|".join(_FORMS), re.MULTILINE | re.IGNORECASE)
 _QUICK = late(r"[<\[{(]|Action|Tool|Function|API|&lt;|&#", re.IGNORECASE)
 MOST = 1 << 18
-"""Characters of a text that are looked through."""
+"""Characters of a text that are searched."""
 
 
 _UNSEEN = late(
@@ -87,7 +87,8 @@ _UNSEEN = late(
 
 
 def shown(text: str) -> str:
-    """A text as a person reads it: no invisible characters, ordinary letters, entities resolved."""
+    """Return a text as a person reads it: no invisible characters, ordinary letters, entities
+    resolved."""
     if "&" in text:
         from html import unescape  # its table of names takes a millisecond
 
@@ -114,10 +115,10 @@ _CALLS = frozenset({None, "tool_call"})
 
 
 class Call(Struct, frozen=True, gc=False):
-    """One tool call with what came of it.
+    """One tool call with its outcome.
 
-    `status` is what the call and its result say together (`settled`), else `ok` in the short form,
-    else None (the trace does not say). `result_seq` is the seq of a separate result. `observation`
+    `status` is that of the call and its result together (`settled`), else `ok` in the short form,
+    else None (not in the trace). `result_seq` is the seq of a separate result. `observation`
     and `latency_ms` (milliseconds) are the call's own, else the result's.
     """
 
@@ -132,21 +133,21 @@ class Call(Struct, frozen=True, gc=False):
     approval: Raw = ABSENT
 
 
-class Deeds(NamedTuple):
-    """The tool calls in order of their events, and `strays`: results and errors that name a tool of
-    whose call the trace does not tell. Something answered, so it was called."""
+class ToolCalls(NamedTuple):
+    """The tool calls in order of their events, and `strays`: results and errors that name a tool
+    whose call is missing from the trace. Something answered, so it was called."""
 
     calls: list[Call]
     strays: list[Call]
 
 
 def calls(events: Sequence[Event]) -> list[Call]:
-    """The tool calls in order of their events; `events` as `check_events` accepts them."""
-    return deeds(events).calls
+    """Return the tool calls in order of their events; `events` as `check_events` accepts them."""
+    return tool_calls(events).calls
 
 
 def short_calls(events: Sequence[Event], tools: Container[str]) -> list[Call]:
-    """The calls of these tools alone, of a trace in which no result or error stands apart."""
+    """Return the calls of these tools alone, of a trace without separate results or errors."""
     return [
         short_call(position, event)
         for position, event in enumerate(events, 1)
@@ -154,8 +155,8 @@ def short_calls(events: Sequence[Event], tools: Container[str]) -> list[Call]:
     ]
 
 
-def deeds(events: Sequence[Event]) -> Deeds:
-    """The tool calls, and what must have been called too; `events` as in `calls`."""
+def tool_calls(events: Sequence[Event]) -> ToolCalls:
+    """Return the tool calls, and what must have been called too; `events` as in `calls`."""
     found: list[Call] = []
     for position, event in enumerate(events, 1):
         kind = event.kind
@@ -164,11 +165,11 @@ def deeds(events: Sequence[Event]) -> Deeds:
             return _paired(events)
         if tool is not None and (kind is None or kind == "tool_call"):
             found.append(short_call(position, event))
-    return Deeds(found, [])
+    return ToolCalls(found, [])
 
 
 def short_call(position: int, event: Event) -> Call:
-    """Return the call that this event alone tells: it names a tool, and has no separate result."""
+    """Return the call of an event that names a tool and has no separate result."""
     assert event.tool is not None
     return Call(
         event.seq or position,
@@ -184,8 +185,9 @@ def short_call(position: int, event: Event) -> Call:
 
 
 def settled(call: Status | None, result: Status | None) -> Status | None:
-    """The status of a call that says one thing when its result says another: the worse one counts.
-    A result settles what was pending; one that went well leaves of a denial only doubt (None)."""
+    """Return the status of a call that says one thing when its result says another: the worse one
+    counts. A result settles what was pending; one that went well leaves of a denial only doubt
+    (None)."""
     if call is None or call == "pending":
         return result or call
     if result is None or result == call:
@@ -198,7 +200,7 @@ def settled(call: Status | None, result: Status | None) -> Status | None:
 _WORSE: tuple[Status, ...] = ("ok", "pending", "error", "denied", "timeout")
 
 
-def _paired(events: Sequence[Event]) -> Deeds:
+def _paired(events: Sequence[Event]) -> ToolCalls:
     made: list[tuple[int, Event]] = []
     results: dict[int, tuple[int, Event]] = {}  # place in `made` -> seq and event of its result
     unpaired = _Unpaired()
@@ -216,15 +218,15 @@ def _paired(events: Sequence[Event]) -> Deeds:
         elif event.tool is not None and event.kind in (None, "tool_call"):
             unpaired.add(len(made), event)
             made.append((seq, event))
-    return Deeds(
+    return ToolCalls(
         [_call(seq, event, results.get(place)) for place, (seq, event) in enumerate(made)],
         _strays(made, alone),
     )
 
 
 def _strays(made: list[tuple[int, Event]], alone: list[tuple[int, Event]]) -> list[Call]:
-    """Of what found no call, that which cannot be a second answer to one: of a tool that is never
-    called, or to a call id that no call has."""
+    """Return the unmatched results and errors that cannot be a second answer to a call: those of a
+    tool that is never called, or with a call id that no call has."""
     if not alone:
         return []
     tools = {call.tool for _, call in made}

@@ -1,7 +1,7 @@
-"""A JSON value a level at a time: what lies below a node is not read before somebody opens it.
+"""A JSON value one level at a time: the parts below a node are read when it is opened.
 
-The parts of a value stay slices of its own bytes, so a number stands as it was written, and the top
-of 50 MB is there before the rest was looked at.
+The parts of a value stay slices of its own bytes, so a number stays as it was written, and the top
+of 50 MB is available before the rest is read.
 """
 
 import json
@@ -14,7 +14,7 @@ import msgspec
 Buffer = msgspec.Raw | bytes
 Kind = Literal["object", "array", "text", "scalar"]
 WITHIN = "#"
-"""Stands in a pointer where the JSON that a text holds begins: `/observation#/user/name`."""
+"""In a pointer, the place where the JSON within a text begins: `/observation#/user/name`."""
 
 _BLANK = b" \t\r\n"
 _KINDS: dict[bytes, Kind] = {b"{": "object", b"[": "array", b'"': "text"}
@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"\\(?:u([dD][89abAB]..)\\u([dD][c-fC-F]..)|u(....)|.)")
 
 
 class Members(NamedTuple):
-    """What stands directly below a node, in order: names, or numbers from 0, and their bytes."""
+    """The members directly below a node, in order: names, or numbers from 0, and their bytes."""
 
     names: Sequence[str | int]
     values: Sequence[Buffer]
@@ -44,12 +44,13 @@ NOTHING = Members((), ())
 
 
 def kind(raw: Buffer) -> Kind:
-    """What a value is, by its first sign."""
+    """Return the kind of a value, by its first character."""
     return _KINDS.get(bytes(memoryview(raw)[:64]).lstrip(_BLANK)[:1], "scalar")
 
 
 def members(raw: Buffer) -> Members:
-    """One level of an object or array; nothing of a scalar, of a text, and of what is no JSON."""
+    """Return one level of an object or array; empty for a scalar, a text, and bytes that are no
+    JSON."""
     what = kind(raw)
     if what not in ("object", "array"):
         return NOTHING
@@ -64,7 +65,7 @@ def members(raw: Buffer) -> Members:
 
 
 def _forgiving(raw: Buffer) -> Members:
-    """As `members`, of what JSON allows and the quick way refuses: a lone surrogate."""
+    """Return the members of JSON that the quick decoder refuses: with a lone surrogate."""
     try:
         value = json.loads(bytes(raw))
     except (ValueError, RecursionError):
@@ -79,18 +80,18 @@ def _bytes(value: Any) -> bytes:
 
 
 def step(name: str | int) -> str:
-    """One step of a JSON pointer (RFC 6901)."""
+    """Return one step of a JSON pointer (RFC 6901)."""
     return "/" + str(name).replace("~", "~0").replace("/", "~1")
 
 
 def above(pointer: str) -> list[str]:
-    """The nodes on the way to a node, from the top, without itself."""
+    """Return the nodes on the way to a node, from the top, without itself."""
     ends = [at for at, sign in enumerate(pointer) if sign == "/"]
     return [pointer[:at].removesuffix(WITHIN) for at in ends]
 
 
 def text_in(raw: Buffer) -> str:
-    """The text that a JSON string stands for."""
+    """Return the text of a JSON string."""
     try:
         return _string.decode(raw)
     except msgspec.DecodeError:
@@ -98,7 +99,8 @@ def text_in(raw: Buffer) -> str:
 
 
 def held(text: str) -> bytes | None:
-    """The object or array that a text is, if it is nothing else: many tools answer so."""
+    """Return the object or array that a text is, if it is nothing else, as in the answers of many
+    tools."""
     start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
     if start + end not in ("{}", "[]"):
         return None
@@ -107,7 +109,8 @@ def held(text: str) -> bytes | None:
 
 
 def indented(raw: Buffer) -> str:
-    """A value as a person reads it, by two blanks a level; numbers as written, letters as letters.
+    """Return a value as a person reads it, by two blanks a level; numbers as written, letters as
+    letters.
 
     Raises ValueError for what is no JSON.
     """
@@ -119,7 +122,7 @@ def indented(raw: Buffer) -> str:
 
 
 def _letter(match: re.Match[str]) -> str:
-    """An escaped letter as itself; what a string cannot hold bare stays escaped."""
+    """Return an escaped letter as itself; what a string cannot hold bare stays escaped."""
     high, low, code = match.groups()
     if high:
         return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
@@ -131,14 +134,14 @@ def _letter(match: re.Match[str]) -> str:
 
 
 def find(raw: Buffer, wanted: str) -> Iterator[Hit]:
-    """Every place of `wanted` below and in a value, in any letter case, in the order of reading:
-    in names, in texts as they read, in scalars as written."""
+    """Yield every place of `wanted` below and in a value, in any letter case, in the order of
+    reading: in names, in texts as they read, in scalars as written."""
     if wanted:
-        yield from _find(raw, "", _Wanted(wanted))
+        yield from _find(raw, "", _Query(wanted))
 
 
-class _Wanted:
-    """What is looked for. A part whose bytes cannot hold it is passed over whole."""
+class _Query:
+    """The text to find. A part whose bytes cannot hold it is skipped as a whole."""
 
     def __init__(self, wanted: str) -> None:
         self.pattern = re.compile(re.escape(wanted), re.IGNORECASE)
@@ -152,7 +155,7 @@ class _Wanted:
         return self._quick.search(data) is not None or b"\\u00" in bytes(data)
 
 
-def _find(raw: Buffer, pointer: str, wanted: _Wanted) -> Iterator[Hit]:
+def _find(raw: Buffer, pointer: str, wanted: _Query) -> Iterator[Hit]:
     if not wanted.maybe(raw):
         return
     below, inner = members(raw), None
@@ -169,7 +172,7 @@ def _find(raw: Buffer, pointer: str, wanted: _Wanted) -> Iterator[Hit]:
         yield Hit(pointer, False, found.start())
 
 
-def _below(level: Members, pointer: str, wanted: _Wanted) -> Iterator[Hit]:
+def _below(level: Members, pointer: str, wanted: _Query) -> Iterator[Hit]:
     for name, value in zip(*level, strict=True):
         place = pointer + step(name)
         if isinstance(name, str):

@@ -2,10 +2,10 @@
 
 The pattern is a *superset* of the exact rule (`rules`, `detectors`, `fold`) as those see the record
 after JSON decoding, opened strings included, and of what the typed decoder lets pass: numbers
-beyond a double, repeated members of the record and its events, nesting deeper than DEPTH. So a
-part here may only be looser than its twin. It is one google-re2 pattern because re2 runs any number
-of alternatives in one pass of its automaton, in time linear in the input, without holding the GIL;
-latin-1 mode makes a character of each byte, valid UTF-8 or not.
+beyond a double, repeated members of the record and its events, nesting deeper than DEPTH. So a part
+here may only be looser than its exact counterpart. It is one google-re2 pattern because re2 runs
+any number of alternatives in one pass of its automaton, in time linear in the input, without
+holding the GIL; latin-1 mode makes a character of each byte, valid UTF-8 or not.
 
 In raw bytes a character may be spelled `\\uXXXX`, with more backslashes in a string inside a
 string. Escapes that hide ASCII make a record suspect at once, so the parts below need only expect
@@ -44,7 +44,7 @@ _SEPARATOR = (
 )
 _WIDE = rf"(?:{_SEPARATOR}|[.\t\r\n]|{BREAK}){{1,2}}"
 _DOT = rf"(?:{_SEPARATOR}|\.)"
-# What ends a code that colors a terminal, and a percent-encoded character.
+# The end of a code that colors a terminal, and of a percent-encoded character.
 _CODE_END = r"\[[0-9;:?]*[A-Za-z]|%[2-7][0-9A-Fa-f]"
 # No word before or behind, and no further digits beyond a dot or dash.
 _LEFT = rf"(?:^[.\-]?|[^0-9A-Za-z_.\-]|[^0-9][.\-]|\\u{HEX}{{4}}[.\-]|{ESCAPE})"
@@ -70,7 +70,7 @@ _DIGITS = rf"(?:{_MARKS}*(?:{_SEPARATOR}|[.()])?{_MARKS}*[0-9])"
 
 
 def _bytes_of(codes: list[int]) -> str:
-    """A byte pattern of these characters in UTF-8, and as JSON escapes."""
+    """Return a byte pattern of these characters in UTF-8, and as JSON escapes."""
     heads: dict[bytes, list[int]] = {}
     escaped: dict[str, list[str]] = {}
     for code in codes:
@@ -113,12 +113,12 @@ def _shown_otherwise() -> str:
 
 
 def _disguise() -> str:
-    """Return what hides an identifier: asked only of bytes that have a sign of one."""
+    """Return the pattern of disguises, used only for bytes that have a sign of one."""
     return f"{_shown_otherwise()}|{_disguise_in_ascii()}"
 
 
 def _disguise_in_ascii() -> str:
-    """Return the part of it that ASCII without escapes may hold."""
+    """Return the part of `_disguise` that ASCII without escapes may hold."""
     return "|".join(
         (
             # a character that nobody needs to encode
@@ -152,13 +152,13 @@ UNDERSCORES = "|".join(
         rf"_[A-Z]{{2}}[0-9]{{2}}(?:{_SEPARATOR}?[0-9A-Z]){{11}}",
     )
 )
-"""Numbers beside an underscore, which stands in every text: not worth a pass of its own."""
+"""Numbers beside an underscore, which is in every text: not worth a pass of its own."""
 
 # secrets -----------------------------------------------------------------------------------------
 _VALUE = r"[^\x00- \"'`,<>(){}\[\]|\\]"
 # Not how long it may be: re2 writes counted repeats out, and a wider pattern is read in less time.
 _TO_DIGIT = rf"(?:{_VALUE}|\\+/)*[0-9]|[A-Za-z+/=\\]{{16}}"
-# Of all names the one that traces are full of, `order_token`, is left out at once.
+# `order_token`, of which traces are full, is left out at once.
 _NAMES = (
     r"(?i:(?:^|[^_]|[^r]_|[^e]r_|[^d]er_)token|secret|passw(?:or)?d|passphrase|passcode|pwd"
     r"|credentials?|contrase(?:..?|\\+u00[fF]1)a|jwt"
@@ -179,7 +179,7 @@ _COMMANDS = (
 
 
 def _token_forms() -> str:
-    """The prefix of every form with the first characters that follow it."""
+    """Return the prefix of every form with the first characters that follow it."""
     forms = []
     for prefix, tail in FORMS:
         first = re.match(r"(?:\(\?[=!](?:[^()]|\([^()]*\))*\))*(\[[^\]]+\])\{([0-9]+)", tail)
@@ -273,7 +273,7 @@ VALUES = {
     "disguised": UNDERSCORES,
 }
 
-# What hides from the parts above that are not of `disguised`.
+# Characters that hide from the parts above, except from `disguised`.
 DISGUISED_ASCII = "|".join(
     (
         # ASCII spelled as an escape; <, > and & are what careful writers escape for HTML
@@ -281,7 +281,7 @@ DISGUISED_ASCII = "|".join(
         # full-width letters, digits and signs
         r"\xef\xbc[\x8b\x8d\x8e\x90-\x99\xa0-\xba\xbf]|\xef\xbd[\x81-\x9a]",
         r"\\u[fF][fF](?:0[bBdDeE]|1[0-9]|[2-5])",
-        # characters nobody sees
+        # invisible characters
         r"\xc2\xad|\xd8\x9c|\xe2\x80[\x8b\x8c\x8e\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
         r"|\xf3\xa0[\x80\x81]|\\u(?:00[aA][dD]|061[cC]|200[bBcCeEfF]|202[a-eA-E]|206"
         r"|[fF][eE][fF][fF]|[dD][bB]40)",
@@ -292,50 +292,43 @@ DISGUISED_ASCII = "|".join(
 
 
 def options() -> Any:
-    """Return what every pattern over raw bytes is compiled with."""
+    """Return the options with which every pattern over raw bytes is compiled."""
     chosen = re2.Options()
     chosen.encoding = re2.Options.Encoding.LATIN1
     chosen.never_capture = True
     chosen.dot_nl = True
-    chosen.log_errors = False  # it would write to stderr when the budget below is spent
-    # States are made as they are met: some 10 MB for ordinary traces. Beyond the budget (every
+    chosen.log_errors = False  # it would write to stderr when the budget below is used up
+    # States are made on demand: some 10 MB for ordinary traces. Beyond the budget (every
     # event with its members in another order) re2 goes on without them, linear but slow.
     chosen.max_mem = 64 << 20
     return chosen
 
 
 def compiled(pattern: str) -> Any:
-    """The re2 pattern for raw bytes."""
+    """Return the re2 pattern for raw bytes."""
     return re2.compile(pattern.encode("latin-1"), options())
 
 
-@lru_cache(maxsize=1)
-def _disguised() -> Any:
-    return compiled(_disguise()).search
+@lru_cache(maxsize=4)
+def _search(pattern: Callable[[], str]) -> Any:
+    """Return the search of a pattern that is made and compiled when it is first used."""
+    return compiled(pattern()).search
 
 
-@lru_cache(maxsize=1)
-def _disguised_in_ascii() -> Any:
-    # Other alphabets take 15 ms to compile, which most files need not wait for.
-    return compiled(_disguise_in_ascii()).search
+def _escape_sign() -> str:
+    return r"\\(?:u|x1|033|e)"
 
 
-@lru_cache(maxsize=1)
-def _escaped() -> Any:
-    return compiled(r"\\(?:u|x1|033|e)").search
-
-
-@lru_cache(maxsize=1)
-def _behind_code() -> Any:
-    return compiled(rf"(?:{_ANSI}|%[2-7][0-9A-Fa-f])[0-9A-Za-z$+(]").search
+def _behind_code() -> str:
+    return rf"(?:{_ANSI}|%[2-7][0-9A-Fa-f])[0-9A-Za-z$+(]"
 
 
 def disguised(raw: bytes) -> bool:
     """Return whether anything but an underscore may disguise an identifier in these bytes. Most
-    have none of the signs by which that is done, and to look for those takes no time."""
+    have none of the signs, which are found quickly."""
     ascii_alone = raw.isascii()
     signs = (
-        (b"\\" in raw and _escaped()(raw) is not None)
+        (b"\\" in raw and _search(_escape_sign)(raw) is not None)
         or b"%" in raw
         or b"*" in raw
         or b"`" in raw
@@ -346,8 +339,9 @@ def disguised(raw: bytes) -> bool:
     )
     if not signs:
         return False
+    # Other alphabets take 15 ms to compile, which most files need not wait for.
     plain = ascii_alone and b"\\u" not in raw
-    return (_disguised_in_ascii() if plain else _disguised())(raw) is not None
+    return _search(_disguise_in_ascii if plain else _disguise)(raw) is not None
 
 
 @lru_cache(maxsize=1)
@@ -364,7 +358,7 @@ _NAMED = tuple(VALUES)
 
 
 def may_hold(text: str) -> frozenset[str]:
-    """The detectors that may find something in a folded text."""
+    """Return the detectors that may find something in a folded text."""
     try:
         raw = msgspec.json.encode(text)
     except (UnicodeEncodeError, ValueError):  # half of a surrogate pair
@@ -372,18 +366,19 @@ def may_hold(text: str) -> frozenset[str]:
     may = frozenset(_NAMED[place] for place in _patterns()(raw) or ())
     if "disguised" in may:
         return may
-    # Behind a code stands what the others would take for the end of a word.
-    if disguised(raw) or (may and _behind_code()(raw) is not None):
+    # Behind a code there are characters that the others would take for the end of a word.
+    if disguised(raw) or (may and _search(_behind_code)(raw) is not None):
         return may | {"disguised"}
     return may
 
 
 DEPTH = 8
-"""Nesting the fast path accepts; deeper records are rare and go the slow way."""
+"""Nesting that the fast path accepts; deeper records are rare and take the slow path."""
 
 
 def _starts_unlike(word: str, then: str) -> str:
-    """What follows when a text does not start with `word` (any case), or does and then `then`."""
+    """Return what follows when a text does not start with `word` (any case), or does and then
+    `then`."""
     unlike = then
     for letter in reversed(word):
         either = letter.lower() + letter.upper()
@@ -392,7 +387,8 @@ def _starts_unlike(word: str, then: str) -> str:
 
 
 def _sensitive_member(rules: Rules) -> str:
-    """A sensitive name in any spelling, with a value that is not plainly empty or `[REDACTED…]`."""
+    """Return a sensitive name in any spelling, with a value that is not plainly empty or
+    `[REDACTED…]`."""
 
     def spelled(name: str) -> str:
         return r"[_\- ]*".join(re2.escape(character) for character in name)
@@ -423,7 +419,7 @@ _STRING = r'"(?:[^"\\]|\\.)*"'
 
 
 def _balanced(depth: int) -> str:
-    """Any JSON text in which what opens also closes, at most `depth` deep."""
+    """Return any JSON text in which what opens also closes, at most `depth` deep."""
     inner = rf'(?:[^"\[\]{{}}]|{_STRING})*'
     for _ in range(depth):
         inner = rf'(?:[^"\[\]{{}}]|{_STRING}|[\[{{]{inner}[\]}}])*'

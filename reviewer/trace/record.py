@@ -15,20 +15,20 @@ from msgspec import Meta, Raw, Struct
 
 from reviewer.trace.safetext import cap, visible_line
 
-# How a place in a record is written: `events[2].arguments.items[0].email`.
+# The path of a place in a record: `events[2].arguments.items[0].email`.
 
 
 _LONGEST = 120
 
 
 def member(path: str, name: str) -> str:
-    """The path of a member; a name is shown safely and cut when it is very long."""
+    """Return the path of a member; a name is shown safely and cut when it is very long."""
     shown = cap(visible_line(name), _LONGEST)
     return f"{path}.{shown}" if path else shown
 
 
 def item(path: str, index: int) -> str:
-    """The path of a list item, counted from 0."""
+    """Return the path of a list item, counted from 0."""
     return f"{path}[{index}]"
 
 
@@ -41,8 +41,7 @@ NonNegative = Annotated[float, Meta(ge=0)]
 Ordinal = Annotated[int, Meta(ge=1)]
 Identifier = Annotated[str, Meta(min_length=1, max_length=512)]
 
-# Who acted, in any spelling (`plain_actor`). Anything that is not a simulated user answers for the
-# agent.
+# Names of simulated users, in any spelling (`plain_actor`). Every other actor acts for the agent.
 USER_ACTORS = frozenset({"user", "simulated_user", "user_simulator", "user_sim", "user sim"})
 _LONGEST_NAME = 64
 _PARTING = dict.fromkeys(map(ord, " _-.\t"))
@@ -87,8 +86,8 @@ class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One attempt of one candidate on one episode, as a harness wrote it.
 
     `cost_usd` and `latency_ms` may be null (not measured) but must be present; so must the other
-    four fields of the articles' record. A cost of 0 beside a `usage` that counts nothing but
-    zeros was not measured: the struct says None, the bytes stay what they are.
+    four fields of the articles' record. A cost of 0 beside a `usage` of only zeros was not
+    measured: it is None in the struct, and the bytes stay unchanged.
     """
 
     episode_id: Identifier
@@ -114,7 +113,7 @@ class TraceRecord(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 def counts_nothing(usage: Raw) -> bool:
     """Return whether a usage holds token counts, and all of them are 0: nothing counted them. An
-    empty one, or none, says nothing: a candidate without a model costs what it costs."""
+    empty one, or none, proves nothing: a candidate without a model may cost nothing."""
     try:
         value = msgspec.json.decode(usage)
     except (msgspec.DecodeError, RecursionError):
@@ -132,7 +131,7 @@ def _counts(usage: dict[str, Any]) -> Iterator[float]:
 
 
 def kind_of(event: Event) -> EventKind:
-    """The event's kind, inferred for the short form: tool, then state, then message."""
+    """Return the event's kind, inferred for the short form: tool, then state, then message."""
     if event.kind is not None:
         return event.kind
     if event.tool is not None:
@@ -145,23 +144,25 @@ def kind_of(event: Event) -> EventKind:
 
 
 def plain_actor(actor: str) -> str:
-    """An actor's name without the accidents of spelling: `Simulated-User` is `simulateduser`."""
+    """Return an actor's name without the accidents of spelling: `Simulated-User` is
+    `simulateduser`."""
     return actor[:_LONGEST_NAME].casefold().translate(_PARTING)
 
 
 @lru_cache(256)
 def is_user(actor: str | None) -> bool:
-    """Whether that name is a simulated user's."""
+    """Return whether that name is a simulated user's."""
     return actor is not None and (actor in USER_ACTORS or plain_actor(actor) in _PLAIN_USERS)
 
 
 def by_agent(event: Event) -> bool:
-    """Whether the agent answers for this event (a simulated user's acts are not the agent's)."""
+    """Return whether the agent answers for this event (a simulated user's acts are not the
+    agent's)."""
     return not is_user(event.actor)
 
 
 class SourceVerdict(Struct, frozen=True, kw_only=True):
-    """What a foreign harness said of this attempt: evidence, never our own gate."""
+    """A foreign harness's verdict on this attempt: evidence, never our own gate."""
 
     passed: bool | None = None
     reward: float | None = None
@@ -177,11 +178,17 @@ MAX_ORDINAL = 2**63 - 1
 
 
 class Rule(NamedTuple):
-    """A test of a value, what the value should have been, and the same as JSON Schema."""
+    """A test of a field's value, what the value should have been, and the same as JSON Schema; and
+    what the field means."""
 
     accepts: Callable[[Any], bool]
     wanted: str
     schema: dict[str, Any]
+    text: str = ""
+
+    def of(self, text: str) -> "Rule":
+        """Return the same rule for the field that this text describes."""
+        return self._replace(text=text)
 
 
 def _one_of(*words: str) -> Rule:
@@ -252,49 +259,57 @@ _UNREAD = _nullable(
 )
 _OBJECT = _nullable(Rule(lambda value: isinstance(value, dict), "an object", {"type": "object"}))
 
+_EVENTS = Rule(
+    lambda value: isinstance(value, list),
+    "a list of events",
+    {"type": "array", "items": {"$ref": "#/$defs/event"}},
+)
+
 RECORD: Mapping[str, Rule] = {
-    "schema": _nullable(_one_of("reviewer/trace@1")),
-    "episode_id": _IDENTIFIER,
-    "candidate_id": _IDENTIFIER,
-    "attempt": _ORDINAL,
-    "events": Rule(
-        lambda value: isinstance(value, list),
-        "a list of events",
-        {"type": "array", "items": {"$ref": "#/$defs/event"}},
+    "schema": _nullable(_one_of("reviewer/trace@1")).of(
+        "The kind and version of the record. Null: this one."
     ),
-    "final_state": _ANYTHING,
-    "final_message": _TEXT,
-    "cost_usd": _AMOUNT,
-    "latency_ms": _AMOUNT,
-    "usage": _ANYTHING,
-    "started_at": _TEXT,
-    "termination": _TEXT,
-    "start_state_digest": _TEXT,
-    "source": _ANYTHING,
-    "unread": _UNREAD,
+    "episode_id": _IDENTIFIER.of("The episode that was attempted."),
+    "candidate_id": _IDENTIFIER.of("The candidate that attempted it."),
+    "attempt": _ORDINAL.of(
+        "Which attempt of the episode it is, from 1. Null: the next free number."
+    ),
+    "events": _EVENTS.of("What happened, in order."),
+    "final_state": _ANYTHING.of("The state that the attempt ended in. Null: not known."),
+    "final_message": _TEXT.of("What the agent said last. Null: nothing."),
+    "cost_usd": _AMOUNT.of("What the attempt cost, in USD. Null: not measured."),
+    "latency_ms": _AMOUNT.of("How long it took, in milliseconds. Null: not measured."),
+    "usage": _ANYTHING.of("Tokens that were used, as the source counts them."),
+    "started_at": _TEXT.of("When it started."),
+    "termination": _TEXT.of("Why it ended. Null: an ordinary end."),
+    "start_state_digest": _TEXT.of("`sha256:` and the digest of the state it started from."),
+    "source": _ANYTHING.of("What else the source says; free, but for `user_feedback`."),
+    "unread": _UNREAD.of("Parts of the source that may be acts and that no reader could read."),
 }
 
 EVENT: Mapping[str, Rule] = {
-    "kind": _nullable(_one_of(*get_args(EventKind))),
-    "seq": _ORDINAL,
-    "tool": _nullable(_IDENTIFIER),
-    "arguments": _OBJECT,
-    "status": _nullable(_one_of(*get_args(Status))),
-    "observation": _ANYTHING,
-    "message": _ANYTHING,
-    "approval": _ANYTHING,
-    "state": _ANYTHING,
-    "started_at": _TEXT,
-    "latency_ms": _AMOUNT,
-    "cost_usd": _AMOUNT,
-    "tokens": _ANYTHING,
-    "call_id": _TEXT,
-    "actor": _TEXT,
+    "kind": _nullable(_one_of(*get_args(EventKind))).of(
+        "What kind of event it is. Null: inferred from its members."
+    ),
+    "seq": _ORDINAL.of("The event's number; numbers rise from 1. Null: its place in the list."),
+    "tool": _nullable(_IDENTIFIER).of("The tool that is called, or that answers."),
+    "arguments": _OBJECT.of("The arguments of the call."),
+    "status": _nullable(_one_of(*get_args(Status))).of("How the call ended."),
+    "observation": _ANYTHING.of("What the tool answered."),
+    "message": _ANYTHING.of("What was said."),
+    "approval": _ANYTHING.of("Whether and by whom the call was approved."),
+    "state": _ANYTHING.of("The state at this point."),
+    "started_at": _TEXT.of("When it started."),
+    "latency_ms": _AMOUNT.of("How long it took, in milliseconds."),
+    "cost_usd": _AMOUNT.of("What it cost, in USD."),
+    "tokens": _ANYTHING.of("Tokens that were used, as the source counts them."),
+    "call_id": _TEXT.of("The id of the call, by which a result names it."),
+    "actor": _TEXT.of("Who did it."),
 }
 
 
 def described(value: object) -> str:
-    """What stands there instead, without the value itself."""
+    """Return a description of the actual value, without the value itself."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -307,7 +322,7 @@ def described(value: object) -> str:
 
 
 def lacks(event: Mapping[str, Any]) -> str | None:
-    """The member an event of this kind cannot do without and does not have, if any."""
+    """Return the member an event of this kind cannot do without and does not have, if any."""
     kind = event.get("kind")
     if kind == "tool_call" and event.get("tool") is None:
         return "tool"
@@ -318,55 +333,15 @@ def lacks(event: Mapping[str, Any]) -> str | None:
     return None
 
 
-_RECORD_TEXTS = {
-    "schema": "The kind and version of the record. Null: this one.",
-    "episode_id": "The episode that was attempted.",
-    "candidate_id": "The candidate that attempted it.",
-    "attempt": "Which attempt of the episode it is, from 1. Null: the next free number.",
-    "events": "What happened, in order.",
-    "final_state": "The state that the attempt ended in. Null: not known.",
-    "final_message": "What the agent said last. Null: nothing.",
-    "cost_usd": "What the attempt cost, in USD. Null: not measured.",
-    "latency_ms": "How long it took, in milliseconds. Null: not measured.",
-    "usage": "Tokens that were used, as the source counts them.",
-    "started_at": "When it started.",
-    "termination": "Why it ended. Null: an ordinary end.",
-    "start_state_digest": "`sha256:` and the digest of the state it started from.",
-    "source": "What else the source says; free, but for `user_feedback`.",
-    "unread": "Parts of the source that may be acts and that no reader could read.",
-}
-_EVENT_TEXTS = {
-    "kind": "What kind of event it is. Null: inferred from its members.",
-    "seq": "The event's number; numbers rise from 1. Null: its place in the list.",
-    "tool": "The tool that is called, or that answers.",
-    "arguments": "The arguments of the call.",
-    "status": "How the call ended.",
-    "observation": "What the tool answered.",
-    "message": "What was said.",
-    "approval": "Whether and by whom the call was approved.",
-    "state": "The state at this point.",
-    "started_at": "When it started.",
-    "latency_ms": "How long it took, in milliseconds.",
-    "cost_usd": "What it cost, in USD.",
-    "tokens": "Tokens that were used, as the source counts them.",
-    "call_id": "The id of the call, by which a result names it.",
-    "actor": "Who did it.",
-}
-_UNREAD_TEXTS = {
-    "path": "Where in the source the part is.",
-    "seq": "The number of the event it belongs to. Null: none is known.",
-}
-
-
-def _described(rules: Mapping[str, Rule], texts: Mapping[str, str]) -> dict[str, Any]:
-    return {name: {**rule.schema, "description": texts[name]} for name, rule in rules.items()}
+def _described(rules: Mapping[str, Rule]) -> dict[str, Any]:
+    return {name: {**rule.schema, "description": rule.text} for name, rule in rules.items()}
 
 
 def trace_json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a trace record.
+    """Return the JSON Schema (2020-12) of a trace record.
 
-    It says what one can say of fields one by one; that seq rises, that no name is repeated and
-    that no identifier stands anywhere, only `validate.explain` checks.
+    It covers the fields one by one; that seq rises, that no name is repeated and that no identifier
+    occurs anywhere, only `validate.explain` checks.
     """
 
     def needs(kind: str, *alternatives: dict[str, Any]) -> dict[str, Any]:
@@ -385,12 +360,12 @@ def trace_json_schema() -> dict[str, Any]:
         "type": "object",
         "required": list(REQUIRED),
         "additionalProperties": False,
-        "properties": _described(RECORD, _RECORD_TEXTS),
+        "properties": _described(RECORD),
         "$defs": {
             "event": {
                 "type": "object",
                 "additionalProperties": False,
-                "properties": _described(EVENT, _EVENT_TEXTS),
+                "properties": _described(EVENT),
                 "allOf": [
                     needs("tool_call", named("tool")),
                     needs("tool_result", named("tool"), named("call_id")),

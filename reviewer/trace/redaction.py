@@ -1,9 +1,10 @@
-"""Redaction of one suite's traces: is a record suspect, where does it hold identifiers, mask them.
+"""Redaction of one suite's traces: which records are suspect, where they hold identifiers, and
+masks.
 
 A place is a hit when its member name is sensitive and it carries a value (whatever the value), or
 when a detector finds an identifier in its text. Walking every string is slow, so `suspect` reads
-the raw bytes first: a record that is not suspect has no hit and may be decoded without looking
-back. The walk of a suspect record uses the same filter to step over its clean parts.
+the raw bytes first: a record that is not suspect has no hit and may be decoded at once. The walk of
+a suspect record uses the same filter to step over its clean parts.
 """
 
 import json
@@ -21,7 +22,7 @@ from reviewer.trace.detectors import SHORTEST, Span, is_card, spans
 from reviewer.trace.disguises import fold_key
 from reviewer.trace.record import item, member
 from reviewer.trace.rules import SENSITIVE_KEYS, Rules, carries_value, sensitive_names
-from reviewer.trace.strictjson import MAX_DEPTH, Embedded, embedded, has_repeats, members
+from reviewer.trace.strictjson import MAX_DEPTH, EmbeddedValue, embedded, has_repeats, members
 
 if TYPE_CHECKING:
     from reviewer.suite.model import RedactionRules
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
 
 _KEPT_CLEAN, _KEPT_TEXT = 128, 8192
-"""How long a text may be, in characters, of which is kept that it is clean, or how it is masked."""
+"""How long a text may be, in characters, of which is remembered that it is clean, or how it is
+masked."""
 NESTED = 3
 DEEPEST = 2 * MAX_DEPTH
 
@@ -49,7 +51,7 @@ class Hit(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """What the rules say of a member name: how it is shown, its own hits, its sensitive kind."""
+    """A member name by the rules: how it is shown, its own hits, its sensitive kind."""
 
     shown: str
     hits: tuple[tuple[str, str], ...]
@@ -57,10 +59,9 @@ class _Name(NamedTuple):
 
 
 class Walker:
-    """`names` maps folded sensitive names to kinds; `clean(value)` may vouch for a part, which is
-    then not walked: it must never vouch for one with a hit. It may overlook repeated members:
-    opened text that has some is given to `exact`, a walker for which nobody vouches (default:
-    this one).
+    """`names` maps folded sensitive names to kinds; `clean(value)` may declare a part clean, which
+    is then not walked: never one with a hit. It may overlook repeated members: opened text that has
+    some is given to `exact`, a walker that skips nothing (default: this one).
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Walker:
         self.clean = clean
         self._exact = self if exact is None else exact
         self._cached_name = lru_cache(maxsize=2048)(self._read_name)
-        # Records of one run say the same again and again: a prompt, a name, a status.
+        # Records of one run repeat values: a prompt, a name, a status.
         self._cached_clean = lru_cache(maxsize=4096)(clean)
         self._cached_mask = lru_cache(maxsize=256)(self._mask_text)
 
@@ -117,7 +118,7 @@ class Walker:
             yield from self.findings(value, place, depth + 1, nested)
 
     def mask(self, value: Any, depth: int = 0, nested: int = NESTED) -> Any:
-        """The value without its hits; parts without any are shared with the original."""
+        """Return the value without its hits; parts without any are shared with the original."""
         if not isinstance(value, (str, dict, list, tuple)):
             return "[REDACTED:card]" if self._is_card_number(value) else value
         if isinstance(value, str):
@@ -134,7 +135,7 @@ class Walker:
         return [self.mask(inner, depth + 1, nested) for inner in value]
 
     def shown(self, name: str) -> str:
-        """A member name without identifiers."""
+        """Return a member name without identifiers."""
         return self._name(name).shown
 
     def _clean_text(self, text: str) -> bool:
@@ -148,7 +149,7 @@ class Walker:
         return self._members and isinstance(value, str) and is_credential(name, value)
 
     def _name(self, name: str) -> _Name:
-        # A hostile record may have long names, and many: those are not worth remembering.
+        # A hostile record may have many long names: those are not remembered.
         return self._cached_name(name) if len(name) <= 64 else self._read_name(name)
 
     def _read_name(self, name: str) -> _Name:
@@ -162,14 +163,14 @@ class Walker:
         starts = [part.start for part, _ in opened]
         for span in self._spans(text):
             before = bisect_right(starts, span.start) - 1
-            if before < 0 or span.end > opened[before][0].end:  # else the opened value tells more
+            if before < 0 or span.end > opened[before][0].end:  # else its path is more exact
                 hits[path, span.kind, False] = Hit(
                     path, span.kind, _form(text[span.start : span.end])
                 )
         yield from hits.values()
 
     def _mask_text(self, text: str, depth: int, nested: int) -> str:
-        for _ in range(3):  # a mask may close what stood open
+        for _ in range(3):  # a mask may close an open value
             parts: list[str] = []
             done = 0
             for part, _hits in self._opened(text, "", depth, nested):
@@ -186,8 +187,8 @@ class Walker:
 
     def _opened(
         self, text: str, path: str, depth: int, nested: int
-    ) -> list[tuple[Embedded, list[Hit]]]:
-        """The values in a text that have hits, and those."""
+    ) -> list[tuple[EmbeddedValue, list[Hit]]]:
+        """Return the values in a text that have hits, and those."""
         if not nested:
             return []
         found = []
@@ -199,7 +200,7 @@ class Walker:
         return found
 
     def _mask_spans(self, text: str) -> str:
-        for _ in range(3):  # a mask may join what stood apart
+        for _ in range(3):  # a mask may join separate parts
             found = self._spans(text)
             if not found:
                 return text
@@ -232,7 +233,7 @@ class Walker:
         if not isinstance(value, (int, float)) or not 10**12 <= abs(value) < 10**19:
             return False
         digits = str(abs(value)).removesuffix(".0")
-        # A round float is an amount; one beyond 2**53 no longer tells its digits.
+        # A round float is an amount; one beyond 2**53 has lost digits.
         told = isinstance(value, int) or (digits.isdigit() and not digits.endswith("0000"))
         return told and "card" in self._detectors and is_card(digits)
 
@@ -241,13 +242,13 @@ def _written(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair: only an escape can be stored
+    except UnicodeEncodeError:  # half of a surrogate pair can be stored as an escape only
         return json.dumps(value)
     return text
 
 
 def _form(value: object) -> str:
-    """What a value looks like: letters as x, digits as 9, at most 40 characters."""
+    """Return the form of a value: letters as x, digits as 9, at most 40 characters."""
     if not isinstance(value, str):
         words = {dict: "an object", list: "a list", bool: "true or false"}
         return words.get(type(value), "a number")
@@ -262,7 +263,7 @@ _BUILT_IN = frozenset(SENSITIVE_KEYS)
 
 def _looks_long(name: str) -> bool:
     """Return whether a name could hold an identifier: none is shorter than 16 letters without a
-    digit, and the built-in names hold none. To look into all of them takes as long as starting."""
+    digit, and the built-in names hold none. To search all of them takes as long as starting."""
     return name not in _BUILT_IN and (
         len(name) >= 16 or not name.isascii() or _DIGIT(name) is not None
     )
@@ -285,15 +286,16 @@ class Redactor:
         self._masking = self._walkers(names, self.rules.masking)
 
     def suspect(self, line: bytes) -> bool:
-        """Whether these raw bytes need the slow path: they may hold an identifier, a repeated
-        member, a number beyond a double, or nesting the typed decoder should not be trusted with.
+        """Return whether these raw bytes need the slow path: they may hold an identifier, a
+        repeated member, a number beyond a double, or nesting the typed decoder should not be
+        trusted with.
 
         Linear in time. Never False for a record in which `findings` or `mask` finds something.
         """
         return self._suspicious(line)
 
     def findings(self, value: object, root: str = "") -> list[Hit]:
-        """Every hit in a parsed JSON value, in its own order; paths start with `root`."""
+        """Return every hit in a parsed JSON value, in its own order; paths start with `root`."""
         return list(self._judging.exact.findings(value, root))
 
     def findings_in_record(self, record: object) -> list[tuple[Hit, int | None]]:
@@ -323,16 +325,16 @@ class Redactor:
         return found
 
     def mask(self, value: Any) -> Any:
-        """The value with every hit replaced by `[REDACTED:<kind>]`: all of a sensitive member's
-        value, and the characters a detector found, one of those that judge or an added one. The
-        result has no findings. Never raises.
+        """Return the value with every hit replaced by `[REDACTED:<kind>]`: all of a sensitive
+        member's value, and the characters a detector found, one of those that judge or an added
+        one. The result has no findings. Never raises.
 
         Parts without a hit are shared with the original, not copied.
         """
         return self._masking.of(value).mask(value)
 
     def judged_masked(self, value: Any) -> Any:
-        """As `mask`, by the detectors that judge alone: for a record that is still to be judged."""
+        """Mask by the detectors that judge alone: for a record that is still to be judged."""
         return self._judging.of(value).mask(value)
 
     def maskable(self, value: object) -> bool:
@@ -348,7 +350,7 @@ class Redactor:
         try:
             return not self.suspect(msgspec.json.encode(value))
         except (TypeError, ValueError, OverflowError, RecursionError):
-            return False  # not plain JSON: no bytes to vouch for
+            return False  # not plain JSON: no bytes to filter
 
     def _walkers(self, names: dict[str, str], detectors: tuple[str, ...]) -> "_Walkers":
         exact = Walker(names, detectors, lambda value: False)
@@ -356,13 +358,13 @@ class Redactor:
 
 
 class _Walkers(NamedTuple):
-    """One that looks at everything, and one that steps over what the filter vouches for."""
+    """One walker that walks everything, and one that skips what the filter declares clean."""
 
     exact: Walker
     stepping: Walker
 
     def of(self, value: object) -> Walker:
-        # Encoding drops members that were repeated, so the filter cannot vouch for those.
+        # Encoding drops members that were repeated, so the filter cannot see those.
         return self.exact if has_repeats(value) else self.stepping
 
 
@@ -380,7 +382,7 @@ def _event_findings(walker: Walker, event: object, where: str) -> Iterator[Hit]:
 
 
 def event_seq(event: object, position: int) -> int:
-    """The event's own seq when it has a usable one, else its position (from 1)."""
+    """Return the event's own seq when it has a usable one, else its position (from 1)."""
     seq = event.get("seq") if isinstance(event, dict) else None
     return seq if type(seq) is int and seq >= 1 else position
 

@@ -1,4 +1,5 @@
-"""Which member names must not carry a value, and which values stand for one that was removed."""
+"""Rules of redaction: which member names must not carry a value, and which values are
+placeholders."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +7,7 @@ from dataclasses import dataclass
 
 from reviewer.trace import late
 from reviewer.trace.disguises import fold_key
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import RepeatedMembers
 
 BASIC = ("email", "card", "iban", "phone", "secret", "ssn")
 """The value detectors that are on in a suite that names none. A frozen suite keeps its verdicts, so
@@ -19,11 +20,11 @@ DETECTORS = BASIC + ADDED
 
 @dataclass(frozen=True)
 class Rules:
-    """What a suite adds to, or takes from, the built-in rules.
+    """A suite's changes to the built-in rules.
 
     `keys` are more sensitive member names, `allow_keys` names declared harmless, which wins (both
     in any spelling), `detectors` the value detectors that are on, out of DETECTORS.
-    What is stored is masked by `masking`, whatever judges.
+    Stored data is masked by `masking`, whichever detectors judge.
     Raises ValueError for a detector that does not exist.
     """
 
@@ -94,7 +95,8 @@ def sensitive_names(rules: Rules) -> dict[str, str]:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether the whole value stands for one that was removed: `[REDACTED]`, `***`, `<EMAIL>`…"""
+    """Return whether the whole value is a placeholder for one that was removed: `[REDACTED]`,
+    `***`, `<EMAIL>`…"""
     text = text.strip()
     return not text or _PLACEHOLDER.fullmatch(text) is not None
 
@@ -110,7 +112,7 @@ _SCHEMA_WORDS = frozenset(
 
 
 def _describes(value: dict[object, object]) -> bool:
-    """Whether this is the JSON Schema of a member, as prompts list the arguments of a tool.
+    """Return whether this is the JSON Schema of a member, as prompts list the arguments of a tool.
 
     Not where it may show one (`default`, `enum`, `examples`).
     """
@@ -119,14 +121,14 @@ def _describes(value: dict[object, object]) -> bool:
 
 
 def carries_value(value: object, in_text: bool = False) -> bool:
-    """Whether a sensitive member really holds something. Within a text (a prompt) it may be the
-    schema of a member; the record's own members are no schemas."""
+    """Return whether a sensitive member really holds something. Within a text (a prompt) it may be
+    the schema of a member; the record's own members are no schemas."""
     if value is None:
         return False
     if isinstance(value, str):
         return not is_placeholder(value)
     if isinstance(value, dict):
-        described = in_text and not isinstance(value, Repeated) and _describes(value)
+        described = in_text and not isinstance(value, RepeatedMembers) and _describes(value)
         return bool(value) and not described
     if isinstance(value, (list, tuple)):
         return bool(value)

@@ -1,4 +1,5 @@
-"""Hostile text made visible and inert, so that a terminal shows an attack instead of obeying it.
+"""Safe text: hostile characters made visible and inert, so that a terminal shows an attack instead
+of obeying it.
 
 Control characters become control pictures (ESC is ␛), everything else that is invisible, reorders
 or ends a line becomes its code point in brackets (⟨U+202E⟩). Nothing is dropped: a reviewer must
@@ -17,7 +18,7 @@ _UNSEEN = (
 )
 _HOSTILE = re.compile(f"[{_CONTROLS}{_UNSEEN}]")
 HOSTILE_IN_LINE = re.compile(f"[\t\n{_CONTROLS}{_UNSEEN}]")
-"""What no line may carry to a terminal."""
+"""Characters that no line may carry to a terminal."""
 
 
 def _picture(match: re.Match[str]) -> str:
@@ -34,21 +35,21 @@ def _picture_in_line(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every hostile character shown; newlines and tabs are kept."""
+    """Return the text with every hostile character shown; newlines and tabs are kept."""
     if text.isascii() and text.isprintable():
         return text
     return _HOSTILE.sub(_picture, text)
 
 
 def visible_line(text: str) -> str:
-    """As `visible`, on one line: a newline becomes ␊ and a tab a space."""
+    """Return the text as `visible` does, on one line: a newline becomes ␊ and a tab a space."""
     if text.isascii() and text.isprintable():
         return text
     return HOSTILE_IN_LINE.sub(_picture_in_line, text)
 
 
 def cap(text: str, n: int) -> str:
-    """Each line cut to `n` characters, with the number of those left out in its place.
+    """Return each line cut to `n` characters, with the number of those left out in its place.
 
     Cut after `visible`, or a cut may fall inside a character's picture. Raises ValueError unless
     n is positive.

@@ -1,9 +1,9 @@
-"""The strict JSON reader: nothing that a lenient reader would lose is lost.
+"""The strict JSON reader, which keeps everything that a lenient reader would lose.
 
-The standard decoder accepts NaN, turns 1e400 into infinity, and lets the last of two members with
-one name win in silence. Here a value that no JSON number can hold stays in the tree as a non-finite
-float, and the members that lost stay beside their object, so that code which walks the tree with
-`members` sees all that the file says. `reviewer.suite.strict_json` reads with it the files that
+The standard decoder accepts NaN, turns 1e400 into infinity, and silently keeps the last of two
+members with one name. Here a value that no JSON number can hold stays in the tree as a non-finite
+float, and replaced members are kept beside their object, so that code which walks the tree with
+`members` sees everything in the file. `reviewer.suite.strict_json` reads with it the files that
 people write, and refuses all of this with the place.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from reviewer.trace import late
 
 MAX_DEPTH = 64
-"""Objects and arrays inside one another. Recursive readers above stay far from their limits."""
+"""Objects and arrays inside one another. Recursive readers stay far from their limits."""
 
 Reason = Literal["empty", "bom", "utf8", "too_deep", "syntax", "lone_surrogate", "not_an_object"]
 
@@ -64,30 +64,31 @@ class NotJson(ValueError):
         self.offset = offset
 
 
-class Repeated(dict[str, Any]):
-    """An object in which a name stood twice: the last of each wins, `shadowed` holds the others."""
+class RepeatedMembers(dict[str, Any]):
+    """An object in which a name occurred twice: the last of each wins, `shadowed` holds the
+    others."""
 
     shadowed: tuple[tuple[str, Any], ...] = ()
     met: ClassVar[bool] = False
-    """Whether this process has made one. While it has not, none needs to be looked for."""
+    """Whether this process has made one. While it has not, no search is needed."""
 
-    def __new__(cls, *args: Any, **more: Any) -> "Repeated":
-        Repeated.met = True
+    def __new__(cls, *args: Any, **more: Any) -> "RepeatedMembers":
+        RepeatedMembers.met = True
         return super().__new__(cls, *args, **more)
 
 
 def members(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every member that the text had, also those a later one of the same name replaced."""
-    if isinstance(value, Repeated):
+    """Yield every member that the text had, also those a later one of the same name replaced."""
+    if isinstance(value, RepeatedMembers):
         yield from value.shadowed
     yield from value.items()
 
 
 def parse(raw: bytes) -> Any:
-    """The value of `raw`: UTF-8 without BOM, at most MAX_DEPTH deep, no lone surrogates.
+    """Return the value of `raw`: UTF-8 without BOM, at most MAX_DEPTH deep, no lone surrogates.
 
     NaN, Infinity and numbers beyond a double are floats that are not finite; an object with a
-    repeated name is a `Repeated`. Raises NotJson.
+    repeated name is a `RepeatedMembers`. Raises NotJson.
     """
     if raw.startswith(b"\xef\xbb\xbf"):
         raise NotJson("bom", 0, "the text starts with a byte order mark; save it without")
@@ -99,12 +100,13 @@ def parse(raw: bytes) -> Any:
 
 
 def parse_text(text: str) -> Any:
-    """As `parse`, for text already decoded; but integers of any length stay integers."""
+    """Parse text already decoded, as `parse` does; but integers of any length stay integers."""
     return _parsed(text, _DECODER)
 
 
 def read_value(text: str, start: int) -> tuple[Any, int]:
-    """The value that starts at this character, and where it ends; what follows is not looked at.
+    """Return the value that starts at this character, and where it ends; what follows is not looked
+    at.
 
     As deep as it may be, and with lone surrogates. Raises json.JSONDecodeError, RecursionError.
     """
@@ -140,14 +142,14 @@ def _parsed(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 def has_repeats(value: object) -> bool:
-    """Whether a `Repeated` stands anywhere in the value."""
-    if not Repeated.met:
+    """Return whether a `RepeatedMembers` stands anywhere in the value."""
+    if not RepeatedMembers.met:
         return False
     waiting = [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            if isinstance(value, Repeated):
+            if isinstance(value, RepeatedMembers):
                 return True
             waiting += value.values()
         elif isinstance(value, (list, tuple)):
@@ -176,8 +178,7 @@ def keeps_all(raw: bytes, value: Any) -> bool:
 
 
 def has_many_digits(raw: bytes) -> bool:
-    """Return whether 300 digits stand together: an integer that long would break who reckons with
-    it."""
+    """Return whether 300 digits stand together: an integer that long would break arithmetic."""
     if len(raw) < _FINITE_DIGITS:
         return False
     many, some, _ = _searches()
@@ -185,14 +186,13 @@ def has_many_digits(raw: bytes) -> bool:
 
 
 def may_overflow(raw: bytes) -> bool:
-    """Whether these bytes may hold a number that is not a finite double (True for some that do
-    not, such as text that says NaN).
-    """
+    """Return whether these bytes may hold a number that is not a finite double (True for some that
+    do not, such as text that says NaN)."""
     return _searches()[2](raw) is not None
 
 
 def first_too_deep(text: str, most: int = MAX_DEPTH) -> int | None:
-    """Where JSON text opens an array or object within `most` others, if anywhere."""
+    """Return where JSON text opens an array or object within `most` others, if anywhere."""
     if text.count("[") + text.count("{") <= most:
         return None
     depth = 0
@@ -217,11 +217,12 @@ def _whole_number(digits: str) -> int | float:
 
 
 def whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these members: a `Repeated` where a name stands twice. A hook for `json`."""
+    """Return the object of these members: a `RepeatedMembers` where a name occurs twice. A hook for
+    `json`."""
     plain = dict(pairs)
     if len(plain) == len(pairs):
         return plain
-    repeated = Repeated(plain)
+    repeated = RepeatedMembers(plain)
     last = {name: position for position, (name, _) in enumerate(pairs)}
     repeated.shadowed = tuple(
         pair for position, pair in enumerate(pairs) if last[pair[0]] != position
@@ -233,12 +234,12 @@ _DECODER = json.JSONDecoder(object_pairs_hook=whole_object)
 _CAREFUL_DECODER = json.JSONDecoder(object_pairs_hook=whole_object, parse_int=_whole_number)
 
 
-# JSON values that stand in a text: alone, one below the other, behind a word, in a fence.
+# JSON values within a text: alone, one below the other, behind a word, in a fence.
 #
 # A tool's answer is often a text that holds JSON, and a text that holds it twice encoded is
 # itself a JSON string. Whatever starts like a value is read from there; what stops being JSON is
-# tried again one bracket further in, so that of an answer cut off in the middle its whole parts
-# are still seen.
+# tried again one bracket further in, so that the complete parts of an answer that was cut off are
+# found.
 
 
 _BLANK = " \t\r\n\ufeff"
@@ -250,10 +251,11 @@ _BEGIN = late(
 _WINDOW = 512
 _LONGEST_WORD = 16
 _PATIENCE = 16
-"""How often each character may be read in vain before failed parts are skipped: time is linear."""
+"""How often each character may be read without success before failed parts are skipped, so that
+time is linear."""
 
 
-class Embedded(NamedTuple):
+class EmbeddedValue(NamedTuple):
     """A value and the half-open span of the text it was read from."""
 
     start: int
@@ -261,55 +263,55 @@ class Embedded(NamedTuple):
     value: Any
 
 
-class _Failed(NamedTuple):
+class _Failure(NamedTuple):
     """Where a text stops being JSON, and whether more of it might have been."""
 
     at: int
     cut: bool
 
 
-def embedded(text: str) -> list[Embedded]:
-    """Every value at most MAX_DEPTH deep, from left to right, none within another."""
+def embedded(text: str) -> list[EmbeddedValue]:
+    """Return every value at most MAX_DEPTH deep, from left to right, none within another."""
     whole = len(text) - len(text.lstrip(_BLANK))
     if text.startswith('"', whole):
         read = _read(text, whole)
-        if not isinstance(read, _Failed) and not text[read.end :].strip(_BLANK):
+        if not isinstance(read, _Failure) and not text[read.end :].strip(_BLANK):
             return [read]
-    found: list[Embedded] = []
+    found: list[EmbeddedValue] = []
     budget = _PATIENCE * len(text)
     at = 0
     while (begin := _BEGIN.search(text, at)) is not None:
         start = begin.start()
         # A look at the next characters first: to fail within the whole text costs all of it.
         read = _read(text[start : start + _WINDOW], 0)
-        if not isinstance(read, _Failed):
-            read = Embedded(start, start + read.end, read.value)
+        if not isinstance(read, _Failure):
+            read = EmbeddedValue(start, start + read.end, read.value)
         elif not read.cut or start + _WINDOW >= len(text):
-            read = _Failed(start + read.at, False)
+            read = _Failure(start + read.at, False)
             budget -= read.at - start
         elif budget > 0:
             read = _read(text, start)
-            budget -= len(text) if isinstance(read, _Failed) else 0
+            budget -= len(text) if isinstance(read, _Failure) else 0
         else:
-            read = _Failed(start + _WINDOW, False)
-        if not isinstance(read, _Failed):
+            read = _Failure(start + _WINDOW, False)
+        if not isinstance(read, _Failure):
             deep = first_too_deep(text[start : read.end])
             if deep is None:
                 found.append(read)
                 at = read.end
                 continue
             budget -= read.end - start
-            read = _Failed(start + deep, False)
+            read = _Failure(start + deep, False)
         at = start + 1 if budget > 0 else read.at
     return found
 
 
-def _read(text: str, start: int) -> Embedded | _Failed:
+def _read(text: str, start: int) -> EmbeddedValue | _Failure:
     try:
         value, end = read_value(text, start)
     except json.JSONDecodeError as error:
         unfinished = error.pos >= len(text) - _LONGEST_WORD or error.msg.startswith("Unterminated")
-        return _Failed(max(error.pos, start + 1), unfinished)
+        return _Failure(max(error.pos, start + 1), unfinished)
     except RecursionError:
-        return _Failed(start + MAX_DEPTH, False)
-    return Embedded(start, end, value)
+        return _Failure(start + MAX_DEPTH, False)
+    return EmbeddedValue(start, end, value)

@@ -205,7 +205,7 @@ INNER: tuple[tuple[str, str], ...] = (
     ),
     (rf"[0-9]/[0-9]{{15,17}}(?:/[0-9]{{15,17}})?:{_HEX}{{32}}", r"[0-9]\\*/[0-9]{15}"),
 )
-"""As FORMS, where what can be told at a glance does not stand in front: (the form, what can)."""
+"""Forms without a distinctive prefix: (the form, a distinctive part of it)."""
 
 _FORMS = late(
     "(?<![0-9A-Za-z])(?:"
@@ -214,7 +214,7 @@ _FORMS = late(
 )
 
 MARK = r"AZDO|APIM|ACDb|Az(?:Se|Fu|Ca)|\+A(?:Ba|MC|St|CR)|JQQJ9|NRAL|\.atlasv1\.|_mmk|[0-9]Q~"
-"""What a vendor puts inside a key so that it can be told from noise."""
+"""Marks that vendors put inside keys to make them recognizable."""
 _MARK = late(MARK)
 _REST = late(r"[A-Za-z0-9_-]+")
 _BEFORE = late(r"[A-Za-z0-9+/_~.-]*\Z")
@@ -240,7 +240,7 @@ _JWT = late(
 
 
 def tokens(text: str) -> Iterator[tuple[int, int]]:
-    """Half-open spans of every token of a published form, in no order; they may overlap."""
+    """Yield half-open spans of every token of a published form, in no order; they may overlap."""
     for found in _FORMS.finditer(text):
         rest = _REST.match(text, found.end())  # of a form that is longer than published
         yield found.start(), rest.end() if rest is not None else found.end()

@@ -1,7 +1,7 @@
-"""May this record be believed? Quickly yes (`decode`), or slowly, with every reason why not.
+"""Validation of a record: quickly (`decode`), or slowly with every reason against it (`explain`).
 
-`decode` is the import path: typed, a few microseconds per kilobyte, and it says nothing useful.
-`explain` parses again without forgiveness and reports everything at once. For a record that is not
+`decode` is the import path: typed, a few microseconds per kilobyte, without a useful message.
+`explain` parses again strictly and reports everything at once. For a record that is not
 `suspect` the two agree: `decode` succeeds exactly when `explain` finds no problem.
 """
 
@@ -31,7 +31,7 @@ from reviewer.trace.record import (
 from reviewer.trace.redaction import Redactor, event_seq
 from reviewer.trace.strictjson import (
     NotJson,
-    Repeated,
+    RepeatedMembers,
     has_repeats,
     may_overflow,
     members,
@@ -41,7 +41,7 @@ from reviewer.trace.strictjson import (
 
 __all__ = [
     "DecodeError",
-    "Explained",
+    "Explanation",
     "Problem",
     "check_events",
     "decode",
@@ -51,7 +51,7 @@ __all__ = [
 
 _ORDER = ("missing", "type", "not_finite", "unknown", "duplicate", "unredacted")
 _NEAR_NAMES = 50
-"""Unknown members for which a near name is looked up; a hostile record may have a million."""
+"""Unknown members for which a near name is searched; a hostile record may have a million."""
 
 _OBJECT_OR_NULL = (b"{", b"n")
 
@@ -71,9 +71,9 @@ class Problem(NamedTuple):
     detail: str
 
 
-class Explained(NamedTuple):
-    """All that is wrong with some bytes. `value` is what they say, None when they are no record;
-    it is not redacted. `trace` is there only when there is no problem at all.
+class Explanation(NamedTuple):
+    """All problems of some bytes. `value` is their content, None when they are no record; it is not
+    redacted. `trace` is given only when there is no problem at all.
     """
 
     problems: list[Problem]
@@ -82,7 +82,7 @@ class Explained(NamedTuple):
 
 
 def decode(raw: bytes) -> TraceRecord:
-    """The record in these bytes, for bytes that are not `Redactor.suspect`.
+    """Return the record in these bytes, for bytes that are not `Redactor.suspect`.
 
     Raises DecodeError when `explain` would find a problem.
     """
@@ -102,10 +102,9 @@ def decode(raw: bytes) -> TraceRecord:
 
 
 def check_events(record: TraceRecord) -> bool:
-    """What the types cannot say: seq rises (by position where absent), a call names its tool, a
-    result its tool or call, a snapshot holds a state, arguments are objects or null, and no name
-    stands twice in an object.
-    """
+    """Return whether the events meet the rules beyond their types: seq rises (by position where
+    absent), a call names its tool, a result its tool or call, a snapshot holds a state, arguments
+    are objects or null, and no name occurs twice in an object."""
     if record.attempt is not None and record.attempt > MAX_ORDINAL:
         return False
     events = record.events  # a pass per column: each is one tight loop over a list
@@ -127,8 +126,8 @@ def _rising(given: list[int | None]) -> bool:
 
 
 def _told_once(record: TraceRecord) -> bool:
-    """Return whether arguments are objects or null, and no name stands twice in an object of any
-    raw field: the decoder lets the last win."""
+    """Return whether arguments are objects or null, and no name occurs twice in an object of any
+    raw field: the decoder keeps the last."""
     events = record.events  # a column at a time, as above
     seldom = [
         event
@@ -167,7 +166,7 @@ def _objects(values: list[Raw]) -> bool:
 
 
 def _unrepeated(values: list[Raw]) -> bool:
-    # The decoder lets no NUL into raw JSON, so one in the joined bytes stands between two values.
+    # The decoder lets no NUL into raw JSON, so one in the joined bytes is between two values.
     joined = b"\0".join(values)
     if b"," not in joined:
         return True  # a second member comes behind a comma
@@ -185,8 +184,8 @@ def _has_what_it_needs(event: Event) -> bool:
     return kind != "state_snapshot" or event.state != ABSENT
 
 
-def explain(raw: bytes, redactor: Redactor) -> Explained:
-    """Every reason to refuse these bytes, in a fixed order; one problem per code.
+def explain(raw: bytes, redactor: Redactor) -> Explanation:
+    """Return every reason to refuse these bytes, in a fixed order; one problem per code.
 
     Bytes that are not JSON have one problem, `json:<reason>`. Any others are told all at once:
     `missing:<field>` (sorted), `type:<path>`, `not_finite:<path>`, `unknown:<path>`,
@@ -196,12 +195,12 @@ def explain(raw: bytes, redactor: Redactor) -> Explained:
     try:
         value = parse(raw)
     except NotJson as error:
-        return Explained([Problem(f"json:{error.reason}", "", None, str(error))], None, None)
+        return Explanation([Problem(f"json:{error.reason}", "", None, str(error))], None, None)
     if not isinstance(value, dict):
         refused = Problem(
             "json:not_an_object", "", None, f"expected an object, got {described(value)}"
         )
-        return Explained([refused], None, None)
+        return Explanation([refused], None, None)
     found: dict[str, Problem] = {}
     for problem in _problems(value, raw, redactor):
         found.setdefault(problem.code, problem)
@@ -211,10 +210,10 @@ def explain(raw: bytes, redactor: Redactor) -> Explained:
         try:
             trace = decode(raw)
         except DecodeError as error:
-            # The fast decoder knows better: refuse rather than store what it would not.
+            # The fast decoder decides: refuse a record that it would not accept.
             detail = redactor.masked(str(error))
             problems = [Problem("type:record", "record", None, detail)]
-    return Explained(problems, value, trace)
+    return Explanation(problems, value, trace)
 
 
 def _rank(problem: Problem) -> int:
@@ -284,7 +283,7 @@ def _values(value: Any, path: str, seq: int | None, redactor: Redactor) -> Itera
         if not math.isfinite(value):
             yield _problem("not_finite", path, seq, "NaN, infinite or beyond a double")
     elif isinstance(value, dict):
-        if isinstance(value, Repeated):
+        if isinstance(value, RepeatedMembers):
             for name in dict.fromkeys(name for name, _ in value.shadowed):
                 where = member(path, redactor.masked(name))
                 yield _problem("duplicate", where, seq, "the name stands more than once")

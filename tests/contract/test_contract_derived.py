@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.suite.check import check_suite
-from reviewer.suite.derived import Drafted, Unmade, checked, files_of, golden, tau2
+from reviewer.suite.derived import ContractDraft, NoContract, checked, files_of, golden, tau2
 from reviewer.suite.derived.tau2 import WRITES, writes_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -31,7 +31,7 @@ def action(name: str, requestor: str = "assistant", **more: Any) -> dict[str, An
             "arguments": {}, **more}  # fmt: skip
 
 
-def whole(drafted: Drafted) -> dict[str, Any]:
+def whole(drafted: ContractDraft) -> dict[str, Any]:
     """The episode, once a suite of it alone has been checked."""
     return dict(json.loads(checked(drafted)))
 
@@ -56,7 +56,7 @@ def test_a_task_whose_calls_write_nothing_forbids_every_write() -> None:
 
 
 def test_without_the_domain_an_empty_task_is_left_out() -> None:
-    with pytest.raises(Unmade, match="name the domain with --domain"):
+    with pytest.raises(NoContract, match="name the domain with --domain"):
         tau2.contract_of(task("0"), None)
 
 
@@ -77,7 +77,7 @@ def test_calls_of_the_user_are_none_of_the_agents() -> None:
     assert drafted.shown == {"env_assertions": [{"func_name": "x"}]}
     assert tau2.BY_USER in drafted.notes
     alone = made({**one["evaluation_criteria"], "actions": [action("toggle", "user")]})
-    with pytest.raises(Unmade, match="only env_assertions"):
+    with pytest.raises(NoContract, match="only env_assertions"):
         tau2.contract_of(alone, writes_of("telecom"))
 
 
@@ -136,7 +136,7 @@ def test_the_initial_state_is_the_tasks() -> None:
     ids=str,
 )  # fmt: skip
 def test_tasks_of_other_shapes_are_left_out_in_words(value: Any) -> None:
-    with pytest.raises(Unmade) as why:
+    with pytest.raises(NoContract) as why:
         tau2.contract_of(value, None)
     assert str(why.value)
 
@@ -198,7 +198,7 @@ def test_a_record_says_how_it_is_matched() -> None:
     assert whole(golden.contract_of(one, 1))["expected"]["trajectory_match"] == "strict"
     subset = whole(golden.contract_of(record(expected_tools=["find"]), 1, "subset"))
     assert "tools" not in subset
-    with pytest.raises(Unmade, match="way of matching"):
+    with pytest.raises(NoContract, match="way of matching"):
         golden.contract_of(record(expected_tools=["a"], trajectory_match_mode="fuzzy"), 1)
 
 
@@ -210,7 +210,7 @@ def test_short_answers_are_gated_and_long_ones_are_compared_with() -> None:
     expected = whole(drafted)["expected"]
     assert "message_contains" not in expected
     assert expected["message_reference"] == text
-    with pytest.raises(Unmade, match=f"an answer of {len(text)} characters"):
+    with pytest.raises(NoContract, match=f"an answer of {len(text)} characters"):
         golden.contract_of(record(answer=text), 1)
 
 
@@ -242,7 +242,7 @@ LEFT: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", LEFT)
 def test_records_that_expect_nothing_are_left_out_in_words(name: str) -> None:
     value, reason = LEFT[name]
-    with pytest.raises(Unmade, match=reason):
+    with pytest.raises(NoContract, match=reason):
         golden.contract_of(value, 1)
 
 
@@ -260,13 +260,13 @@ UNFIT = {
 def test_a_contract_that_no_suite_may_hold_is_left_out_in_words(name: str) -> None:
     value, reason = UNFIT[name]
     drafted = golden.contract_of(value, 1)
-    with pytest.raises(Unmade, match=reason):
+    with pytest.raises(NoContract, match=reason):
         checked(drafted)
 
 
 def test_what_is_kept_for_people_must_be_fit_for_a_suite_too() -> None:
     one = made({"actions": [action("a")], "env_assertions": [{"n": 2**60}]})
-    with pytest.raises(Unmade, match="integer"):
+    with pytest.raises(NoContract, match="integer"):
         checked(tau2.contract_of(one, None))
 
 
@@ -294,7 +294,7 @@ def test_whatever_a_record_holds_it_is_a_valid_contract_or_left_out(value: dict[
         try:
             drafted = contract()
             data = checked(drafted)
-        except Unmade:
+        except NoContract:
             continue
         path = f"episodes/{drafted.episode['episode_id']}.json"
         files = files_of("made-v1", "made", [(drafted, data)], {"made_from": "x"})

@@ -12,7 +12,7 @@ from reviewer.suite.border import json_schema
 from reviewer.suite.check import check_suite
 from reviewer.suite.folder import locked_files, read_suite, suite_state
 from reviewer.suite.freeze import freeze
-from reviewer.suite.rubric import Asked, JudgePrompt
+from reviewer.suite.rubric import JudgePrompt, JudgeQuestion
 from reviewer.suite.values import load_trusted_judge
 
 PAIR = "{user_request}{left}{right}"
@@ -40,7 +40,7 @@ def problem(raw: dict[str, Any]) -> str:
 
 
 def test_a_judge_that_says_no_more_compares_pairs() -> None:
-    assert read(judge()).asks == (Asked(preset="pairwise", prompt=PAIR),)
+    assert read(judge()).asks == (JudgeQuestion(preset="pairwise", prompt=PAIR),)
 
 
 def test_one_judge_may_be_asked_several_things() -> None:

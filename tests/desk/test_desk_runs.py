@@ -30,7 +30,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.runs.start import RunWriter
 from reviewer.running.attempt import run_attempt
-from reviewer.running.model import Approver, Finished, Task, Unrunnable
+from reviewer.running.model import Approver, FinishedAttempt, Task, Unrunnable
 from reviewer.suite.gates import ALWAYS
 
 
@@ -311,7 +311,7 @@ def test_one_run_of_a_candidate_at_a_time(door: Door) -> None:
 # what goes wrong on the way -------------------------------------------------------------------
 
 
-async def no_key(task: Task, approver: Approver | None) -> Finished:
+async def no_key(task: Task, approver: Approver | None) -> FinishedAttempt:
     if task.slot.attempt == 2:
         raise Unrunnable("OPENAI_API_KEY is not set: set it")
     return await run_attempt(task, approver)
@@ -328,7 +328,7 @@ def test_a_candidate_that_cannot_go_on_fails_the_run_and_keeps_what_was_made(doo
 def test_a_store_that_cannot_be_written_ends_the_run(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: RunWriter, finished: list[Finished]) -> None:
+    def full(self: RunWriter, finished: list[FinishedAttempt]) -> None:
         raise StoreError("review.db: nothing was written (disk full)")
 
     monkeypatch.setattr(RunWriter, "write", full)
@@ -340,7 +340,7 @@ def test_a_store_that_cannot_be_written_ends_the_run(
 
 
 def test_a_fault_of_ours_shows_no_value(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    def faulty(self: RunWriter, finished: list[Finished]) -> None:
+    def faulty(self: RunWriter, finished: list[FinishedAttempt]) -> None:
         raise KeyError("jane@example.org")
 
     monkeypatch.setattr(RunWriter, "write", faulty)
@@ -364,11 +364,11 @@ def test_a_slot_that_was_filled_meanwhile_is_said(door: Door) -> None:
     door.healthy()
 
 
-async def always_alike(task: Task, approver: Approver | None) -> Finished:
+async def always_alike(task: Task, approver: Approver | None) -> FinishedAttempt:
     first = replace(task, slot=task.slot._replace(attempt=1))
     raw = (await run_attempt(first)).raw
     number = b'"attempt":%d,' % task.slot.attempt
-    return Finished(task.slot, raw.replace(b'"attempt":1,', number))
+    return FinishedAttempt(task.slot, raw.replace(b'"attempt":1,', number))
 
 
 def test_alike_attempts_all_count(door: Door) -> None:

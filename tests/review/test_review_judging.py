@@ -74,7 +74,7 @@ from reviewer.running.masking import Mask
 from reviewer.running.model import Unrunnable
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules
-from reviewer.suite.rubric import Asked, JudgePrompt
+from reviewer.suite.rubric import JudgePrompt, JudgeQuestion
 from reviewer.suite.strict_json import sha256_hex
 
 PAIR = "{user_request}|{criteria}|<left>\n{left}\n</left><right>\n{right}\n</right>"
@@ -484,8 +484,8 @@ def test_a_judges_words_are_kept_masked_on_one_line_and_short() -> None:
 def test_messages_are_asked_once_for_each_thing_and_faithfulness_for_each_trace() -> None:
     ends = [trace("new", "e0", "Same.", attempt) for attempt in (1, 2)]
     also = (
-        Asked(preset="completion", prompt="{user_request}{message}"),
-        Asked(preset="faithfulness", prompt="{user_request}{message}{observations}"),
+        JudgeQuestion(preset="completion", prompt="{user_request}{message}"),
+        JudgeQuestion(preset="faithfulness", prompt="{user_request}{message}{observations}"),
     )
     of = bench()
     of = of._replace(judge=msgspec.structs.replace(of.judge, also=also))

@@ -17,7 +17,7 @@ from reviewer.running.model import (
     Approver,
     Brief,
     Call,
-    Finished,
+    FinishedAttempt,
     Observation,
     Slot,
     Task,
@@ -153,13 +153,13 @@ class Stage:
         approver: Approver | None = None,
         puppet: Any = None,
         **fields: Any,
-    ) -> Finished:
+    ) -> FinishedAttempt:
         self.puppet = puppet or Puppet(turns)
         self._monkeypatch.setattr(attempts, "adapter_for", lambda task: self.puppet)
         return asyncio.run(run_attempt(task(of, **fields), approver))
 
 
-def believed(finished: Finished, redaction: RedactionRules | None = None) -> dict[str, Any]:
+def believed(finished: FinishedAttempt, redaction: RedactionRules | None = None) -> dict[str, Any]:
     """The record as plain JSON, after both readers of an import have taken it without a remark."""
     rules = redaction or RedactionRules()
     redactor = Redactor(

@@ -8,7 +8,14 @@ from typing import Any
 
 from doors import SHIPPED, SUITE, V8
 
-from reviewer.running.model import ApprovalRequest, Approver, Finished, Slot, Task, Unrunnable
+from reviewer.running.model import (
+    ApprovalRequest,
+    Approver,
+    FinishedAttempt,
+    Slot,
+    Task,
+    Unrunnable,
+)
 from reviewer.suite.candidate import read_candidate
 from reviewer.suite.folder import read_suite
 
@@ -32,16 +39,16 @@ def tasks(count: int, **changes: Any) -> list[Task]:
     return [task(n, **changes) for n in range(1, count + 1)]
 
 
-def record(of: Task, **members: Any) -> Finished:
-    return Finished(of.slot, json.dumps({"attempt": of.slot.attempt, **members}).encode())
+def record(of: Task, **members: Any) -> FinishedAttempt:
+    return FinishedAttempt(of.slot, json.dumps({"attempt": of.slot.attempt, **members}).encode())
 
 
-async def at_once(of: Task, approver: Approver | None) -> Finished:
+async def at_once(of: Task, approver: Approver | None) -> FinishedAttempt:
     await asyncio.sleep(0)
     return record(of, pid=os.getpid())
 
 
-async def killed_at_first(of: Task, approver: Approver | None) -> Finished:
+async def killed_at_first(of: Task, approver: Approver | None) -> FinishedAttempt:
     """Attempt 2 takes its worker with it until a file says that it has done so."""
     marker = os.path.join(of.folder, f"killed-{of.slot.attempt}")
     if of.slot.attempt == 2 and not os.path.exists(marker):
@@ -50,13 +57,13 @@ async def killed_at_first(of: Task, approver: Approver | None) -> Finished:
     return await at_once(of, approver)
 
 
-async def always_killed(of: Task, approver: Approver | None) -> Finished:
+async def always_killed(of: Task, approver: Approver | None) -> FinishedAttempt:
     if of.slot.attempt == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return await at_once(of, approver)
 
 
-async def for_ever(of: Task, approver: Approver | None) -> Finished:
+async def for_ever(of: Task, approver: Approver | None) -> FinishedAttempt:
     """Says where it runs, and that it was let go."""
     marker = os.path.join(of.folder, f"pid-{of.slot.attempt}")
     with open(marker, "w") as handle:
@@ -68,18 +75,18 @@ async def for_ever(of: Task, approver: Approver | None) -> Finished:
     return record(of)
 
 
-async def asking(of: Task, approver: Approver | None) -> Finished:
+async def asking(of: Task, approver: Approver | None) -> FinishedAttempt:
     assert approver is not None
     request = ApprovalRequest(of.slot, 1, "issue_refund", {"n": of.slot.attempt})
     approval = await approver.ask(request)
     return record(of, granted=approval.granted, by=approval.by)
 
 
-async def unrunnable(of: Task, approver: Approver | None) -> Finished:
+async def unrunnable(of: Task, approver: Approver | None) -> FinishedAttempt:
     if of.slot.attempt == 2:
         raise Unrunnable("no key: set OPENAI_API_KEY")
     return await at_once(of, approver)
 
 
-async def faulty(of: Task, approver: Approver | None) -> Finished:
+async def faulty(of: Task, approver: Approver | None) -> FinishedAttempt:
     raise KeyError("a value")

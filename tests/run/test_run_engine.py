@@ -15,8 +15,8 @@ from reviewer.running.model import (
     Approval,
     ApprovalRequest,
     Approver,
-    Finished,
-    Lost,
+    FinishedAttempt,
+    LostAttempt,
     Task,
     Unrunnable,
 )
@@ -28,14 +28,14 @@ class Heard:
     def __init__(self) -> None:
         self.started: list[int] = []
         self.lost: list[int] = []
-        self.finished: list[Finished] = []
+        self.finished: list[FinishedAttempt] = []
         self.events = Events(
             lambda slot: self.started.append(slot.attempt),
             lambda slot: self.lost.append(slot.attempt),
             self.end,
         )
 
-    async def end(self, finished: Finished) -> None:
+    async def end(self, finished: FinishedAttempt) -> None:
         self.finished.append(finished)
 
     @property
@@ -51,7 +51,7 @@ class Gate:
         self.most = 0
         self.let_go: list[int] = []
 
-    async def attempt(self, of: Task, approver: Approver | None) -> Finished:
+    async def attempt(self, of: Task, approver: Approver | None) -> FinishedAttempt:
         number = of.slot.attempt
         self.running[number] = asyncio.Event()
         self.most = max(self.most, len(self.running))
@@ -164,7 +164,7 @@ async def test_an_abandoned_run_kills_what_runs() -> None:
 async def test_who_takes_the_records_holds_the_run_up() -> None:
     heard, taken = Heard(), asyncio.Semaphore(0)
 
-    async def end(finished: Finished) -> None:
+    async def end(finished: FinishedAttempt) -> None:
         await taken.acquire()
         heard.finished.append(finished)
 
@@ -209,18 +209,18 @@ class Losing:
 
     def __init__(self, losses: dict[int, int]) -> None:
         self._left = losses
-        self._ended: asyncio.Queue[Finished | Lost] = asyncio.Queue()
+        self._ended: asyncio.Queue[FinishedAttempt | LostAttempt] = asyncio.Queue()
         self.closed: list[bool] = []
 
     async def submit(self, task: Task) -> None:
         number = task.slot.attempt
         if self._left.get(number, 0):
             self._left[number] -= 1
-            self._ended.put_nowait(Lost(task, "its worker process ended (signal 9)"))
+            self._ended.put_nowait(LostAttempt(task, "its worker process ended (signal 9)"))
         else:
             self._ended.put_nowait(record(task))
 
-    async def collect(self) -> Finished | Lost:
+    async def collect(self) -> FinishedAttempt | LostAttempt:
         return await self._ended.get()
 
     async def close(self, abandon: bool = False) -> None:

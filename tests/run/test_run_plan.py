@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.running.engine import Made, Place, missing_places, next_places, span
+from reviewer.running.engine import MadeAttempts, Place, missing_places, next_places, span
 
 EPISODES = ("b", "a")
 made = st.dictionaries(
@@ -12,7 +12,7 @@ made = st.dictionaries(
 
 
 def missing(
-    held: Made, planned: int, last: int, episodes: tuple[str, ...] = EPISODES
+    held: MadeAttempts, planned: int, last: int, episodes: tuple[str, ...] = EPISODES
 ) -> list[Place]:
     return missing_places(episodes, held, planned, dict.fromkeys(episodes, last))
 

@@ -27,11 +27,11 @@ from reviewer.running.sandbox.keeper import remove
 from reviewer.running.sandbox.protection import Protection, describe, protection
 from reviewer.running.sandbox.room import (
     Child,
-    Ended,
-    Flooded,
-    NotStarted,
+    ChildExit,
     Order,
+    OutputFlood,
     Pipes,
+    StartFailure,
     start,
     strays,
 )
@@ -333,7 +333,7 @@ async def test_a_child_that_kills_its_keeper_gains_nothing(
     child = await start(order(suite, program))
     home = json.loads(await child.ask({}, WAIT_S))
     await up(token, 1)
-    with pytest.raises(Ended):
+    with pytest.raises(ChildExit):
         await child.ask({}, WAIT_S)
     await child.close()
     assert running(token) == []
@@ -423,7 +423,7 @@ async def test_a_program_that_cannot_be_run_never_was_a_child(kind: str, suite: 
     program = written(suite / "candidates" / "guest", "#!/nowhere/at/all\n", executable=True)
     child = await start(Order((str(program),), suite, opened=(suite / "candidates",)))
     try:
-        with pytest.raises(NotStarted) as caught:
+        with pytest.raises(StartFailure) as caught:
             await child.ask({}, WAIT_S)
     finally:
         await child.close()
@@ -440,7 +440,7 @@ async def test_a_room_that_cannot_be_made_is_told_from_a_program_that_ends(
     monkeypatch.setattr(room, "protection", lambda: broken)
     child = await start(order(suite, "print('[]')"))
     try:
-        with pytest.raises(NotStarted) as caught:
+        with pytest.raises(StartFailure) as caught:
             await child.ask({}, WAIT_S)
     finally:
         await child.close()
@@ -451,7 +451,7 @@ async def test_a_room_that_cannot_be_made_is_told_from_a_program_that_ends(
 async def test_the_exit_status_is_the_childs_own(kind: str, status: int, suite: Path) -> None:
     child = await start(order(suite, f"raise SystemExit({status})"))
     try:
-        with pytest.raises(Ended) as caught:
+        with pytest.raises(ChildExit) as caught:
             await child.ask({}, WAIT_S)
     finally:
         await child.close()
@@ -529,7 +529,7 @@ async def test_a_flood_is_not_swallowed(
     hold("none", monkeypatch)
     child: Child = await start(order(suite, program))
     try:
-        with pytest.raises(Flooded, match=told):
+        with pytest.raises(OutputFlood, match=told):
             await asked_twice(child)
     finally:
         await child.close()
@@ -555,7 +555,7 @@ async def test_a_line_written_too_early_is_no_answer(
         async with asyncio.timeout(WAIT_S):
             while not child.last_lines():
                 await asyncio.sleep(0.01)
-        with pytest.raises(Flooded, match="before it was asked"):
+        with pytest.raises(OutputFlood, match="before it was asked"):
             await child.ask({}, WAIT_S)
     finally:
         await child.close()

@@ -31,7 +31,7 @@ from run_builders import (
 from reviewer.gates import Verdict
 from reviewer.running.attempt import run_attempt
 from reviewer.running.candidates import check_runnable
-from reviewer.running.model import Finished, Task, Unrunnable
+from reviewer.running.model import FinishedAttempt, Task, Unrunnable
 from reviewer.suite.folder import read_candidates, read_suite
 
 EPISODES = ("damaged-221", "appeal-009", "attack-014")
@@ -59,7 +59,7 @@ RULES = read_suite(SHIPPED).suite.redaction
 
 
 @cache
-def ran(candidate_id: str, episode_id: str, number: int, seed: int = 0) -> Finished:
+def ran(candidate_id: str, episode_id: str, number: int, seed: int = 0) -> FinishedAttempt:
     return asyncio.run(run_attempt(shipped_task(candidate_id, episode_id, number, seed=seed)))
 
 
@@ -198,7 +198,7 @@ def test_weights_are_kept_to(tmp_path: Path) -> None:
         tmp_path, {"schema": "reviewer/script@1", "episodes": {"e-1": {"plans": plans}}}
     )
 
-    async def all_of_them() -> list[Finished]:
+    async def all_of_them() -> list[FinishedAttempt]:
         of = episode()
         tasks = [task(of, n, candidate=made, folder=str(tmp_path)) for n in range(1, 301)]
         return [await run_attempt(one) for one in tasks]
@@ -215,17 +215,17 @@ def _tasks() -> list[Task]:
     return [shipped_task(c, e, n, seed=5) for c in (V7, V8) for e in EPISODES for n in range(1, 8)]
 
 
-def _bytes(done: Iterable[Finished]) -> dict[str, bytes]:
+def _bytes(done: Iterable[FinishedAttempt]) -> dict[str, bytes]:
     return {finished.slot.trace_id: finished.raw for finished in done}
 
 
 def test_the_same_seed_gives_the_same_bytes_in_any_order_and_at_once() -> None:
     tasks = _tasks()
 
-    async def together() -> list[Finished]:
+    async def together() -> list[FinishedAttempt]:
         return list(await asyncio.gather(*map(run_attempt, tasks)))
 
-    async def one_by_one() -> list[Finished]:
+    async def one_by_one() -> list[FinishedAttempt]:
         return [await run_attempt(one) for one in tasks]
 
     first = _bytes(asyncio.run(one_by_one()))

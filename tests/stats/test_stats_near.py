@@ -11,7 +11,7 @@ from reviewer.stats.text import (
     PERMUTATIONS,
     SHORTEST,
     WIDTH,
-    Known,
+    KnownTexts,
     banding,
     jaccard,
     missed,
@@ -41,7 +41,7 @@ def test_the_index_is_that_of_the_runs_themselves(a: str, b: str) -> None:
 @given(st.lists(TEXT, min_size=1, max_size=6), TEXT, st.sampled_from([0.3, 0.5, 0.7, 0.9, 1.0]))
 def test_nothing_is_found_that_is_not_there(known: list[str], text: str, threshold: float) -> None:
     texts = {str(n): one for n, one in enumerate(known)}
-    for match in Known(texts, threshold).find(text):
+    for match in KnownTexts(texts, threshold).find(text):
         other = texts[match.key]
         assert match.jaccard == pytest.approx(_index(other, text))
         if match.kind == "exact":
@@ -57,7 +57,7 @@ def test_the_same_words_are_always_found(
     known: list[str], before: str, after: str, alone: str
 ) -> None:
     texts = {str(n): one for n, one in enumerate([*known, alone])}
-    found = Known(texts, 0.9)
+    found = KnownTexts(texts, 0.9)
     assert [m.kind for m in found.find(alone) if texts[m.key] == alone].count("exact") >= 1
     whole = f"{before} {alone} {after}"
     if len(alone.split()) >= SHORTEST:
@@ -69,7 +69,7 @@ def test_near_texts_are_missed_as_rarely_as_it_is_said(threshold: float) -> None
     """Two hundred texts and one altered copy of each, at the threshold or a little above it."""
     chance = random.Random(7)
     texts = {str(n): " ".join(f"t{chance.randrange(10**6)}" for _ in range(60)) for n in range(200)}
-    known, lost, asked = Known(texts, threshold), 0, 0
+    known, lost, asked = KnownTexts(texts, threshold), 0, 0
     for key, text in texts.items():
         changed = text.split()
         while True:
@@ -93,18 +93,18 @@ def test_banding_keeps_to_its_promise_where_it_can(threshold: float) -> None:
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.01, float("nan")])
 def test_a_threshold_that_is_none_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="threshold"):
-        Known({"a": "one"}, threshold)
+        KnownTexts({"a": "one"}, threshold)
 
 
 def test_case_width_punctuation_and_breaks_do_not_count() -> None:
-    known = Known({"a": "Please refund order 221, it arrived broken."}, 0.7)
+    known = KnownTexts({"a": "Please refund order 221, it arrived broken."}, 0.7)
     assert [
         m.kind for m in known.find("ｐｌｅａｓｅ REFUND\n order-221\u200b it_arrived “broken”!")
     ] == ["exact"]
 
 
 def test_short_texts_are_found_exact_and_nothing_else() -> None:
-    known = Known({"a": "Refund my order", "b": ""}, 0.1)
+    known = KnownTexts({"a": "Refund my order", "b": ""}, 0.1)
     assert known.compared == frozenset()
     assert [m.kind for m in known.find("refund, my order")] == ["exact"]
     assert known.find("please refund my order for the lamp now") == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.trace.events import Call, calls, deeds
+from reviewer.trace.events import Call, calls, tool_calls
 from reviewer.trace.record import Event
 
 
@@ -130,7 +130,7 @@ def test_a_result_says_what_became_of_the_short_form() -> None:
 
 
 def strays(*events: dict[str, Any]) -> list[tuple[int, str, str | None]]:
-    found = deeds(msgspec.json.decode(json.dumps(events), type=list[Event])).strays
+    found = tool_calls(msgspec.json.decode(json.dumps(events), type=list[Event])).strays
     return [(one.seq, one.tool, one.status) for one in found]
 
 

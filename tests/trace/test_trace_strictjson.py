@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reviewer.trace.strictjson import (
     MAX_DEPTH,
     NotJson,
-    Repeated,
+    RepeatedMembers,
     has_repeats,
     may_overflow,
     members,
@@ -62,7 +62,7 @@ def test_accepted(raw: bytes) -> None:
 
 def test_repeated_members_are_all_kept() -> None:
     value = parse(b'{"a": 1, "b": {"x": 1, "x": 2}, "a": 2, "a": 3}')
-    assert isinstance(value, Repeated)
+    assert isinstance(value, RepeatedMembers)
     assert value == {"a": 3, "b": {"x": 2}}
     assert list(members(value)) == [("a", 1), ("a", 2), ("a", 3), ("b", {"x": 2})]
     assert list(members(value["b"])) == [("x", 1), ("x", 2)]

@@ -14,7 +14,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.runs.jobs import Runs
 from reviewer.running.attempt import run_attempt
-from reviewer.running.model import ApprovalRequest, Approver, Finished, Task, Unrunnable
+from reviewer.running.model import ApprovalRequest, Approver, FinishedAttempt, Task, Unrunnable
 from reviewer.tui.app.app import ReviewerApp
 
 Slot = tuple[str, int]
@@ -76,7 +76,7 @@ class Attempts:
         with self._lock:
             return self._running[candidate, slot]
 
-    async def _attempt(self, task: Task, approver: Approver | None) -> Finished:
+    async def _attempt(self, task: Task, approver: Approver | None) -> FinishedAttempt:
         place = (task.slot.candidate_id, (task.slot.episode_id, task.slot.attempt))
         running, asked = _Running(), dict[str, asyncio.Task[None]]()
         with self._lock:

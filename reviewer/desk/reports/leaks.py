@@ -26,7 +26,7 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.report import evidence
 from reviewer.review.lines import age
 from reviewer.review.records import LEAKS, Leak, LeakCheck, Look, with_withdrawals
-from reviewer.stats.text import Known, Match, missed
+from reviewer.stats.text import KnownTexts, Match, missed
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.trace.redaction import Redactor, redactor_of
@@ -62,7 +62,7 @@ def look(
     """
     frozen = [_suite(workspace, suite_id) for suite_id in suite_ids]
     try:
-        known = {suite.suite_id: Known(_requests(suite), threshold) for suite in frozen}
+        known = {suite.suite_id: KnownTexts(_requests(suite), threshold) for suite in frozen}
     except ValueError as error:
         raise DeskError(f"--threshold: {error}", exit_code=ExitCode.USAGE) from None
     found: list[LeakCheck] = []
@@ -238,7 +238,7 @@ def _requests(suite: Suite) -> dict[str, str]:
 def _looked(
     path: Path,
     frozen: Sequence[Suite],
-    known: dict[str, Known],
+    known: dict[str, KnownTexts],
     candidate_id: str,
     reviewer: str,
     on_text: OnText,
@@ -276,14 +276,14 @@ def _looked(
     ]
 
 
-def _missed(known: Known) -> float:
+def _missed(known: KnownTexts) -> float:
     return round(missed(known.threshold, known.bands, known.rows), 6)
 
 
 class _FileMatches:
     """The matches in one file so far."""
 
-    def __init__(self, known: dict[str, Known]) -> None:
+    def __init__(self, known: dict[str, KnownTexts]) -> None:
         self._known = known
         self._best: dict[tuple[str, str], tuple[Match, Text]] = {}
         self._times: dict[tuple[str, str], int] = {}

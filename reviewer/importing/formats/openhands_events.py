@@ -19,7 +19,7 @@ from reviewer.importing.draft import (
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, sequence
 from reviewer.trace.record import member
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import RepeatedMembers
 
 # Costs and tokens ---------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Story:
     def take(self, event: dict[str, Any]) -> None:
         """Take one event of the file; files of the resolver nest nothing."""
         self.clocked(event.get("timestamp"))
-        if isinstance(event, Repeated) or not isinstance(event.get("args", {}), dict):
+        if isinstance(event, RepeatedMembers) or not isinstance(event.get("args", {}), dict):
             self.draft.unread("history.event", len(self.draft.events) + 1)
         if isinstance(event.get("action"), str):
             inner = event["args"] if isinstance(event.get("args"), dict) else event

@@ -28,7 +28,7 @@ from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import Part
 from reviewer.trace.record import SourceVerdict
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import RepeatedMembers
 
 # HTTP archives as evidence ------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ def _entry(part: Part) -> _Request | None:
     try:
         value: Any = parse(part.raw)
         asked, answered = value["request"], value["response"]
-        if any(isinstance(one, Repeated) for one in (value, asked)):
+        if any(isinstance(one, RepeatedMembers) for one in (value, asked)):
             return None
         if not isinstance(asked["method"], str) or not isinstance(asked["url"], str):
             return None

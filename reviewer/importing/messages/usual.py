@@ -16,7 +16,7 @@ from reviewer.importing.foreign_json import ByNames, parse_text
 from reviewer.importing.messages.astext import answers, holds_blocks, written
 from reviewer.importing.messages.parts import ROLES, Part, Role, Turn, thoughts
 from reviewer.trace.events import marked
-from reviewer.trace.strictjson import Repeated, has_repeats
+from reviewer.trace.strictjson import RepeatedMembers, has_repeats
 
 _WRAPPER = re.compile(r"(?:.*[._/])?(?:multi_tool_use(?:[._]parallel)?|parallel|batch(?:_tool)?)\Z")
 _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
@@ -81,7 +81,7 @@ _SCALARS = frozenset(
 """Members that are no act in a message, as long as they hold no object and no list."""
 _ABSENT = frozenset(("refusal", "function_call", "audio", "annotations", "parts", "status"))
 """Members that say nothing as long as they are null."""
-_HOLD = frozenset((dict, list, Repeated))
+_HOLD = frozenset((dict, list, RepeatedMembers))
 _SIDES: dict[str, Role] = {role: side for role, side in ROLES.items() if role != "function_call"}
 _ACTORS = {"agent": "agent", "system": "system"}
 
@@ -263,7 +263,7 @@ def usual_langchain(message: dict[str, Any]) -> Turn | None:
     if type(held.get("type")) not in _LANGCHAIN_TEXT or type(held.get("example")) in (
         dict,
         list,
-        Repeated,
+        RepeatedMembers,
     ):
         return None
     for empty in _EMPTY:

@@ -1,7 +1,7 @@
-"""What a candidate's manifest says, read before anything is run or sent.
+"""The parts of a candidate's manifest that a run needs, read before anything is run or sent.
 
-Files that it names lie inside the suite folder and have the very bytes it names; of an
-OpenAI-compatible candidate, the address, key, config and prompts; and what its tokens cost.
+Files that it names, which lie inside the suite folder and have the digest it names; the address,
+key, config and prompts of an OpenAI-compatible candidate; and prices of tokens.
 """
 
 import math
@@ -20,12 +20,13 @@ from reviewer.suite.strict_json import sha256_hex
 
 
 def manifest_file(candidate: Candidate, folder: Path) -> str:
-    """How the candidate's manifest is named in a message."""
+    """Return the candidate's manifest as messages name it."""
     return f"{folder.name}/{CANDIDATES}/{shown(candidate.candidate_id, 200)}.json"
 
 
 def read_below(folder: Path, path: str, sha256: str, where: str) -> bytes:
-    """Content of a file inside `folder`. `where` names the manifest and the member that says so.
+    """Return the content of a file inside `folder`. `where` names the manifest and the member that
+    names the file.
 
     Raises Unrunnable for a path that leaves the folder (also through a link), a file that cannot
     be read, and content whose digest is another.
@@ -67,7 +68,7 @@ class Prices(NamedTuple):
 
 
 class UsageNames(NamedTuple):
-    """How one API calls its counts; `details` is the member that holds `cached_tokens`."""
+    """The names of one API's counts; `details` is the member that holds `cached_tokens`."""
 
     input: str
     output: str
@@ -75,8 +76,8 @@ class UsageNames(NamedTuple):
 
 
 def read_prices(prices: Mapping[str, Any], where: str) -> Prices:
-    """The manifest's `prices`; `where` names it. Raises Unrunnable for a member that no token can
-    be priced by."""
+    """Return the manifest's `prices`; `where` names it. Raises Unrunnable for a member that no
+    token can be priced by."""
     for name, amount in prices.items():
         if name not in (INPUT, OUTPUT, CACHED):
             known = f"write `{INPUT}`, `{OUTPUT}` or `{CACHED}`"
@@ -87,10 +88,10 @@ def read_prices(prices: Mapping[str, Any], where: str) -> Prices:
 
 
 def usage_of(said: Any, names: UsageNames) -> Usage | None:
-    """The `usage` member of an answer; None when it is not an object.
+    """Return the `usage` member of an answer; None when it is not an object.
 
-    A count that is negative, not an integer or beyond belief is unknown, and so is an input of
-    which more was cached than there was.
+    A count that is negative, not an integer or too large to be true is unknown, and so is an input
+    of which more was cached than there was.
     """
     if not isinstance(said, dict):
         return None
@@ -105,7 +106,7 @@ def usage_of(said: Any, names: UsageNames) -> Usage | None:
 
 
 def cost_usd(usage: Usage | None, prices: Prices) -> float | None:
-    """US dollars; None when a count or a price that is needed is not known."""
+    """Return US dollars; None when a count or a price that is needed is not known."""
     if usage is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
     if prices.input is None or prices.output is None:
@@ -158,7 +159,7 @@ _SHORTEST_KEY = 6
 
 
 class Kind(NamedTuple):
-    """A way of saying that a config member has the wrong type."""
+    """A type of a config member, with the words for it in a message."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -190,9 +191,9 @@ class Dialect(NamedTuple):
 
 
 class Secret:
-    """A key that shows itself to the one header it is for, and hides itself wherever it turns up.
+    """A key that is given to one header only, and replaced wherever else it occurs.
 
-    It cannot be pickled. The empty secret is that of a server that asks for none.
+    It cannot be pickled. The empty secret is for a server that needs none.
     """
 
     __slots__ = ("_text", "env")
@@ -204,12 +205,12 @@ class Secret:
         return {"Authorization": f"Bearer {self._text}"} if self._text else {}
 
     def hide(self, text: str) -> str:
-        """The text without the key."""
+        """Return the text without the key."""
         return text.replace(self._text, SECRET) if self._text else text
 
     def cleared(self, value: Any) -> Any:
-        """A JSON value in which no text holds the key, the names of members included. One of fewer
-        than 6 characters is a placeholder that any text may hold, so it is left."""
+        """Return a JSON value in which no text holds the key, the names of members included. One of
+        fewer than 6 characters is a placeholder that any text may hold, so it is left."""
         if len(self._text) < _SHORTEST_KEY:
             return value
         if isinstance(value, str):
@@ -228,7 +229,7 @@ class Secret:
 
 
 class Places(NamedTuple):
-    """Where a person corrects what is wrong with an endpoint, as messages say it."""
+    """Where a person corrects an endpoint's settings, as messages name the places."""
 
     base_url: str
     api_key_env: str
@@ -236,7 +237,7 @@ class Places(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """An endpoint ready to be asked. `apart_s` is the time between two requests to the host."""
+    """An endpoint ready for requests. `apart_s` is the time between two requests to the host."""
 
     places: Places
     url: str
@@ -251,9 +252,11 @@ class Settings(NamedTuple):
 
 
 def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Settings:
-    """Raises Unrunnable, naming the file, the member and the way out, for anything that keeps this
-    candidate from being run: also a key that is not in the environment, or a prompt that is not
-    the one the manifest names."""
+    """Return the settings of a candidate's endpoint.
+
+    Raises Unrunnable, naming the file, the member and the way out, for anything that keeps this
+    candidate from being run: also a key that is not in the environment, or a prompt that is not the
+    one the manifest names."""
     file, runner = manifest_file(candidate, folder), candidate.runner
     for name in runner.get("options") or {}:
         reason = f"is not known; {dialect.kind} takes no options: take it out"
@@ -277,8 +280,8 @@ def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Setti
 
 
 def read_base_url(text: str | None, where: str) -> SplitResult:
-    """The address that requests go below; `where` names it. Raises Unrunnable for what is none, or
-    holds a secret."""
+    """Return the address that requests go below; `where` names it. Raises Unrunnable for what is
+    none, or holds a secret."""
     if not text:
         raise Unrunnable(f"{where}: is missing: write where requests go, such as `https://…/v1`")
     try:
@@ -299,8 +302,8 @@ def read_base_url(text: str | None, where: str) -> SplitResult:
 
 
 def read_key(env: str | None, where: str) -> Secret:
-    """The key in the environment variable of that name; the empty secret without a name. Raises
-    Unrunnable when there is none, or what no key can be."""
+    """Return the key in the environment variable of that name; the empty secret without a name.
+    Raises Unrunnable when there is none, or what no key can be."""
     if env is None:
         return Secret()
     text = os.environ.get(env, "")

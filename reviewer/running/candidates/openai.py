@@ -24,7 +24,13 @@ from reviewer.running.candidates.manifest import (
     metered,
     read_settings,
 )
-from reviewer.running.candidates.openai_http import Again, Endpoint, Pace, Refused, one_meaning
+from reviewer.running.candidates.openai_http import (
+    Endpoint,
+    Pace,
+    RequestRefusal,
+    RetryableError,
+    one_meaning,
+)
 from reviewer.running.model import Brief, Call, CandidateFault, Observation, Task, ToolSpec, Turn
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import name_problem, shown
@@ -194,15 +200,15 @@ def read_answer(body: dict[str, Any]) -> ChatAnswer:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Again("its answer holds no message")
+        raise RetryableError("its answer holds no message")
     finish = choice.get("finish_reason")
     if finish == "error":
-        raise Again("its answer ended with an error")
+        raise RetryableError("its answer ended with an error")
     if finish in ("length", "content_filter"):
         raise CandidateFault(*_CUT_OFF[finish])
     entries = message.get("tool_calls") or []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise Again("its answer holds calls that are no list of objects")
+        raise RetryableError("its answer holds calls that are no list of objects")
     texts = [text_of(message.get("content")), text_of(message.get("refusal"))]
     return ChatAnswer(message, _joined(texts), entries)
 
@@ -232,7 +238,7 @@ class OpenAIResponses(EndpointCandidate):
         ask = partial(self._endpoint.ask, "/responses", read=_read_output, meter=meter)
         try:
             answer, usage, cost_usd = await ask(payload=self._payload())
-        except Refused as refused:
+        except RequestRefusal as refused:
             if not self._sealed or "encrypted" not in refused.said.lower():
                 raise
             self._sealed = False
@@ -276,10 +282,10 @@ def _read_output(body: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None
             raise CandidateFault(*_CUT_OFF[why])
         raise CandidateFault("its answer is incomplete")
     if status != "completed":
-        raise Again(f"its answer is not complete: status `{shown(str(status))}`")
+        raise RetryableError(f"its answer is not complete: status `{shown(str(status))}`")
     items = body.get("output")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise Again("its answer holds no output")
+        raise RetryableError("its answer holds no output")
     texts = []
     for item in items:
         kind = item.get("type")
@@ -352,7 +358,7 @@ def text_of(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise Again("its answer's content is no text")
+        raise RetryableError("its answer's content is no text")
     texts = (part.get("text") or part.get("refusal") for part in content)
     return "".join(text for text in texts if isinstance(text, str))
 

@@ -32,7 +32,7 @@ from reviewer.running.model import (
     Usage,
 )
 from reviewer.suite.model import RedactionRules
-from reviewer.trace.strictjson import NotJson, Repeated, parse
+from reviewer.trace.strictjson import NotJson, RepeatedMembers, parse
 
 if TYPE_CHECKING:
     import ssl
@@ -47,19 +47,19 @@ _CANDIDATES_OWN = {
     "content_policy_violation": "content_filter",
     "context_length_exceeded": "context_length",
 }
-"""Errors that are the candidate's, not the provider's: what it was asked, or what it piled up."""
+"""Errors that are the candidate's, not the provider's: by its request, or by its length."""
 
 
-class Again(Exception):
-    """A try that failed in a way that another may not. `after_s` is what the provider asked for."""
+class RetryableError(Exception):
+    """A failed try that may succeed when repeated. `after_s` is the wait the provider asked for."""
 
     def __init__(self, text: str, after_s: float | None = None) -> None:
         super().__init__(text)
         self.text, self.after_s = text, after_s
 
 
-class Refused(Infrastructure):
-    """The provider will not take this request, however often. `said` is its own message."""
+class RequestRefusal(Infrastructure):
+    """The provider refuses this request for good. `said` is its own message."""
 
     def __init__(self, text: str, said: str = "") -> None:
         super().__init__(text)
@@ -67,7 +67,7 @@ class Refused(Infrastructure):
 
 
 class Complaint(NamedTuple):
-    """An error as a provider words it; safe to show."""
+    """An error in the provider's words; safe to show."""
 
     message: str = ""
     code: str = ""
@@ -78,25 +78,27 @@ class Complaint(NamedTuple):
 
 
 def object_of(data: bytes) -> dict[str, Any]:
-    """The JSON object of a good answer. Raises Again: a broken body may come whole next time."""
+    """Return the JSON object of a good answer. Raises Again: a broken body may be complete next
+    time."""
     try:
         value = parse(data)
     except NotJson as error:
-        raise Again(f"its answer is not JSON: {error}") from None
+        raise RetryableError(f"its answer is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Again("its answer is not a JSON object")
+        raise RetryableError("its answer is not a JSON object")
     if not one_meaning(value):
-        raise Again("its answer holds a member twice or a number that JSON does not have")
+        raise RetryableError("its answer holds a member twice or a number that JSON does not have")
     return value
 
 
 def one_meaning(value: Any) -> bool:
-    """Whether every reader of JSON would see the same: no member twice, no NaN, no infinity."""
+    """Return whether every JSON reader would see the same value: no member twice, no NaN, no
+    infinity."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            if isinstance(part, Repeated):
+            if isinstance(part, RepeatedMembers):
                 return False
             waiting += part.values()
         elif isinstance(part, list):
@@ -107,7 +109,7 @@ def one_meaning(value: Any) -> bool:
 
 
 def complaint_of(data: bytes, safe: Callable[[str], str]) -> Complaint:
-    """The error in the body of a refusal; empty when the body is none that we know."""
+    """Return the error in the body of a refusal; empty when the body has no known shape."""
     try:
         value = parse(data)
     except NotJson:
@@ -120,7 +122,7 @@ def complaint_of(data: bytes, safe: Callable[[str], str]) -> Complaint:
 
 
 def complaint(error: Any, safe: Callable[[str], str]) -> Complaint:
-    """The `error` member of an answer."""
+    """Return the `error` member of an answer."""
     if isinstance(error, str):
         return Complaint(safe(error))
     if not isinstance(error, dict):
@@ -136,7 +138,8 @@ def complaint(error: Any, safe: Callable[[str], str]) -> Complaint:
 def refuse(
     status: int, error: Complaint, settings: Settings, after_s: float | None = None
 ) -> NoReturn:
-    """Raises what an answer of this status means: Again, Unrunnable, CandidateFault, or Refused."""
+    """Raise what an answer of this status means: RetryableError, Unrunnable, CandidateFault or
+    RequestRefusal."""
     host, env = settings.host, settings.key.env
     if error.code in _CANDIDATES_OWN:
         reason = _CANDIDATES_OWN[error.code]
@@ -146,7 +149,7 @@ def refuse(
             f"the account at {host} has no quota left{error}: add some, then run again"
         )
     if status in _AGAIN or status >= 500:
-        raise Again(f"it answered {status}{error}", after_s)
+        raise RetryableError(f"it answered {status}{error}", after_s)
     if status in _NO_RIGHT:
         way_out = (
             f"set the environment variable `{env}` to a key that may use `{settings.model}`"
@@ -159,13 +162,14 @@ def refuse(
             f"{host} has no model `{settings.model}` at {settings.url} (404){error}: correct "
             f"{settings.places.model} or {settings.places.base_url}"
         )
-    raise Refused(f"{host} refused the request ({status}){error}", error.message)
+    raise RequestRefusal(f"{host} refused the request ({status}){error}", error.message)
 
 
 def refuse_error_member(
     body: dict[str, Any], settings: Settings, safe: Callable[[str], str]
 ) -> None:
-    """Some gateways answer 200 and put the failure inside. Raises as `refuse`, or Again."""
+    """Raise as `refuse` for an answer whose body holds an error: some gateways answer 200 with
+    one."""
     if body.get("error") is None:
         return
     error = complaint(body["error"], safe)
@@ -176,11 +180,11 @@ _CLOSE_ENOUGH_S = 0.001
 
 
 class Pace(NamedTuple):
-    """How patient a candidate's client is; seconds throughout.
+    """The patience of a candidate's client; seconds throughout.
 
     `total_s` bounds the tries of one request and the waiting between them, not the wait for a
     place under `requests_per_minute`. `longest_wait_s` is the most a provider may ask for.
-    `sleep`, `draw` (uniform in [0, 1)), `now` and `wall` are the outside world.
+    `sleep`, `draw` (uniform in [0, 1)), `now` and `wall` are replaced in tests.
     """
 
     tries: int = 6
@@ -194,14 +198,14 @@ class Pace(NamedTuple):
     wall: Callable[[], float] = time.time
 
     def backoff_s(self, tried: int) -> float:
-        """How long to wait after that many tries: doubled each time, and between half and all of
-        it, so that attempts which failed together do not come back together."""
+        """Return how long to wait after that many tries: doubled each time, and between half and
+        all of it, so that attempts which failed together do not come back together."""
         whole = min(self.longest_backoff_s, self.first_wait_s * 2.0 ** (tried - 1))
         return whole * (1 + self.draw()) / 2
 
     def asked_s(self, header: str | None) -> float | None:
         """Seconds from now that a `Retry-After` asks for (a number of them, or a date); None when
-        there is none or it says nothing."""
+        there is none or it cannot be read."""
         if header is None:
             return None
         try:
@@ -219,22 +223,22 @@ class Pace(NamedTuple):
 
 
 class HostGate:
-    """The one way to a host: requests leave in the order they came, as far apart as the manifest's
-    `requests_per_minute` says, and none while the host has asked for quiet."""
+    """The gate of a host: requests leave in the order they came, as far apart as the manifest's
+    `requests_per_minute` says, and none while the host has asked for a pause."""
 
     def __init__(self) -> None:
         self._order = asyncio.Lock()
         self._free = self._quiet_until = -math.inf
 
     async def enter(self, apart_s: float, pace: Pace) -> None:
-        """Waits until a request may go."""
+        """Wait until a request may be sent."""
         async with self._order:
             while (wait := max(self._free, self._quiet_until) - pace.now()) > _CLOSE_ENOUGH_S:
                 await pace.sleep(wait)
             self._free = pace.now() + apart_s
 
     def hold(self, seconds: float, pace: Pace) -> None:
-        """Lets nothing out for so long."""
+        """Send nothing for this many seconds."""
         self._quiet_until = max(self._quiet_until, pace.now() + seconds)
 
 
@@ -247,8 +251,8 @@ _IDLE_CONNECTIONS = 20
 
 
 class _Shared:
-    """What all candidates of one event loop share: connections while any of them lives, and the
-    gates of the hosts for as long as the loop."""
+    """State that all candidates of one event loop share: connections while one of them is open, and
+    the gates of the hosts."""
 
     def __init__(self) -> None:
         self.gates: dict[str, HostGate] = {}
@@ -304,7 +308,7 @@ def _certificates() -> "ssl.SSLContext":
 
 
 class Endpoint:
-    """The line of one attempt, or of a judge, to its provider. Not for two tasks at once."""
+    """The connection of one attempt, or of a judge, to its provider. Not for two tasks at once."""
 
     def __init__(self, settings: Settings, redaction: RedactionRules, pace: Pace) -> None:
         self._settings, self._redaction, self._pace = settings, redaction, pace
@@ -322,12 +326,12 @@ class Endpoint:
         read: Callable[[dict[str, Any]], T],
         meter: Metering,
     ) -> tuple[T, Usage | None, float | None]:
-        """Posts `payload` until an answer comes that `read` can use; `read` raises Again for one
-        it cannot.
+        """Post `payload` until an answer comes that `read` can use; `read` raises Again for one it
+        cannot.
 
-        Also given back is what `meter` makes of the `usage` member of each answer that was a JSON
-        object, the good one last; a CandidateFault carries it too. Raises Infrastructure when the
-        tries are spent, else what the answer means.
+        Also returned is the result of `meter` for the `usage` members of all answers that were JSON
+        objects, the good one last; a CandidateFault carries it too. Raises Infrastructure when the
+        tries are used up, else what the answer means.
         """
         self._connect()
         content = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
@@ -343,7 +347,7 @@ class Endpoint:
             raise self._was_ended() from None
 
     async def close(self) -> None:
-        """Ends a request in flight and lets the connections go. Never raises."""
+        """End a request in flight and release the connections. Never raises."""
         self._closed = True
         try:
             if self._flight is not None:
@@ -356,13 +360,13 @@ class Endpoint:
                     await shared.leave()
 
     def waited_s(self) -> float:
-        """How long it has waited so far for a provider that was busy or failing: all the time but
-        that of the tries that brought an answer."""
+        """Return how long it has waited so far for a provider that was busy or failing: all the
+        time but that of the tries that brought an answer."""
         waiting = 0.0 if self._waiting_since is None else self._pace.now() - self._waiting_since
         return self._waited_s + waiting
 
     def safe(self, text: str) -> str:
-        """A provider's text fit for an error: no key, no identifier, one line, not long."""
+        """Return a provider's text fit for an error: no key, no identifier, one line, not long."""
         return Mask(self._redaction).line(self._settings.key.hide(text).strip())
 
     def _connect(self) -> None:
@@ -397,7 +401,7 @@ class Endpoint:
                 usage, cost_usd = meter(usages)
                 fault.turn = Turn(usage=usage, cost_usd=cost_usd)
                 raise
-            except Again as again:
+            except RetryableError as again:
                 problem = again
             self._waiting_since = trying_since
             wait = self._wait(problem, tried)
@@ -409,7 +413,7 @@ class Endpoint:
         times = "once" if tried == 1 else f"{tried} times"
         raise Infrastructure(f"{settings.host} was asked {times}: {problem.text}")
 
-    def _wait(self, problem: Again, tried: int) -> float:
+    def _wait(self, problem: RetryableError, tried: int) -> float:
         after_s, longest = problem.after_s or 0.0, self._pace.longest_wait_s
         if after_s > longest:
             raise Infrastructure(
@@ -431,13 +435,15 @@ class Endpoint:
             ):
                 return await self._answer(response)
         except TimeoutError:
-            raise Again(f"no whole answer came within {timeout_s:g} s") from None
+            raise RetryableError(f"no whole answer came within {timeout_s:g} s") from None
         except httpx.InvalidURL:
             way_out = f"correct {self._settings.places.base_url}"
             raise Unrunnable(f"`{self._settings.url}` is no address: {way_out}") from None
         except (httpx.HTTPError, OSError) as error:
             detail = self.safe(str(error))
-            raise Again(f"the connection failed: {type(error).__name__}: {detail}") from None
+            raise RetryableError(
+                f"the connection failed: {type(error).__name__}: {detail}"
+            ) from None
 
     def _headers(self) -> dict[str, str]:
         return {
@@ -461,7 +467,7 @@ class Endpoint:
             after_s = self._pace.asked_s(response.headers.get("retry-after"))
             refuse(status, complaint, settings, after_s)
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise Again("its answer is compressed, which nobody asked for")
+            raise RetryableError("its answer is compressed, which nobody asked for")
         data, whole = await _read(response, MAX_ANSWER)
         if not whole:
             raise Infrastructure(f"{settings.host} sent an answer of over {MAX_ANSWER:,} bytes")
@@ -470,7 +476,7 @@ class Endpoint:
 
 
 async def _read(response: "httpx.Response", limit: int) -> tuple[bytes, bool]:
-    """At most `limit` bytes as they came over the wire, and whether that is all."""
+    """Return at most `limit` bytes as they came over the wire, and whether that is all."""
     data = bytearray()
     async for chunk in response.aiter_raw():
         data += chunk

@@ -1,4 +1,4 @@
-"""Candidates that are programs: commands, Python modules, and the lines they exchange with us."""
+"""Candidates that are programs: commands, Python modules, and the lines of their protocol."""
 
 import importlib.machinery
 import os
@@ -26,7 +26,15 @@ from reviewer.running.model import (
     Unrunnable,
     Usage,
 )
-from reviewer.running.sandbox.room import Child, Ended, Flooded, NotStarted, Order, found, start
+from reviewer.running.sandbox.room import (
+    Child,
+    ChildExit,
+    Order,
+    OutputFlood,
+    StartFailure,
+    found,
+    start,
+)
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, json_path, name_problem, shown
 from reviewer.suite.folder import CANDIDATES
@@ -48,7 +56,7 @@ _MEMBERS = {
 
 class Lines:
     """Reads one attempt's lines in order. Each is a Turn without cost, or a CandidateFault that
-    names the line and the member; nothing else is ever raised."""
+    names the line and the member; nothing else is raised."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -143,7 +151,7 @@ class Lines:
 
 
 def start_line(brief: Brief) -> dict[str, Any]:
-    """All that a command is told before it begins."""
+    """Return the first line that a command gets."""
     tools = [tool._asdict() for tool in brief.tools]
     return {"type": "start", "user_request": brief.user_request, "tools": tools}
 
@@ -197,14 +205,14 @@ class ChildCandidate:
     async def _turn(self, child: Child, message: object) -> Turn:
         try:
             line = await child.ask(message, self._seconds)
-        except NotStarted as error:
+        except StartFailure as error:
             why = self._mask.line(str(error))
             if error.sandbox:
                 raise Infrastructure(f"no sandbox can be made: {why}") from None
             raise Unrunnable(f"its program cannot be started: {why}") from None
-        except Flooded as error:
+        except OutputFlood as error:
             raise CandidateFault(f"its program {error}") from None
-        except Ended as error:
+        except ChildExit as error:
             said = self._mask.line(child.last_lines())
             text = f"its program {error} before its final message" + (f": {said}" if said else "")
             raise CandidateFault(text) from None
@@ -217,8 +225,8 @@ class ChildCandidate:
 
 
 def check_common(candidate: Candidate, folder: Path) -> None:
-    """What holds for every candidate in a process of its own: the key is there, the script is the
-    one that the manifest names, the prices are prices."""
+    """Raise Unrunnable unless the key is set, the script is the one that the manifest names, and
+    the prices are valid: for every candidate in a process of its own."""
     runner, manifest = candidate.runner, manifest_file(candidate, folder)
     for name in runner.get("options") or {}:
         raise Unrunnable(f"{manifest}: $.runner.options: nothing is known of `{shown(name)}`")
@@ -240,13 +248,13 @@ def check_common(candidate: Candidate, folder: Path) -> None:
 
 
 def prices_of(candidate: Candidate, folder: Path) -> Prices:
-    """Raises Unrunnable for a price of nothing."""
+    """Return the manifest's prices. Raise Unrunnable for an unknown one."""
     return read_prices(candidate.prices, f"{manifest_file(candidate, folder)}: $.prices")
 
 
 def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
-    """A child that works for this task's candidate: with the variables that its manifest names,
-    and with the network only when manifest and run both grant it."""
+    """Return a child that works for this task's candidate: with the variables that its manifest
+    names, and with the network only when manifest and run both grant it."""
     runner = task.candidate.runner
     names = [*(runner.get("environment") or ()), *filter(None, [runner.get("api_key_env")])]
     return Order(
@@ -269,13 +277,13 @@ class CommandCandidate(ChildCandidate):
 
 
 def check_command(candidate: Candidate, folder: Path) -> None:
-    """Raises Unrunnable unless there is such a program, and all that the manifest names for it."""
+    """Raise Unrunnable unless there is such a program, and all that the manifest names for it."""
     check_common(candidate, folder)
     argv_of(candidate, folder)
 
 
 def argv_of(candidate: Candidate, folder: Path) -> tuple[str, ...]:
-    """The command with its program as an absolute path.
+    """Return the command with its program as an absolute path.
 
     A program without a slash is looked for on PATH; a relative path is one below the suite's
     `candidates/`, and so is any argument that begins with `./`. Raises Unrunnable.
@@ -339,7 +347,7 @@ class PythonCandidate(ChildCandidate):
 
 
 def check_python(candidate: Candidate, folder: Path) -> None:
-    """Raises Unrunnable unless there is such a module; nothing of it is run."""
+    """Raise Unrunnable unless there is such a module; nothing of it is run."""
     check_common(candidate, folder)
     entry = candidate.runner.get("entry")
     where = f"{manifest_file(candidate, folder)}: $.runner.entry"
@@ -353,8 +361,8 @@ def check_python(candidate: Candidate, folder: Path) -> None:
 
 
 def has_module(entry: str, place: Path, installed: bool = True) -> bool:
-    """Whether the module of a "module:name" stands in `place`, or (its first part) among what is
-    installed here. Imports nothing."""
+    """Return whether the module of a "module:name" is in `place`, or (its first part) installed
+    here. Imports nothing."""
     parts = entry.partition(":")[0].split(".")
     path = place.joinpath(*parts)
     if path.with_name(path.name + ".py").is_file() or path.is_dir():

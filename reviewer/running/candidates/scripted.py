@@ -21,7 +21,7 @@ _USD_DIGITS = 4
 
 
 def check(candidate: Candidate, folder: Path) -> None:
-    """Raises Unrunnable unless the script is there, is the one that the manifest names, and knows
+    """Raise Unrunnable unless the script is there, is the one that the manifest names, and knows
     every episode of the suite in `folder`."""
     script = _script(candidate, folder)
     for path in sorted((folder / EPISODES).glob("*.json")):
@@ -29,12 +29,12 @@ def check(candidate: Candidate, folder: Path) -> None:
 
 
 def faults_of(task: Task) -> dict[str, tuple[dict[str, Any], ...]]:
-    """What the plan of this attempt says its tools do to it: tool → faults."""
+    """Return the faults that the plan of this attempt has for its tools: tool → faults."""
     return _Course(task).plan.faults
 
 
 class Scripted:
-    """One attempt of a scripted candidate. What it is told changes nothing."""
+    """One attempt of a scripted candidate. Its input changes nothing."""
 
     def __init__(self, task: Task) -> None:
         self._course = _Course(task)
@@ -69,7 +69,7 @@ class Scripted:
 
 
 class _Course:
-    """The plan of one attempt, and what its turns take."""
+    """The plan of one attempt, and the cost and time of its turns."""
 
     def __init__(self, task: Task) -> None:
         folder, slot = Path(task.folder), task.slot
@@ -123,7 +123,7 @@ class _Course:
         return 1 + self._spread * (2 * self._draw(what, place) - 1)
 
     def _draw(self, what: str, place: int) -> float:
-        """From 0 up to 1, always the same for the same attempt and question."""
+        """Return a number from 0 up to 1, always the same for the same attempt and question."""
         text = "\0".join(map(str, (*self._drawn_from, what, place)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) / 2**48
 

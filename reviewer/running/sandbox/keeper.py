@@ -1,4 +1,4 @@
-"""The process between us and a child: it starts the child, and with its own end ends all of it.
+"""The process between us and a child: it starts the child, and ends all its processes when it ends.
 
 Run as a script (`python -I -S -B keeper.py ORDER`) with the standard library only. ORDER is JSON:
 `argv`, `parent` (our process id), `limits` (name → value), `bubblewrap` (whether argv is its
@@ -63,7 +63,7 @@ class _Beneath(ctypes.Structure):
 
 
 def landlock_version() -> int:
-    """The kernel's version of Landlock, 0 without it."""
+    """Return the kernel's version of Landlock, 0 without it."""
     if not LINUX or os.uname().machine not in _ONE_NUMBERING:
         return 0
     try:
@@ -95,7 +95,7 @@ def give_up_rights(home: str, visible: Sequence[str], tcp: bool, known: int) -> 
 
 
 def visible_around(folder: str, hidden: Sequence[str]) -> Iterator[str]:
-    """The largest files and folders at or below `folder` that hold nothing of `hidden`.
+    """Yield the largest files and folders at or below `folder` that hold nothing of `hidden`.
 
     Landlock can only allow: what is to be hidden is what no allowed folder holds. Links are left
     out, since their target may be a hidden place.
@@ -139,11 +139,10 @@ def _syscall(number: int, *arguments: object) -> int:
 
 
 def remove(folder: str) -> None:
-    """Removes a folder and all below it: folders closed to us, links (never followed), trees
-    deeper than a path may be long. Never raises; what cannot be removed stays.
-    """
-    # Every folder below is first moved up here under a name that nobody could have taken, so that
-    # neither a path nor a recursion grows with the depth of the tree.
+    """Remove a folder and all below it: unreadable folders, links (never followed), trees deeper
+    than the longest path. Never raises; what cannot be removed stays."""
+    # Every folder below is first moved up here under a random name, so that neither a path nor
+    # a recursion grows with the depth of the tree.
     token = os.urandom(8).hex()
     waiting, number = [folder], 0
     _open_folder(folder)
@@ -223,7 +222,8 @@ def main() -> int:
 
 
 def _was_started(told: int, bubblewrap: bool) -> bool:
-    """Bubblewrap tells the exit code of what it started; without it, a failure is told."""
+    """Return whether the child was started: bubblewrap reports an exit code; without it, a failure
+    is reported."""
     os.set_blocking(told, False)
     try:
         said = os.read(told, 65536)
@@ -233,7 +233,7 @@ def _was_started(told: int, bubblewrap: bool) -> bool:
 
 
 def _watch(child: int) -> int:
-    """The child's exit status (128 + the signal that killed it), or that of our own end."""
+    """Return the child's exit status (128 + the signal that killed it), or that of our own end."""
     while True:
         received = signal.sigwait(_WATCHED)
         if received != signal.SIGCHLD:
@@ -245,7 +245,7 @@ def _watch(child: int) -> int:
 
 
 def _end_all(child: int) -> None:
-    """Kills all that is left, in rounds: what a killed process leaves behind comes to us."""
+    """Kill all that is left, in rounds: children of a killed process become ours."""
     until = time.monotonic() + _PATIENCE_S
     while time.monotonic() < until:
         if LINUX:
@@ -294,7 +294,7 @@ def _descendants() -> list[int]:
 
 
 def _become(order: dict[str, Any], telling: int) -> None:
-    """Gives up what the child is not to have, and turns into it. Never returns."""
+    """Give up what the child is not to have, and turns into it. Never returns."""
     program, *arguments = order["argv"]
     try:
         os.setsid()

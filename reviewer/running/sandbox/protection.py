@@ -1,6 +1,6 @@
-"""What holds a child on this machine: what it sees of the file system, bubblewrap, and limits.
+"""The protection of child processes on this machine: the file system they see, bubblewrap, limits.
 
-Found out once, and said in one sentence.
+Detected once, and described in one sentence.
 """
 
 import os
@@ -35,7 +35,7 @@ RESOLVER = "/run/systemd/resolve"
 
 
 class Places(NamedTuple):
-    """Absolute paths without links, all of them there.
+    """Absolute paths without links, all of which exist.
 
     `shared` folders are empty for the child but for `kept`; `hidden` ones are empty wherever they
     lie, but for `opened`.
@@ -48,7 +48,8 @@ class Places(NamedTuple):
 
 
 def places_for(suite: Path, program: Path, opened: Iterable[Path], network: bool) -> Places:
-    """For a child that works on `suite`: it may see `opened`, not the rest of the workspace."""
+    """Return the places for a child that works on `suite`: it may see `opened`, not the rest of the
+    workspace."""
     shared = _there((*SHARED, tempfile.gettempdir()))
     wanted: list[str | Path] = [sys.prefix, sys.base_prefix]
     if network:
@@ -60,8 +61,8 @@ def places_for(suite: Path, program: Path, opened: Iterable[Path], network: bool
 
 
 def _secret(suite: Path) -> list[str | Path]:
-    """The workspace's suites and store (a suite elsewhere: itself), the shipped data, the home's
-    secrets."""
+    """Return the workspace's suites and store (a suite elsewhere: itself), the shipped data, the
+    home's secrets."""
     found: list[str | Path] = [suite]
     if suite.parent.name == "suites":
         found = [suite.parent, suite.parent.parent / "store"]
@@ -93,7 +94,7 @@ _PROBE_S = 10
 
 
 def bubblewrap_usable() -> tuple[tuple[str, ...], str]:
-    """The start of a command line that works here, or () and why there is none."""
+    """Return the start of a command line that works here, or () and why there is none."""
     program = shutil.which("bwrap")
     if program is None:
         return (), "it is not installed"
@@ -157,8 +158,8 @@ LIMITS = {
 """Per process: seconds, bytes, bytes, files. Far beyond what an honest child needs."""
 
 MORE_PROCESSES = 4096
-"""How many processes and threads may come to those that run already (a superuser's are not
-counted by the kernel)."""
+"""Processes and threads that may be added to those that run already (the kernel does not count a
+superuser's)."""
 
 
 class Protection(NamedTuple):
@@ -173,7 +174,7 @@ class Protection(NamedTuple):
 
 @cache
 def protection() -> Protection:
-    """The best there is here. Starts a process the first time."""
+    """Return the best protection available here. Starts a process the first time."""
     start, why = bubblewrap_usable()
     if start:
         return Protection("bubblewrap", start)

@@ -1,8 +1,7 @@
-"""The three streams of a child, read as they come and never beyond their bounds.
+"""Starting a child in a sandbox, exchanging lines with it, and ending it with all it started.
 
-Processes that got away from their keeper, found by what they carry.
-
-Starting a child in a room of its own, talking with it in lines, and ending it whole.
+Its streams are read as they come and within limits. Processes that escaped their keeper are found
+by their environment and their folder.
 """
 
 import asyncio
@@ -92,7 +91,7 @@ class Pipes(asyncio.SubprocessProtocol):
             self.news.set()
 
     def _refuse(self, why: str) -> None:
-        """What it writes from here on stays in its pipe."""
+        """Stop reading: what it writes from here on stays in its pipe."""
         self.flood = why
         self.lines.clear()
         self._partial.clear()
@@ -107,7 +106,7 @@ _PATIENCE_S = 2.0
 
 
 def kill_strays(home: str) -> None:
-    """Kills every process of ours that was started with `home` as its HOME, or stands in it.
+    """Kill every process of ours that was started with `home` as its HOME, or stands in it.
 
     One that changed both its environment's memory and its folder is not found; only Linux tells.
     """
@@ -120,7 +119,7 @@ def kill_strays(home: str) -> None:
 
 
 def strays(home: str) -> list[int]:
-    """Process ids, without our own and without those that only wait to be reaped."""
+    """Return the process ids, without our own and those that only wait to be reaped."""
     if sys.platform != "linux":
         return []
     mark = f"HOME={home}".encode()
@@ -144,8 +143,9 @@ _LAST_LINES = 3
 
 
 class Order(NamedTuple):
-    """What to start. `argv[0]` is an absolute path; `environment` is all it is given besides PATH,
-    LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened` only."""
+    """The order to start a child. `argv[0]` is an absolute path; `environment` is all it is given
+    besides PATH, LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened`
+    only."""
 
     argv: tuple[str, ...]
     suite: Path
@@ -154,7 +154,7 @@ class Order(NamedTuple):
     network: bool = False
 
 
-class Ended(Exception):
+class ChildExit(Exception):
     """The child closed its output or ended. `status` is its exit status (None while it runs)."""
 
     def __init__(self, status: int | None) -> None:
@@ -163,21 +163,21 @@ class Ended(Exception):
         self.status = status
 
 
-class NotStarted(Exception):
-    """There never was a child. `sandbox` says whether its room could not be made; else the program
-    cannot be run."""
+class StartFailure(Exception):
+    """The child could not be started. `sandbox` says whether its sandbox could not be made; else
+    the program cannot be run."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.sandbox = why.startswith("bwrap: ") and not why.startswith("bwrap: execvp")
 
 
-class Flooded(Exception):
+class OutputFlood(Exception):
     """The child wrote more than it may, or before it was asked."""
 
 
 class Child:
-    """A process that lives in its own folder until `close`."""
+    """A process with a folder of its own until `close`."""
 
     def __init__(
         self, transport: asyncio.SubprocessTransport, pipes: Pipes, folder: str | None
@@ -185,24 +185,24 @@ class Child:
         self._transport, self._pipes, self._folder = transport, pipes, folder
 
     async def ask(self, message: object, seconds: float) -> bytes:
-        """Sends a JSON value as a line and waits for the line that answers it.
+        """Send a JSON value as a line and waits for the line that answers it.
 
-        Raises NotStarted, Flooded, Ended, or TimeoutError after `seconds`.
+        Raises StartFailure, Flooded, Ended, or TimeoutError after `seconds`.
         """
         if self._pipes.lines:
-            raise Flooded("wrote a line before it was asked for one")
+            raise OutputFlood("wrote a line before it was asked for one")
         self._send(message)
         async with asyncio.timeout(seconds):
             return await self._line()
 
     def last_lines(self) -> str:
-        """The last lines of what it wrote to standard error, as it wrote them."""
+        """Return the last lines of what it wrote to standard error, as it wrote them."""
         lines = self._pipes.tail.decode(errors="replace").splitlines()
         return " / ".join([line.strip() for line in lines if line.strip()][-_LAST_LINES:])
 
     async def close(self, grace: float = 0.0) -> None:
-        """Closes its input, lets it end by itself for `grace` seconds, then ends all it started
-        and removes its folder."""
+        """Close its input, lets it end by itself for `grace` seconds, then ends all it started and
+        removes its folder."""
         try:
             self._stream().close()
             if not await self._is_gone(grace):
@@ -232,14 +232,16 @@ class Child:
         pipes = self._pipes
         while True:
             if pipes.flood:
-                raise Flooded(pipes.flood)
+                raise OutputFlood(pipes.flood)
             if pipes.lines:
                 return pipes.lines.popleft()
             if pipes.closed:
                 # Its output closes a moment before its end is known.
                 await self._is_gone(0.5)
                 status = self._transport.get_returncode()
-                raise NotStarted(self.last_lines()) if status == -NOT_STARTED else Ended(status)
+                raise (
+                    StartFailure(self.last_lines()) if status == -NOT_STARTED else ChildExit(status)
+                )
             pipes.news.clear()
             await pipes.news.wait()
 
@@ -252,7 +254,7 @@ class Child:
 
 
 async def start(order: Order) -> Child:
-    """A child at work; should the thread that started it end first, the child is ended, too.
+    """Return a child at work; should the thread that started it end first, the child is ended, too.
 
     OSError when this machine cannot start one (too many processes, files).
     """
@@ -278,7 +280,7 @@ async def start(order: Order) -> Child:
 
 
 def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
-    """The order as the keeper takes it."""
+    """Return the order as the keeper takes it."""
     places = places_for(order.suite, Path(order.argv[0]), order.opened, order.network)
     argv = list(order.argv)
     if held.kind == "bubblewrap":
@@ -313,18 +315,18 @@ def _own_environment(home: str) -> dict[str, str]:
 
 
 def search_path() -> str:
-    """The PATH that children are given: ours."""
+    """Return the PATH that children are given: ours."""
     return os.environ.get("PATH", os.defpath)
 
 
 def found(program: str) -> str | None:
-    """The absolute path of a program named without a slash, None when PATH has none."""
+    """Return the absolute path of a program named without a slash, None when PATH has none."""
     path = shutil.which(program, path=search_path())
     return None if path is None else os.path.abspath(path)
 
 
 def _processes() -> int:
-    """Processes and threads on this machine; 0 where it does not say."""
+    """Return the number of processes and threads on this machine; 0 where it is unknown."""
     try:
         with open("/proc/loadavg", encoding="ascii") as line:
             return int(line.read().split()[3].partition("/")[2])
@@ -333,7 +335,7 @@ def _processes() -> int:
 
 
 def _sweep(folder: str, lost: bool) -> None:
-    """What the keeper would have done, had it lived."""
+    """Clean up as the keeper would have done, had it not been killed."""
     if lost:
         kill_strays(folder)
     if os.path.lexists(folder):

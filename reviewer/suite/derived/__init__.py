@@ -21,7 +21,7 @@ LONGEST_NAME = 255
 """Bytes of a file's name, which an episode's id becomes."""
 
 
-class Drafted(NamedTuple):
+class ContractDraft(NamedTuple):
     """One record as a contract.
 
     `episode` is the content of its file. `shown` holds what no gate checks and people should see
@@ -33,42 +33,43 @@ class Drafted(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class LeftOut(NamedTuple):
+class Omission(NamedTuple):
     """One record that no contract can be made of: which, and why."""
 
     record: str
     reason: str
 
 
-class Unmade(ValueError):
+class NoContract(ValueError):
     """No contract can be made of a record; the text is the reason."""
 
 
 def encoded(value: dict[str, Any]) -> bytes:
-    """A file of a suite, as people edit it. Raises Unmade for what has no JSON."""
+    """Return a file of a suite, as people edit it. Raises NoContract for what has no JSON."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
         return (text + "\n").encode()
     except (ValueError, RecursionError):
-        raise Unmade("holds what JSON cannot say") from None
+        raise NoContract("holds what JSON cannot say") from None
 
 
-def checked(drafted: Drafted) -> bytes:
-    """The episode's file, once a suite of it alone would hold. Raises Unmade with every reason."""
+def checked(drafted: ContractDraft) -> bytes:
+    """Return the episode's file, once a suite of it alone would hold. Raises NoContract with every
+    reason."""
     # Late, so that a reader of results, which only reads tasks, costs no pydantic.
     from reviewer.suite.check import check_suite
 
     episode_id = str(drafted.episode["episode_id"])
     if (reason := id_problem(episode_id)) is not None:
-        raise Unmade(f"$.episode_id: {reason}")
+        raise NoContract(f"$.episode_id: {reason}")
     if len(f"{episode_id}.json".encode("utf-8", "replace")) > LONGEST_NAME:
-        raise Unmade("its id is too long for a file's name")
+        raise NoContract("its id is too long for a file's name")
     path = f"{EPISODES}{episode_id}.json"
     data = encoded(drafted.episode)
     head = encoded({"schema": "reviewer/suite@1", "suite_id": "one", "source": drafted.shown})
     problems = check_suite({SUITE_FILE: head, path: data}).problems
     if problems:
-        raise Unmade("; ".join(f"{problem.path}: {problem.reason}" for problem in problems))
+        raise NoContract("; ".join(f"{problem.path}: {problem.reason}" for problem in problems))
     return data
 
 
@@ -106,13 +107,13 @@ _ASSERTIONS = {
 def files_of(
     suite_id: str,
     title: str,
-    made: Sequence[tuple[Drafted, bytes]],
+    made: Sequence[tuple[ContractDraft, bytes]],
     source: Mapping[str, Any],
     redaction: Mapping[str, Any] | None = None,
     policy: str = "",
 ) -> dict[str, bytes]:
     """Path → content. `made` are contracts with their files, in the order to show them; `source`
-    says what they were made of; `policy` is the agent's, kept with the suite. Raises Unmade."""
+    says what they were made of; `policy` is the agent's, kept with the suite. Raises NoContract."""
     shown: dict[str, dict[str, Any]] = {}
     files: dict[str, bytes] = {}
     for drafted, data in made:

@@ -8,7 +8,7 @@ ones are: a long one would be matched word for word, so it is what final message
 import json
 from typing import Any, Literal, NamedTuple, TypeGuard
 
-from reviewer.suite.derived import Drafted, Unmade
+from reviewer.suite.derived import ContractDraft, NoContract
 
 # Expected calls and texts, out of the shapes in which people and tools write them down.
 #
@@ -30,7 +30,7 @@ _ARGUMENTS = (
 _ROLES = {"human": "user", "ai": "assistant", "AIMessage": "assistant", "HumanMessage": "user"}
 
 
-class Wanted(NamedTuple):
+class GoldenCall(NamedTuple):
     """One call that is expected; None when its arguments are free."""
 
     tool: str
@@ -43,9 +43,9 @@ class Wanted(NamedTuple):
         return {"tool": self.tool, "arguments": self.arguments}
 
 
-def calls_of(value: Any, member: str) -> list[Wanted]:
-    """The calls that `value` (a list, or one of them) expects. Raises Unmade naming the place of
-    what is no call."""
+def calls_of(value: Any, member: str) -> list[GoldenCall]:
+    """Return the calls that `value` (a list, or one of them) expects. Raises NoContract naming the
+    place of what is no call."""
     entries = _opened(value)
     if isinstance(entries, dict) and is_conversation(entries.get("messages")):
         entries = entries["messages"]
@@ -57,12 +57,12 @@ def calls_of(value: Any, member: str) -> list[Wanted]:
 
 
 def is_conversation(value: Any) -> TypeGuard[list[Any]]:
-    """Whether a value is a list of chat messages."""
+    """Return whether a value is a list of chat messages."""
     return isinstance(value, list) and bool(value) and all(_role(one) for one in value)
 
 
 def said_in(messages: list[Any], role: str, *, last: bool) -> str:
-    """The first or last text of `role` (user, assistant), "" when there is none."""
+    """Return the first or last text of `role` (user, assistant), "" when there is none."""
     ordered = reversed(messages) if last else iter(messages)
     for message in ordered:
         if _role(message) == role and (text := text_of(_inner(message).get("content"))):
@@ -83,7 +83,7 @@ def text_of(value: Any) -> str:
 
 
 def texts_of(value: Any) -> list[str]:
-    """A text, or a list of texts, each once."""
+    """Return a text, or a list of texts, each once."""
     values = value if isinstance(value, list) else [value]
     return list(dict.fromkeys(text for one in values if (text := text_of(one))))
 
@@ -105,22 +105,22 @@ def _inner(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _made_in(message: dict[str, Any], member: str) -> list[Wanted]:
+def _made_in(message: dict[str, Any], member: str) -> list[GoldenCall]:
     calls = _inner(message).get("tool_calls") if _role(message) == "assistant" else None
     listed = calls if isinstance(calls, list) else []
     return [_wanted(call, f"{member}: a tool call") for call in listed]
 
 
-def _wanted(entry: Any, place: str) -> Wanted:
+def _wanted(entry: Any, place: str) -> GoldenCall:
     if isinstance(entry, str) and entry.strip():
-        return Wanted(entry.strip())
+        return GoldenCall(entry.strip())
     if isinstance(entry, dict):
         inner = entry["function"] if isinstance(entry.get("function"), dict) else entry
         name = next((inner[one] for one in _NAMES if isinstance(inner.get(one), str)), "")
         given = next((inner[one] for one in _ARGUMENTS if inner.get(one) is not None), None)
         if name.strip():
-            return Wanted(name.strip(), _arguments(given, place))
-    raise Unmade(f"{place} names no tool")
+            return GoldenCall(name.strip(), _arguments(given, place))
+    raise NoContract(f"{place} names no tool")
 
 
 def _arguments(given: Any, place: str) -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ def _arguments(given: Any, place: str) -> dict[str, Any] | None:
     if value in (None, "", {}):
         return None
     if not isinstance(value, dict):
-        raise Unmade(f"{place} has arguments that are no object")
+        raise NoContract(f"{place} has arguments that are no object")
     return value
 
 
@@ -188,11 +188,11 @@ UNNAMED = "no id in the record: named by its place"
 LONG = f"answers over {SHORT} characters are compared with (message_reference), never required"
 
 
-def contract_of(record: Any, number: int, match: Match = "superset") -> Drafted:
-    """The contract of one record, `number` from 1. `match` is how made calls are compared with
-    the expected ones where the record does not say. Raises Unmade."""
+def contract_of(record: Any, number: int, match: Match = "superset") -> ContractDraft:
+    """Return the contract of one record, `number` from 1. `match` is how made calls are compared
+    with the expected ones where the record does not say. Raises NoContract."""
     if not isinstance(record, dict):
-        raise Unmade("is no object")
+        raise NoContract("is no object")
     notes: list[str] = []
     told = _expectations(record)
     tools, expected = _calls(told, _mode(told, match))
@@ -200,7 +200,7 @@ def contract_of(record: Any, number: int, match: Match = "superset") -> Drafted:
     if (end := _first(told, ENDS)) is not None:
         expected["final_state"] = end
     if not tools and not expected.keys() - {"message_reference"}:
-        raise Unmade(_why_empty(told, expected))
+        raise NoContract(_why_empty(told, expected))
     start = _first(told, STARTS)
     episode: dict[str, Any] = {
         "schema": "reviewer/episode@1",
@@ -216,16 +216,16 @@ def contract_of(record: Any, number: int, match: Match = "superset") -> Drafted:
     if unread := sorted(name for name in record.keys() - _READ if record[name] is not None):
         notes.append(f"members not used: {', '.join(unread)[:200]}")
     kept = {name: value for name, value in episode.items() if value not in ("", {}, [])}
-    return Drafted(kept, {}, tuple(notes))
+    return ContractDraft(kept, {}, tuple(notes))
 
 
 def named(record: dict[str, Any]) -> str:
-    """The id a record has, "" when it has none."""
+    """Return the id a record has, "" when it has none."""
     return text_of(_first(record, IDS))
 
 
 def _expectations(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with its nested expectations laid open; what stands outside them wins."""
+    """Return the record with its nested expectations laid open; what stands outside them wins."""
     for name in NESTED:
         nested = record.get(name)
         if is_conversation(nested):
@@ -239,7 +239,7 @@ def _expectations(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """The first of these members that is there and not null."""
+    """Return the first of these members that is there and not null."""
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
@@ -269,14 +269,14 @@ def _mode(told: dict[str, Any], match: Match) -> Match:
         return match
     found = next((mode for mode in MATCHES if mode == named), None)
     if found is None:
-        raise Unmade(f"its way of matching is not one of: {', '.join(MATCHES)}")
+        raise NoContract(f"its way of matching is not one of: {', '.join(MATCHES)}")
     return found
 
 
 def _calls(told: dict[str, Any], mode: Match) -> tuple[dict[str, Any], dict[str, Any]]:
     """(tools, expected) of the episode. Of several members the first that names calls is the
     trajectory; the tools of all of them are required."""
-    steps: list[Wanted] = []
+    steps: list[GoldenCall] = []
     names: list[str] = []
     for member in CALLS:
         if told.get(member) is None:

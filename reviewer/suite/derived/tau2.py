@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from reviewer.suite.derived import Drafted, Unmade
+from reviewer.suite.derived import ContractDraft, NoContract
 
 _SAID = (
     ("reason_for_call", "Reason for call"),
@@ -37,7 +37,7 @@ class Action(Struct, frozen=True):
 
 
 def id_of(task: dict[str, Any]) -> str:
-    """The task's id, "" when it has none."""
+    """Return the task's id, "" when it has none."""
     value = task.get("id")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         return ""
@@ -45,21 +45,21 @@ def id_of(task: dict[str, Any]) -> str:
 
 
 def title_of(task: dict[str, Any]) -> str:
-    """What the task tests, in one line."""
+    """Return what the task tests, in one line."""
     description = _object(task.get("description"))
     purpose = description.get("purpose")
     return " ".join(purpose.split())[:200] if isinstance(purpose, str) else ""
 
 
 def domain_of(task: dict[str, Any]) -> str:
-    """The domain the task's own instructions name, "" when they name none."""
+    """Return the domain the task's own instructions name, "" when they name none."""
     instructions = _object(task.get("user_scenario")).get("instructions")
     domain = _object(instructions).get("domain")
     return domain if isinstance(domain, str) else ""
 
 
 def request_of(task: dict[str, Any]) -> str:
-    """What the user wants: the simulator's instructions, else the ticket."""
+    """Return what the user wants: the simulator's instructions, else the ticket."""
     instructions = _object(task.get("user_scenario")).get("instructions")
     if isinstance(instructions, str) and instructions.strip():
         return instructions.strip()
@@ -71,19 +71,20 @@ def request_of(task: dict[str, Any]) -> str:
 
 
 def initial_state_of(task: dict[str, Any]) -> dict[str, Any]:
-    """What is set up before the task begins, {} when the domain's own state stands."""
+    """Return what is set up before the task begins, {} when the domain's own state stands."""
     state = _object(task.get("initial_state"))
     return {name: state[name] for name in _STATE if state.get(name)}
 
 
 def criteria_of(task: dict[str, Any]) -> dict[str, Any] | None:
-    """The evaluation criteria, None when there are none."""
+    """Return the evaluation criteria, None when there are none."""
     criteria = task.get("evaluation_criteria")
     return criteria if isinstance(criteria, dict) else None
 
 
 def actions_of(criteria: dict[str, Any]) -> list[Action]:
-    """The reference trajectory in order. Raises ValueError naming an entry that is no action."""
+    """Return the reference trajectory in order. Raises ValueError naming an entry that is no
+    action."""
     found = []
     listed = criteria.get("actions") or []
     if not isinstance(listed, list):
@@ -107,7 +108,7 @@ def actions_of(criteria: dict[str, Any]) -> list[Action]:
 
 
 def texts_of(criteria: dict[str, Any], member: str) -> tuple[str, ...]:
-    """A list of texts among the criteria (`communicate_info`, `nl_assertions`)."""
+    """Return a list of texts among the criteria (`communicate_info`, `nl_assertions`)."""
     values = criteria.get(member)
     if not isinstance(values, list):
         return ()
@@ -115,7 +116,7 @@ def texts_of(criteria: dict[str, Any], member: str) -> tuple[str, ...]:
 
 
 def basis_of(criteria: dict[str, Any]) -> tuple[str, ...]:
-    """The checks that make the reward; the benchmark's default when the task names none."""
+    """Return the checks that make the reward; the benchmark's default when the task names none."""
     basis = criteria.get("reward_basis")
     if not isinstance(basis, list) or not basis:
         return ("DB", "COMMUNICATE")
@@ -171,7 +172,7 @@ WRITES: dict[str, tuple[str, ...]] = {
 
 
 def writes_of(domain: str) -> frozenset[str] | None:
-    """The tools that write, None for a domain that is not the benchmark's own."""
+    """Return the tools that write, None for a domain that is not the benchmark's own."""
     base = domain if domain in WRITES else domain.partition("-")[0]  # telecom-workflow
     return frozenset(WRITES[base]) if base in WRITES else None
 
@@ -195,18 +196,20 @@ NO_STATE = "the end state that DB compares stands in no file: it is not gated"
 SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is compared"
 
 
-def contract_of(task: Any, writes: frozenset[str] | None, require: Require = "all") -> Drafted:
-    """The contract of one task. `writes` are the domain's tools that change something, None when
-    nobody knows; `require` says whether reading tools are required too. Raises Unmade."""
+def contract_of(
+    task: Any, writes: frozenset[str] | None, require: Require = "all"
+) -> ContractDraft:
+    """Return the contract of one task. `writes` are the domain's tools that change something, None
+    when nobody knows; `require` says whether reading tools are required too. Raises NoContract."""
     if not isinstance(task, dict) or not id_of(task):
-        raise Unmade("is no task: it has no id")
+        raise NoContract("is no task: it has no id")
     criteria = criteria_of(task)
     if criteria is None:
-        raise Unmade("has no evaluation_criteria: nothing says what is expected")
+        raise NoContract("has no evaluation_criteria: nothing says what is expected")
     try:
         actions = actions_of(criteria)
     except ValueError as error:
-        raise Unmade(str(error)) from None
+        raise NoContract(str(error)) from None
     own = [action for action in actions if not action.by_user]
     basis = basis_of(criteria)
     notes = [BY_USER] if len(own) < len(actions) else []
@@ -214,7 +217,7 @@ def contract_of(task: Any, writes: frozenset[str] | None, require: Require = "al
     expected = _expected(own, basis, criteria, notes)
     shown = _shown(criteria, basis, notes)
     if not tools and not expected.keys() - {"trajectory"}:
-        raise Unmade(_why_empty(basis, writes, criteria))
+        raise NoContract(_why_empty(basis, writes, criteria))
     episode: dict[str, Any] = {
         "schema": "reviewer/episode@1",
         "episode_id": id_of(task),
@@ -227,7 +230,7 @@ def contract_of(task: Any, writes: frozenset[str] | None, require: Require = "al
         "tags": ["no-write"] if "forbidden" in tools else [],
     }
     kept = {name: value for name, value in episode.items() if value not in ("", {}, [])}
-    return Drafted(kept, shown, tuple(notes))
+    return ContractDraft(kept, shown, tuple(notes))
 
 
 def _tools(
@@ -273,7 +276,7 @@ def _expected(
 
 
 def _step(action: Action) -> dict[str, Any]:
-    """One expected call; with its arguments only when all of them are compared."""
+    """Return one expected call; with its arguments only when all of them are compared."""
     if action.compared is not None and set(action.compared) != set(action.arguments):
         return {"tool": action.tool}
     return {"tool": action.tool, "arguments": action.arguments}

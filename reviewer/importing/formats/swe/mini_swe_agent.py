@@ -35,7 +35,7 @@ from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import RepeatedMembers
 
 # What single messages hold ------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ def _spoken(item: Any) -> bool:
 
 def ran(action: Any) -> tuple[dict[str, Any], Any] | None:
     """Return (arguments, call id) of a recorded action; None where it is none of this form."""
-    if not isinstance(action, dict) or isinstance(action, Repeated):
+    if not isinstance(action, dict) or isinstance(action, RepeatedMembers):
         return None
     if "command" not in action or not action.keys() <= _ACTION:
         return None
@@ -190,8 +190,8 @@ class Turns:
         """Return whether a message may be a reply that does not look like one: of a role that is
         unknown, or with a content or recorded actions of a form that holds none."""
         of_items = "object" in message or message.get("type") == "function_call_output"
-        if isinstance(message, Repeated) or message.get("role") not in _ROLES:
-            return not of_items or isinstance(message, Repeated)
+        if isinstance(message, RepeatedMembers) or message.get("role") not in _ROLES:
+            return not of_items or isinstance(message, RepeatedMembers)
         extra = mapping(message.get("extra"))
         if any(isinstance(one, list) and one for name, one in extra.items() if name != "actions"):
             return True
