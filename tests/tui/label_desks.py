@@ -12,7 +12,7 @@ from template import Bent, is_attack, opened
 from reviewer.desk.desk import Desk
 from reviewer.desk.labels.api import EstimateView, LabelItem, LabelKind, QuestionView, Side
 from reviewer.desk.place import at
-from reviewer.suite.derived import Drafted
+from reviewer.suite.derived import ContractDraft
 
 TEXTS = ("left", "right", "message")
 
@@ -121,7 +121,7 @@ def make_parted(door: Door) -> None:
     desk.close()
 
 
-def _by_length(name: str, item: LabelItem) -> Drafted:
+def _by_length(name: str, item: LabelItem) -> ContractDraft:
     """The longer message is better, but for the pair on which this person parts."""
     if item.kind == "message":
         parts = name == "robin" and item.episode_id == "appeal-009"

@@ -24,7 +24,7 @@ from reviewer.review.judged import JudgeKey, MessageFigures, WinRate, message_fi
 from reviewer.review.judgments import Judgment, counting, judgment_line, stored_judgment
 from reviewer.review.labels import Label
 from reviewer.review.labels import counting as counting_labels
-from reviewer.suite.rubric import Asked, JudgePrompt
+from reviewer.suite.rubric import JudgePrompt, JudgeQuestion
 
 
 class JudgeRecord(NamedTuple):
@@ -134,7 +134,7 @@ def joined(
     )
 
 
-def pairwise(judge: JudgePrompt) -> Asked | None:
+def pairwise(judge: JudgePrompt) -> JudgeQuestion | None:
     """Return the question that the judge is asked about pairs, if any."""
     return next((asked for asked in judge.asks if asked.preset == "pairwise"), None)
 

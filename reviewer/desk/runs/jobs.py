@@ -20,12 +20,19 @@ from reviewer.desk.runs.start import RunWriter, StartedRun, begin
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import JudgedRecord
 from reviewer.running.attempt import run_attempt
-from reviewer.running.engine import Control, Events, Place, Steered, carry_out
+from reviewer.running.engine import Control, ControlState, Events, Place, carry_out
 from reviewer.running.executors import Attempt, LocalExecutor, ProcessExecutor
-from reviewer.running.model import Approval, ApprovalRequest, Executor, Finished, Slot, Unrunnable
+from reviewer.running.model import (
+    Approval,
+    ApprovalRequest,
+    Executor,
+    FinishedAttempt,
+    Slot,
+    Unrunnable,
+)
 from reviewer.suite.gates import GATES
 
-_STEERED: dict[Steered, RunState] = {
+_STEERED: dict[ControlState, RunState] = {
     "open": "running",
     "paused": "paused",
     "stopping": "stopping",
@@ -110,7 +117,7 @@ class Progress:
             self._running, self._approvals = {}, {}
             self.watch.end()
 
-    def view(self, steered: Steered) -> RunView:
+    def view(self, steered: ControlState) -> RunView:
         with self._lock:
             state = self._ended or _STEERED[steered]
             return RunView(
@@ -249,7 +256,7 @@ class RunHandle(Job[RunView]):
 
     async def _carried(self, writer: RunWriter) -> None:
         self._loop = asyncio.get_running_loop()
-        records: asyncio.Queue[Finished | None] = asyncio.Queue(HELD)
+        records: asyncio.Queue[FinishedAttempt | None] = asyncio.Queue(HELD)
         events = Events(self._started, self._lost, records.put)
         telling = asyncio.create_task(self._tell_changes())
         writing = asyncio.create_task(self._write(writer, records))
@@ -283,7 +290,9 @@ class RunHandle(Job[RunView]):
         self._progress.lost(slot)
         self._dirty.set()
 
-    async def _write(self, writer: RunWriter, records: "asyncio.Queue[Finished | None]") -> None:
+    async def _write(
+        self, writer: RunWriter, records: "asyncio.Queue[FinishedAttempt | None]"
+    ) -> None:
         """Write the records as they come, several in one transaction; a record counts once it is
         durable."""
         going_on = True

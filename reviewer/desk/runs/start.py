@@ -32,8 +32,8 @@ from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.pipeline.storing import Batcher, Manifest
 from reviewer.importing.scored import JudgedRecord
 from reviewer.running.candidates import check_runnable
-from reviewer.running.engine import Made, Place, missing_places, next_places, span
-from reviewer.running.model import Finished, Slot, Task, Unrunnable
+from reviewer.running.engine import MadeAttempts, Place, missing_places, next_places, span
+from reviewer.running.model import FinishedAttempt, Slot, Task, Unrunnable
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files
@@ -122,7 +122,7 @@ def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: Des
     return lock
 
 
-def made_by(connection: Connection, suite: int, candidate: int) -> Made:
+def made_by(connection: Connection, suite: int, candidate: int) -> MadeAttempts:
     """Return the attempts of a candidate that hold a trace."""
     made: dict[str, dict[int, bool]] = {}
     for episode_id, attempt, lost in filled_slots(connection, suite, candidate):
@@ -146,7 +146,7 @@ def runnable(workspace: Workspace, connection: Connection | None, suite_id: str)
     found = []
     for path in candidate_files(held.folder):
         one = known.get(path.stem)
-        made: Made = {}
+        made: MadeAttempts = {}
         if connection is not None and row is not None and one is not None:
             made = made_by(connection, row.id, one.id)
         planned = registry.plan_of(held.suite, one.planned if one else None).attempts
@@ -201,7 +201,7 @@ class RunWriter:
         self._judge = Scorer(Order((suite,), asked, "native", source.path, own=True))
         self._batcher = batcher(connection, store, suite, source, manifest)
 
-    def write(self, finished: Sequence[Finished]) -> WriteResult:
+    def write(self, finished: Sequence[FinishedAttempt]) -> WriteResult:
         """Judge and keep these, as one durable transaction. Raises StoreError."""
         first = self._batcher.tally.records + 1
         pieces = [Piece(n, one.raw, "", 0) for n, one in enumerate(finished, first)]
@@ -331,7 +331,7 @@ class _RunStart:
         return StartedRun(self.order, places, self._tasks(places), writer, lock, force)
 
     def _chosen(
-        self, known: registry.CandidateRow, made: Made, earlier: list[dict[str, Any]]
+        self, known: registry.CandidateRow, made: MadeAttempts, earlier: list[dict[str, Any]]
     ) -> tuple[list[Place], dict[str, int]]:
         """Return the attempts to make, and up to which number each episode will then be
         complete."""
@@ -349,7 +349,7 @@ class _RunStart:
                 ends[episode] = max(ends[episode], begun)
         return missing_places(episodes, made, planned, ends), ends
 
-    def _declare(self, known: registry.CandidateRow, made: Made) -> int | None:
+    def _declare(self, known: registry.CandidateRow, made: MadeAttempts) -> int | None:
         """Declare the attempts of the run: more than the policy plans count only when declared
         before any was made."""
         wanted = self.order.attempts or 0

@@ -24,9 +24,9 @@ from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
 from reviewer.suite.derived import (
     INVENTED,
-    Drafted,
-    LeftOut,
-    Unmade,
+    ContractDraft,
+    NoContract,
+    Omission,
     checked,
     files_of,
     golden,
@@ -48,7 +48,7 @@ class MadeSuite(NamedTuple):
     suite_id: str
     folder: Path
     episodes: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Omission, ...]
     notes: tuple[tuple[str, int], ...]
 
 
@@ -111,13 +111,13 @@ def from_golden(
 
 
 class _Drafts(NamedTuple):
-    made: list[tuple[Drafted, bytes]]
-    left_out: list[LeftOut]
+    made: list[tuple[ContractDraft, bytes]]
+    left_out: list[Omission]
 
 
 def _drafted(
     records: "Iterator[_SourceRecord] | list[_SourceRecord]",
-    contract: Callable[[Any, int], Drafted],
+    contract: Callable[[Any, int], ContractDraft],
     name: Callable[[dict[str, Any]], str],
 ) -> _Drafts:
     """Draft a contract of each record that gives one, and note why the others do not."""
@@ -128,15 +128,15 @@ def _drafted(
         called = shown(f"{record.place} ({own})" if own else record.place, 200)
         try:
             if record.problem:
-                raise Unmade(record.problem)
+                raise NoContract(record.problem)
             drafted = contract(record.value, number)
             episode_id = drafted.episode["episode_id"]
             if episode_id in taken:
-                raise Unmade(f"its id is also that of {taken[episode_id]}")
+                raise NoContract(f"its id is also that of {taken[episode_id]}")
             drafts.made.append((drafted, checked(drafted)))
             taken[episode_id] = record.place
-        except Unmade as why:
-            drafts.left_out.append(LeftOut(called, str(why)))
+        except NoContract as why:
+            drafts.left_out.append(Omission(called, str(why)))
     return drafts
 
 

@@ -39,7 +39,7 @@ from reviewer.suite.model import Policy, RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap
 from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
 from reviewer.trace.redaction import redactor_of
-from reviewer.trace.validate import DecodeError, Explained, Problem, decode, explain
+from reviewer.trace.validate import DecodeError, Explanation, Problem, decode, explain
 
 FILTERED = 8
 _SLOT_MEMBERS = ("episode_id", "candidate_id", "attempt")
@@ -348,7 +348,7 @@ class Scorer:
             return self.refusal(number, (*codes, "type:record"), value, self._suite_named(value))
         return self._unredacted(number, foreign, record, value, hits)
 
-    def _explained(self, raw: bytes) -> Explained:
+    def _explained(self, raw: bytes) -> Explanation:
         """Return what is wrong with a record, by the rules of the suite that has its episode."""
         explained = explain(raw, self.redactor)
         found = any(problem.code.startswith("unredacted:") for problem in explained.problems)

@@ -54,7 +54,7 @@ from reviewer.importing.rest import tell_rest
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.redaction import redactor_of
-from reviewer.trace.strictjson import Repeated
+from reviewer.trace.strictjson import RepeatedMembers
 
 # Candidate and suite ------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ def _unwrapped(value: Any) -> Any:
     {...}}`."""
     if isinstance(value, list):
         return [_unwrapped(one) for one in value]
-    if not isinstance(value, dict) or isinstance(value, Repeated):
+    if not isinstance(value, dict) or isinstance(value, RepeatedMembers):
         return value
     if len(value) == 1:
         ((name, inner),) = value.items()
