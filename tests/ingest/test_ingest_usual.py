@@ -11,7 +11,7 @@ import pytest
 
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse
-from reviewer.importing.messages import Teller, turns
+from reviewer.importing.messages import Transcript, turns
 from reviewer.importing.messages.usual import side_of, usual_langchain
 from reviewer.trace.strictjson import has_repeats
 
@@ -52,15 +52,15 @@ NAMES = (
 
 def told(record: Any, messages: list[Any], at_once: bool) -> tuple[Any, ...]:
     draft = Draft("x")
-    teller = Teller(draft)
+    transcript = Transcript(draft)
     try:
-        if not (at_once and teller.at_once(messages)):
-            teller.say_all(messages)
+        if not (at_once and transcript.at_once(messages)):
+            transcript.say_all(messages)
     except TypeError:  # a record of an unexpected shape costs that record (`Source.attempt`)
         return ("shape",)
-    teller.finish()
-    teller.account.read(record, ("messages",))
-    teller.account.tell(record, draft)
+    transcript.finish()
+    transcript.account.read(record, ("messages",))
+    transcript.account.tell(record, draft)
     made = draft.foreign(episode_id="e", candidate_id="c")
     return made.raw, made.notes
 

@@ -1,7 +1,8 @@
-"""Blocks of content: Anthropic's, Bedrock Converse's, those of Vercel's AI SDK, and what other
-dialects share with them.
+"""Blocks of content: Anthropic's, Bedrock Converse's, Gemini's, those of Vercel's AI SDK, and those
+that other dialects share with them.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from reviewer.importing.account import Account
@@ -17,144 +18,122 @@ from reviewer.importing.messages.parts import (
     text_of,
 )
 
-_CALL = frozenset(("type", "id", "name", *ANNOTATIONS))
-_RESULT = frozenset(("type", "tool_use_id", "content", "is_error", "name", *ANNOTATIONS))
+Read = Callable[[dict[str, Any], Account], list[Part]]
+"""Returns the parts of a block of one type."""
 
 
-def anthropic_tool_use(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool_use`, `server_tool_use`, `mcp_tool_use`."""
-    member, arguments = given(value, "input", "partial_json")
-    account.read(value, {*_CALL, "input", "partial_json", member}, strict=True)
-    account.whole(arguments)
-    return [Part("call", arguments, first(value, "id"), text_of(value.get("name")), None, value)]
+def _call(
+    members: tuple[str, ...], id_name: str, names: tuple[str, ...], beside: frozenset[str]
+) -> Read:
+    """Return a reader of calls: `members` may hold the arguments, `id_name` holds the id, `names`
+    the tool's name, and `beside` are members that may be there with them."""
+
+    def read(value: dict[str, Any], account: Account) -> list[Part]:
+        member, arguments = given(value, *members)
+        account.read(value, beside | {member}, strict=True)
+        account.whole(arguments)
+        name = first(value, *names) if names[1:] else text_of(value.get(names[0]))
+        return [Part("call", arguments, first(value, id_name), name, None, value)]
+
+    return read
 
 
-def anthropic_tool_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool_result` and `…_tool_result` of the provider's own tools."""
+_ID = frozenset(("id", *ANNOTATIONS))
+_ANTHROPIC = frozenset(("type", "id", "name", *ANNOTATIONS))
+_RESULT = _ANTHROPIC | {"tool_use_id", "content", "is_error"}
+
+
+def _anthropic_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the result in a `tool_result`, or `…_tool_result` of the provider's own tools."""
     content = value.get("content")
     account.read(value, _RESULT, strict=True)
     account.whole(content)
     kind = content.get("type") if isinstance(content, dict) else None
     failed = value.get("is_error") is True or text_of(kind).endswith("_error")
-    status: Status | None = "error" if failed else None
-    own = first(value, "tool_use_id")
-    return [Part("result", content, own, text_of(value.get("name")), status, value)]
+    own, name = first(value, "tool_use_id"), text_of(value.get("name"))
+    return [Part("result", content, own, name, _failed(failed), value)]
 
 
-ANTHROPIC_BLOCKS = {
-    "tool_use": anthropic_tool_use,
-    "server_tool_use": anthropic_tool_use,
-    "mcp_tool_use": anthropic_tool_use,
-    "tool_result": anthropic_tool_result,
-    "mcp_tool_result": anthropic_tool_result,
-}
-ANTHROPIC_RESULT = "_tool_result"
-"""How the types of results of the provider's own tools end."""
+def _failed(failed: bool) -> Status | None:
+    return "error" if failed else None
 
 
 _CONVERSE_OUTCOME: dict[str, Status] = {"success": "ok", "error": "error"}
 _CONVERSE_BESIDE = frozenset(("thought", "type", *ANNOTATIONS))
 
 
-def converse_tool_use(value: dict[str, Any], account: Account) -> list[Part]:
-    """Bedrock's `toolUse`."""
-    member, arguments = given(value, "input")
-    account.read(value, {"toolUseId", "name", "type", member, *ANNOTATIONS}, strict=True)
-    account.whole(arguments)
-    own, name = first(value, "toolUseId"), text_of(value.get("name"))
-    return [Part("call", arguments, own, name, None, value)]
-
-
-def converse_tool_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """Bedrock's `toolResult`."""
+def _converse_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the result in Bedrock's `toolResult`."""
     account.read(value, {"toolUseId", "content", "type", *ANNOTATIONS}, strict=True)
     account.whole(value.get("content"))
     status = _CONVERSE_OUTCOME.get(text_of(value.get("status")))
     return [Part("result", value.get("content"), first(value, "toolUseId"), "", status, value)]
 
 
-def function_call(value: dict[str, Any], account: Account) -> list[Part]:
-    """Gemini's `functionCall`."""
-    member, arguments = given(value, "args", "arguments")
-    account.read(value, {"id", "name", "type", member, *ANNOTATIONS}, strict=True)
-    account.whole(arguments)
-    return [Part("call", arguments, first(value, "id"), text_of(value.get("name")), None, value)]
-
-
-def function_response(value: dict[str, Any], account: Account) -> list[Part]:
-    """Gemini's `functionResponse`."""
+def _function_response(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the result in Gemini's `functionResponse`."""
     response = value.get("response")
-    beside = ("id", "name", "response", "type", "parts", "scheduling", "willContinue")
-    account.read(value, {*beside, *ANNOTATIONS}, strict=True)
+    beside = ("response", "parts", "scheduling", "willContinue")
+    account.read(value, {*beside, *_ANTHROPIC}, strict=True)
     account.whole(response, value.get("parts"))
     failed = isinstance(response, dict) and (
         bool(response.get("error")) or response.get("status") == "error"
     )
-    status: Status | None = "error" if failed else None
-    own = first(value, "id")
-    return [Part("result", response, own, text_of(value.get("name")), status, value)]
+    own, name = first(value, "id"), text_of(value.get("name"))
+    return [Part("result", response, own, name, _failed(failed), value)]
 
 
-def executable_code(value: dict[str, Any], account: Account) -> list[Part]:
-    """Gemini's own Python: what it ran."""
-    account.read(value, {"language", "code", "id", *ANNOTATIONS}, strict=True)
+def _executable_code(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the call of Gemini's own Python."""
+    account.read(value, {"language", "code", *_ID}, strict=True)
     arguments = {name: value[name] for name in ("language", "code") if name in value}
     return [Part("call", arguments, first(value, "id"), "code_execution", None, value)]
 
 
-def code_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """Return what Gemini's own Python gave."""
-    account.read(value, {"outcome", "output", "id", *ANNOTATIONS}, strict=True)
+def _code_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the result of Gemini's own Python."""
+    account.read(value, {"outcome", "output", *_ID}, strict=True)
     account.whole(value.get("output"))
     outcome = text_of(value.get("outcome"))
-    status: Status | None = "error" if outcome and not outcome.endswith("OK") else None
+    status = _failed(bool(outcome) and not outcome.endswith("OK"))
     if outcome.endswith("DEADLINE_EXCEEDED"):
         status = "timeout"
     own = first(value, "id")
     return [Part("result", value.get("output"), own, "code_execution", status, value)]
 
 
-def server_call(value: dict[str, Any], account: Account) -> list[Part]:
-    """Gemini's `toolCall` of a tool that the provider runs."""
-    member, arguments = given(value, "args")
-    account.read(value, {"id", "toolType", "name", member, *ANNOTATIONS}, strict=True)
-    account.whole(arguments)
-    name = first(value, "name", "toolType")
-    return [Part("call", arguments, first(value, "id"), name, None, value)]
-
-
-def server_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """Gemini's `toolResponse`."""
-    account.read(value, {"id", "toolType", "name", "response", *ANNOTATIONS}, strict=True)
+def _server_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the result in Gemini's `toolResponse`, of a tool that the provider ran."""
+    account.read(value, {"toolType", "name", "response", *_ID}, strict=True)
     account.whole(value.get("response"))
     name = first(value, "name", "toolType")
     return [Part("result", value.get("response"), first(value, "id"), name, None, value)]
 
 
-HELD = {
-    "toolUse": converse_tool_use,
-    "toolResult": converse_tool_result,
-    "functionCall": function_call,
-    "function_call": function_call,
-    "functionResponse": function_response,
-    "function_response": function_response,
-    "executableCode": executable_code,
-    "executable_code": executable_code,
-    "codeExecutionResult": code_result,
-    "code_execution_result": code_result,
-    "toolCall": server_call,
-    "tool_call": server_call,
-    "toolResponse": server_result,
-    "tool_response": server_result,
+_HOLDERS: dict[str, Read] = {
+    "toolUse": _call(("input",), "toolUseId", ("name",), frozenset((*_ANTHROPIC, "toolUseId"))),
+    "toolResult": _converse_result,
+    **dict.fromkeys(
+        ("functionCall", "function_call"),
+        _call(("args", "arguments"), "id", ("name",), _ANTHROPIC),
+    ),
+    **dict.fromkeys(("functionResponse", "function_response"), _function_response),
+    **dict.fromkeys(("executableCode", "executable_code"), _executable_code),
+    **dict.fromkeys(("codeExecutionResult", "code_execution_result"), _code_result),
+    **dict.fromkeys(
+        ("toolCall", "tool_call"),
+        _call(("args",), "id", ("name", "toolType"), _ID | {"toolType", "name"}),
+    ),
+    **dict.fromkeys(("toolResponse", "tool_response"), _server_result),
 }
-"""What such a block holds, by its member."""
+"""Readers of blocks that name their type by a member of theirs."""
 
 
 def converse_parts(value: dict[str, Any], account: Account) -> list[Part] | None:
-    """The parts of a block without a type; None when it holds none of these."""
+    """Return the parts of a block without a type; None when it holds none of these."""
     found: list[Part] = []
     names: list[str] = []
-    for name, read in HELD.items():
+    for name, read in _HOLDERS.items():
         inner = value.get(name)
         if isinstance(inner, dict):
             names.append(name)
@@ -169,67 +148,56 @@ _VERCEL_BESIDE = frozenset(
     ("type", "toolCallId", "toolName", "dynamic", "invalid", "isError", *ANNOTATIONS)
 )
 _VERCEL_OUTCOME: dict[str, Status] = {
-    "error-text": "error",
-    "error-json": "error",
+    **dict.fromkeys(("error-text", "error-json"), "error"),
     "execution-denied": "denied",
 }
 _STATES: dict[str, Status] = {
-    "output-available": "ok",
-    "result": "ok",
-    "output-error": "error",
-    "error": "error",
+    **dict.fromkeys(("output-available", "result"), "ok"),
+    **dict.fromkeys(("output-error", "error"), "error"),
     "output-denied": "denied",
 }
 
 
-def tool_call(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool-call`."""
-    member, arguments = given(value, "input", "args")
-    account.read(value, {*_VERCEL_BESIDE, member}, strict=True)
-    account.whole(arguments)
-    return [Part("call", arguments, *_named(value), None, value)]
-
-
-def vercel_tool_result(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool-result` of a message or a step: a typed output, or a bare one."""
+def _vercel_result(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the `tool-result` of a message or a step: a typed output, or a bare one."""
     output = value.get("output", value.get("result"))
-    copied = {"input", "args"}  # steps say again what the call was given
+    copied = {"input", "args"}  # steps repeat the arguments of the call
     beside = {*_VERCEL_BESIDE, "output", "result", "experimental_content", *copied}
     account.read(value, beside, strict=True)
     account.whole(output, value.get("experimental_content"), *(value.get(one) for one in copied))
-    status: Status | None = "error" if value.get("isError") is True else None
+    status = _failed(value.get("isError") is True)
     if isinstance(output, dict) and isinstance(kind := output.get("type"), str):
         status = _VERCEL_OUTCOME.get(kind, status)
         if set(output) <= {"type", "value", "reason", "providerOptions"}:
             output = output.get("value", output.get("reason"))
-    return [Part("result", output, *_named(value), status, value)]
+    return [Part("result", output, *_vercel_names(value), status, value)]
 
 
-def tool_error(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool-error` of a step."""
+def _vercel_error(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return the `tool-error` of a step."""
     account.read(value, {*_VERCEL_BESIDE, "input", "args", "error"}, strict=True)
     account.whole(value.get("input"), value.get("args"), value.get("error"))
-    return [Part("result", value.get("error"), *_named(value), "error", value)]
+    return [Part("result", value.get("error"), *_vercel_names(value), "error", value)]
 
 
-def approval_request(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool-approval-request`: a call that waits for a person."""
+def _approval_request(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return a `tool-approval-request`: a call that waits for a person."""
     beside = {"type", "approvalId", "toolCallId", "isAutomatic", *ANNOTATIONS}
     account.read(value, {*beside, "toolCall"}, strict=True)
     own, name = first(value, "toolCallId"), first(value, "approvalId")
     return [Part("approval", {"decision": "pending"}, own, name, None, value)]
 
 
-def approval_response(value: dict[str, Any], account: Account) -> list[Part]:
-    """`tool-approval-response`: what was said of it."""
+def _approval_response(value: dict[str, Any], account: Account) -> list[Part]:
+    """Return a `tool-approval-response`: the decision on a request."""
     beside = {"type", "approvalId", "approved", "reason", *ANNOTATIONS}
     account.read(value, beside, strict=True)
-    return [Part("approval", _said(value), "", first(value, "approvalId"), None, value)]
+    return [Part("approval", _decision(value), "", first(value, "approvalId"), None, value)]
 
 
 def vercel_tool_part(value: dict[str, Any], account: Account) -> list[Part]:
-    """A UI part that is a call, what a person said of it, and its result: `tool-NAME`,
-    `dynamic-tool`, or the older `tool-invocation`."""
+    """Return the parts of a UI part that is a call, a person's decision on it, and its result:
+    `tool-NAME`, `dynamic-tool`, or the older `tool-invocation`."""
     inner = value.get("toolInvocation")
     if isinstance(inner, dict):
         account.read(value, {"type", "toolInvocation", *ANNOTATIONS}, strict=True)
@@ -248,7 +216,7 @@ def vercel_tool_part(value: dict[str, Any], account: Account) -> list[Part]:
     whole = state not in ("input-streaming", "partial-call")
     parts = [Part("call", arguments, own, name, None, value, whole)]
     if isinstance(approval, dict):
-        said = _said(approval) if "approved" in approval else {"decision": "pending"}
+        said = _decision(approval) if "approved" in approval else {"decision": "pending"}
         parts.append(Part("approval", said, own, "", None, value))
     status = _STATES.get(state)
     if status is not None or output is not None or value.get("errorText"):
@@ -257,27 +225,30 @@ def vercel_tool_part(value: dict[str, Any], account: Account) -> list[Part]:
     return parts
 
 
-def _said(value: dict[str, Any]) -> dict[str, Any]:
+def _decision(value: dict[str, Any]) -> dict[str, Any]:
     said = {"decision": "approve" if value.get("approved") is True else "reject"}
     reason = value.get("reason")
     return {**said, "reason": reason} if isinstance(reason, str) and reason else said
 
 
-def _named(value: dict[str, Any]) -> tuple[str, str]:
+def _vercel_names(value: dict[str, Any]) -> tuple[str, str]:
     return first(value, "toolCallId"), text_of(value.get("toolName"))
 
 
-VERCEL_BLOCKS = {
-    "tool-call": tool_call,
-    "tool-result": vercel_tool_result,
-    "tool-error": tool_error,
-    "tool-approval-request": approval_request,
-    "tool-approval-response": approval_response,
-    "dynamic-tool": vercel_tool_part,
-    "tool-invocation": vercel_tool_part,
+_TYPES: dict[str, Read] = {
+    **dict.fromkeys(
+        ("tool_use", "server_tool_use", "mcp_tool_use"),
+        _call(("input", "partial_json"), "id", ("name",), _ANTHROPIC | {"input", "partial_json"}),
+    ),
+    **dict.fromkeys(("tool_result", "mcp_tool_result"), _anthropic_result),
+    "tool-call": _call(("input", "args"), "toolCallId", ("toolName",), _VERCEL_BESIDE),
+    "tool-result": _vercel_result,
+    "tool-error": _vercel_error,
+    "tool-approval-request": _approval_request,
+    "tool-approval-response": _approval_response,
+    **dict.fromkeys(("dynamic-tool", "tool-invocation"), vercel_tool_part),
 }
-VERCEL_TOOL = "tool-"
-"""How the type of a UI part that is a call begins."""
+"""Readers of blocks by their type."""
 
 
 _TEXTS = frozenset(("text", "input_text", "output_text", "summary_text", "refusal"))
@@ -294,7 +265,7 @@ _QUIET = frozenset(
         *("tool_reference", "citation", "plaintext", "image-data", "file-data", "input_video"),
     )
 )
-"""Types that are no act: pictures, files, sources, marks between steps. What they hold is still
+"""Types that are no act: pictures, files, sources, marks between steps. Their content is still
 looked through for acts."""
 _BARE = frozenset(
     (
@@ -312,14 +283,14 @@ _OF_CALLS = frozenset(
         *("toolUseId", "recipient_name"),
     )
 )
-"""Members that a text or a picture has not: a block with one of them is no such block."""
+"""Members that no text and no picture has: a block with one of them is neither."""
 _CALLS = ("tool_call", "toolCall", "function", "function_call", "server_tool_call")
 _RESULTS = ("tool_call_response", "server_tool_result", "server_tool_call_response", "tool_result")
 
 
 def parts_of(content: Any, account: Account) -> list[Part] | None:
-    """The parts of a message's content; None when it has a shape that no dialect gives it. Blocks
-    of no known kind are left in the account."""
+    """Return the parts of a message's content; None when it has a shape of no dialect. Blocks of no
+    known kind are left in the account."""
     if content is None or isinstance(content, str):
         return [Part("text", content)] if content else []
     if isinstance(content, dict):
@@ -343,7 +314,7 @@ def parts_of(content: Any, account: Account) -> list[Part] | None:
 
 
 def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
-    """The parts of one block; None when it is of no known kind, and is left."""
+    """Return the parts of one block; None when it is of no known kind, and is left."""
     kind = value.get("type", value.get("block_type"))
     if kind in _PLAIN and not value.keys().isdisjoint(_OF_CALLS):
         return None
@@ -351,7 +322,7 @@ def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
         return _text(value, account)
     if not isinstance(kind, str):
         return _typeless(value, account) if kind is None else None
-    reader = ANTHROPIC_BLOCKS.get(kind) or VERCEL_BLOCKS.get(kind)
+    reader = _TYPES.get(kind)
     if reader is not None and not (kind == "tool_result" and "tool_call_id" in value):
         return reader(value, account)
     if kind in _THOUGHTS:
@@ -367,11 +338,11 @@ def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
         return None if part is None else [part._replace(status="error", certain=False)]
     if kind in _RESULTS:
         return [_result(value, account)]
-    if kind.endswith(ANTHROPIC_RESULT):
-        return anthropic_tool_result(value, account)
+    if kind.endswith("_tool_result"):
+        return _anthropic_result(value, account)
     if kind in ITEMS:
         return item_of(value, account)
-    if kind.startswith(VERCEL_TOOL) and "toolCallId" in value:
+    if kind.startswith("tool-") and "toolCallId" in value:
         return vercel_tool_part(value, account)
     if kind in _QUIET or kind.startswith("data-"):
         account.read(value, ("type",))
@@ -415,7 +386,7 @@ def _typeless(value: dict[str, Any], account: Account) -> list[Part] | None:
 
 
 def _server_call(value: dict[str, Any], account: Account) -> list[Part]:
-    """OpenTelemetry's call of a tool that the provider runs."""
+    """Return OpenTelemetry's call of a tool that the provider runs."""
     inner = value["server_tool_call"]
     account.read(value, {"type", "name", "server_tool_call", *ANNOTATIONS}, strict=True)
     account.whole(inner)
@@ -431,6 +402,5 @@ def _result(value: dict[str, Any], account: Account) -> Part:
     beside = {"type", "tool_call_id", "call_id", "name", "is_error", member, *ANNOTATIONS}
     account.read(value, beside, strict=True)
     account.whole(seen)
-    failed = value.get("is_error") is True or value.get("status") == "error"
-    status: Status | None = "error" if failed else None
+    status = _failed(value.get("is_error") is True or value.get("status") == "error")
     return Part("result", seen, own, text_of(value.get("name")), status, value)

@@ -40,44 +40,28 @@ def role_of(name: str) -> Role:
 
 ANNOTATIONS = frozenset(
     (
-        "id",  # the block's own, where a call has another that pairs it
-        "index",  # its place in a stream
-        "status",  # completed, in_progress: the result says what came of it
-        "state",
-        "cache_control",  # what the provider is to keep
-        "cachePoint",
-        "annotations",  # citations of a text
-        "citations",
-        "signature",  # proofs that a provider wrote a thought
-        "thought_signature",
-        "thoughtSignature",
+        # the block's own id, where a call has another that pairs it, and its place in a stream
+        *("id", "index"),
+        # completed, in_progress: the result says what came of it
+        *("status", "state"),
+        # what the provider is to keep
+        *("cache_control", "cachePoint"),
+        # citations of a text, and proofs that a provider wrote a thought
+        *("annotations", "citations", "signature", "thought_signature", "thoughtSignature"),
         "extra_content",
-        "caller",  # which tool ran this one: the calling tool's own call stands beside it
-        "created_by",
-        "providerExecuted",  # where it ran
-        "providerMetadata",
-        "callProviderMetadata",
-        "providerOptions",
-        "resultProviderMetadata",
-        "experimental_providerMetadata",
-        "server_label",  # which server a tool is of; its name is read
-        "server_name",
-        "serverName",
-        "namespace",
-        "environment",
-        "container_id",
-        "title",  # what a screen shows for the call
-        "preliminary",
-        "step",
-        "extras",
-        "metadata",
-        "additional_kwargs",
-        "response_metadata",
-        "pending_safety_checks",  # what a person is to acknowledge
-        "acknowledged_safety_checks",
-        "created_at",
-        "agent",
-        "phase",
+        # which tool ran this one: the calling tool's own call is beside it
+        *("caller", "created_by"),
+        # where it ran
+        *("providerExecuted", "providerMetadata", "callProviderMetadata", "providerOptions"),
+        *("resultProviderMetadata", "experimental_providerMetadata"),
+        # which server a tool is of; its name is read
+        *("server_label", "server_name", "serverName", "namespace", "environment", "container_id"),
+        # what a screen shows for the call
+        *("title", "preliminary", "step", "extras", "metadata"),
+        *("additional_kwargs", "response_metadata"),
+        # what a person is to acknowledge
+        *("pending_safety_checks", "acknowledged_safety_checks"),
+        *("created_at", "agent", "phase"),
     )
 )
 """Members beside a call or a block that are neither its name nor what it is given. What they hold
@@ -99,7 +83,8 @@ class Part(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What one side said at once. `actor` is its name where the role is none of chat's own."""
+    """The words and acts of one side at once. `actor` is its name where the role is none of chat's
+    own."""
 
     role: Role
     actor: str
@@ -107,12 +92,12 @@ class Turn(NamedTuple):
 
 
 def text_of(value: Any) -> str:
-    """A text, empty for anything else."""
+    """Return a text, empty for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def first(value: dict[str, Any], *names: str) -> str:
-    """The first of these members that is a text or a number, as text."""
+    """Return the first of these members that is a text or a number, as text."""
     for name in names:
         found = value.get(name)
         if isinstance(found, str) and found:
@@ -124,80 +109,33 @@ def first(value: dict[str, Any], *names: str) -> str:
 
 ASIDE = ANNOTATIONS | frozenset(
     (
-        "usage",  # counts and prices
-        "token_usage",
-        "tokenUsage",
-        "usage_metadata",
-        "usageMetadata",
-        "models_usage",
-        "tokens",
-        "token_ids",
-        "cost",
-        "costs",
-        "price",
-        "stats",
-        "metrics",
-        "timings",
-        "timing",
-        "time",
-        "times",
-        "logprobs",  # how likely each word was
-        "avgLogprobs",
-        "logprobsResult",
-        "reasoning",  # what the model thought
-        "reasoning_details",
-        "reasoningDetails",
-        "thinking",
-        "thinking_blocks",
-        "thought",
-        "thoughts",
-        "summary",
-        "audio",  # what was said, as sound or pictures
-        "images",
-        "attachments",
-        "files",
-        "sources",  # what a text cites
-        "references",
-        "grounding_metadata",
-        "groundingMetadata",
-        "citation_metadata",
-        "citationMetadata",
-        "safety_ratings",  # what a filter made of it
-        "safetyRatings",
-        "content_filter_results",
-        "content_filter_offsets",
-        "moderation",
-        "feedback",
-        "request",  # what went over the wire; calls in it are looked for
-        "response",
-        "warnings",
-        "provider_specific_fields",  # what a provider's library adds
-        "provider_options",
-        "provider_metadata",
-        "provider_details",
-        "model",  # who spoke, where and when
-        "modelInfo",
-        "model_info",
-        "author",
-        "source",
-        "_id",
-        "timestamp",
-        "tags",
-        "labels",
-        "flags",
-        "headers",
-        "info",
-        "extra",
-        "meta",
-        "data",
-        "config",
-        "context",
-        "settings",
-        "custom_metadata",
-        "customMetadata",
-        "response_info",
-        "error",  # why there is no answer
-        "errors",
+        # counts and prices
+        *("usage", "token_usage", "tokenUsage", "usage_metadata", "usageMetadata", "models_usage"),
+        *("tokens", "token_ids", "cost", "costs", "price", "stats", "metrics"),
+        *("timings", "timing", "time", "times"),
+        # how likely each word was
+        *("logprobs", "avgLogprobs", "logprobsResult"),
+        # what the model thought
+        *("reasoning", "reasoning_details", "reasoningDetails", "thinking", "thinking_blocks"),
+        *("thought", "thoughts", "summary"),
+        # what was said, as sound or pictures
+        *("audio", "images", "attachments", "files"),
+        # what a text cites
+        *("sources", "references", "grounding_metadata", "groundingMetadata"),
+        *("citation_metadata", "citationMetadata"),
+        # what a filter made of it
+        *("safety_ratings", "safetyRatings", "content_filter_results", "content_filter_offsets"),
+        *("moderation", "feedback"),
+        # what went over the wire; calls in it are looked for
+        *("request", "response", "warnings"),
+        # what a provider's library adds
+        *("provider_specific_fields", "provider_options", "provider_metadata", "provider_details"),
+        # who spoke, where and when
+        *("model", "modelInfo", "model_info", "author", "source", "_id", "timestamp"),
+        *("tags", "labels", "flags", "headers", "info", "extra", "meta", "data", "config"),
+        *("context", "settings", "custom_metadata", "customMetadata", "response_info"),
+        # why there is no answer
+        *("error", "errors"),
     )
 )
 """Members of an agent's message that hold no act when they do not look like one. Of any other that
@@ -209,7 +147,7 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thought")
 
 
 def thoughts(held: dict[str, Any]) -> list[Part]:
-    """Return what stands beside a message's content of thoughts: some servers leave calls there."""
+    """Return the thoughts beside the content of a message: some servers leave calls there."""
     found = [held[name] for name in THOUGHTS if name in held]
     return [Part("reasoning", one) for one in found if isinstance(one, str) and one]
 
@@ -234,7 +172,7 @@ def _taken(name: str, member: str) -> frozenset[str]:
 
 
 def given(value: dict[str, Any], *names: str) -> tuple[str, Any]:
-    """(member, value) of what a call is given: the first that is there and not empty."""
+    """Return (member, value) of a call's arguments: the first that is there and not empty."""
     empty = ""
     for name in names or GIVEN:
         found = value.get(name)
@@ -246,7 +184,7 @@ def given(value: dict[str, Any], *names: str) -> tuple[str, Any]:
 
 
 def call_of(value: Any, account: Account) -> Part | None:
-    """One entry of a list of calls; None when it has no shape of one."""
+    """Return one entry of a list of calls; None when it has no shape of one."""
     if not isinstance(value, dict):
         return None
     function, custom = value.get("function"), value.get("custom")
@@ -277,14 +215,14 @@ def _named(value: dict[str, Any], named: dict[str, Any], account: Account) -> Pa
 
 
 def as_text(arguments: Any) -> Any:
-    """Return what a custom tool is given: a text, which is its one argument."""
+    """Return the arguments of a custom tool: a text is its one argument."""
     if arguments is None:
         return {}
     return {"input": arguments} if isinstance(arguments, str) else arguments
 
 
 def calls_of(value: Any, account: Account) -> list[Part] | None:
-    """Every call of a list; None when it is no list. What is no call in it is left."""
+    """Return every call of a list; None when it is no list. Entries that are no calls are left."""
     if not isinstance(value, list):
         return None
     account.every(value)
@@ -292,7 +230,7 @@ def calls_of(value: Any, account: Account) -> list[Part] | None:
 
 
 def legacy_call(value: Any, account: Account) -> Part | None:
-    """`function_call` of a message."""
+    """Return the `function_call` of a message."""
     return _named(value, value, account) if isinstance(value, dict) else None
 
 
@@ -315,10 +253,10 @@ _ITEM_GIVEN = {
     "image_generation_call": ("prompt", "revised_prompt"),
     "tool_search_call": ("arguments",),
 }
-"""Kinds of calls, and the member that says what each is given."""
+"""Kinds of calls, and the members with their arguments."""
 _NAMED_ITEMS = ("function_call", "custom_tool_call", "mcp_call")
 _MUST_SAY = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call")
-"""Kinds that are never without what they are given."""
+"""Kinds that are never without arguments."""
 _ANSWERED = {
     "mcp_call": ("error", "output"),
     "web_search_call": ("results",),
@@ -333,7 +271,7 @@ _OUTPUTS = (
     *("tool_search_output", "mcp_call_output"),
 )
 _AGENTS_FAILED = "An error occurred while running the tool"
-"""What the Agents SDK gives a model of a tool that raised an exception."""
+"""The text that the Agents SDK returns to a model of a tool that raised an exception."""
 QUIET = ("reasoning", "mcp_list_tools")
 """Kinds that are no act: a thought, and what tools a server has."""
 _APPROVALS = ("mcp_approval_request", "mcp_approval_response")
@@ -342,7 +280,7 @@ _ACTS = re.compile(r"_(?:call|output)\Z")
 
 
 def item_of(value: dict[str, Any], account: Account) -> list[Part] | None:
-    """The parts of an item; None for a kind that is not known."""
+    """Return the parts of an item; None for a kind that is not known."""
     kind = text_of(value.get("type"))
     if kind in _ITEM_GIVEN:
         return _item_call(kind, value, account)
@@ -426,7 +364,7 @@ def _item_output(value: dict[str, Any], account: Account) -> Part:
 
 
 def _exit_code(output: Any) -> Any:
-    """Return what a shell ended with; None where it does not say."""
+    """Return the exit code of a shell that failed; None where it does not say one."""
     for one in output if isinstance(output, list) else ():
         outcome = one.get("outcome") if isinstance(one, dict) else None
         if isinstance(outcome, dict) and outcome.get("exit_code") not in (0, None):

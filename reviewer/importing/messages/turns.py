@@ -5,7 +5,6 @@ from typing import Any
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Status
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.messages.astext import written
 from reviewer.importing.messages.blocks import parts_of, vercel_tool_part
 from reviewer.importing.messages.parts import (
     ASIDE,
@@ -22,6 +21,7 @@ from reviewer.importing.messages.parts import (
     text_of,
     thoughts,
 )
+from reviewer.importing.messages.text_calls import calls_in
 from reviewer.importing.messages.usual import side_of, usual, usual_langchain
 
 _LANGCHAIN = frozenset(
@@ -324,7 +324,7 @@ def _names_call(block: Any) -> bool:
 
 
 def _as_call(content: str) -> list[Part]:
-    found = written(content)
+    found = calls_in(content)
     if found is None or not found.understood:
         return [Part("call", content, "", "", None, None, False)]
     return [Part("call", given, "", name) for name, given in found.calls]

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from reviewer.importing.account import inert
 from reviewer.importing.draft import UNNAMED, Draft, Status, name_of
 from reviewer.importing.foreign_json import ByNames, parse_text
-from reviewer.importing.messages.astext import answers, holds_blocks, written
 from reviewer.importing.messages.parts import ROLES, Part, Role, Turn, thoughts
+from reviewer.importing.messages.text_calls import calls_in, holds_blocks, results_in
 from reviewer.trace.events import marked
 from reviewer.trace.strictjson import RepeatedMembers, has_repeats
 
@@ -216,9 +216,9 @@ def _only_words(messages: list[Any], sides: list[Role]) -> bool:
             return False
         if not said:
             continue
-        if side == "agent" and (holds_blocks(said) or (not made and written(said))):
+        if side == "agent" and (holds_blocks(said) or (not made and calls_in(said))):
             return False
-        if not made and side != "agent" and answers(said):
+        if not made and side != "agent" and results_in(said):
             return False
     return True
 

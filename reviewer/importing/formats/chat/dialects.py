@@ -30,7 +30,7 @@ from reviewer.importing.formats.chat.records import (
     stated_of_all,
 )
 from reviewer.importing.head import Head
-from reviewer.importing.messages import Teller, is_message, tokens_of, usage_of
+from reviewer.importing.messages import Transcript, is_message, tokens_of, usage_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
@@ -100,37 +100,37 @@ class OpenAIChatReader(Format):
     def _of_record(self, source: Source, number: int, value: Any) -> Foreign | Broken:
         def make() -> Foreign:
             draft = Draft(self.name)
-            teller = Teller(draft)
-            messages = self.say(teller, value)
+            transcript = Transcript(draft)
+            messages = self.say(transcript, value)
             if not messages:
                 raise Rejected("missing:messages")
-            teller.finish()
-            teller.account.tell(value, draft)
+            transcript.finish()
+            transcript.account.tell(value, draft)
             own = mapping(value)
             return self.foreign(source, number, own, draft, messages)
 
         return source.attempt(make, f"record {number}")
 
-    def say(self, teller: Teller, value: Any) -> list[Any]:
+    def say(self, transcript: Transcript, value: Any) -> list[Any]:
         """Take the messages of a record and return them."""
         messages = self.messages(value)
         if isinstance(value, dict):
-            teller.account.read(value, _READ)
-            _offered(teller, value)
-            _instructions(teller, value)
+            transcript.account.read(value, _READ)
+            _offered(transcript, value)
+            _instructions(transcript, value)
         listed = value if isinstance(value, list) else messages
-        more = self.beside(teller, value, messages) if isinstance(value, dict) else []
-        if self.plain and not more and teller.at_once(listed):
+        more = self.beside(transcript, value, messages) if isinstance(value, dict) else []
+        if self.plain and not more and transcript.at_once(listed):
             return listed
-        teller.account.every(listed)
+        transcript.account.every(listed)
         for message in listed:
-            self.tell(teller, message)
+            self.tell(transcript, message)
         for message, counts in more:
-            teller.say(message, "assistant", tokens=counts)
+            transcript.say(message, "assistant", tokens=counts)
         return listed
 
     def beside(
-        self, teller: Teller, value: dict[str, Any], messages: list[Any]
+        self, transcript: Transcript, value: dict[str, Any], messages: list[Any]
     ) -> list[tuple[dict[str, Any], Any]]:
         """Return (message, tokens) of what a record keeps of the answer beside its messages, where
         no message repeats it."""
@@ -139,16 +139,16 @@ class OpenAIChatReader(Format):
             found = answered(answer)
             if found is None or name in _READ:
                 continue
-            teller.account.read(value, {*_READ, name})
+            transcript.account.read(value, {*_READ, name})
             if any(_repeats(one, found) for one in messages):
-                teller.account.read(found, ())
+                transcript.account.read(found, ())
             else:
                 more.append((found, tokens_of(spent(answer))))
         return more
 
-    def tell(self, teller: Teller, message: Any) -> None:
+    def tell(self, transcript: Transcript, message: Any) -> None:
         """Take one message."""
-        teller.say(message)
+        transcript.say(message)
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         """Return the tokens that a record counts."""
@@ -171,30 +171,30 @@ class OpenAIChatReader(Format):
     def _of_log(self, source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
         def make() -> Foreign:
             draft = Draft(self.name)
-            teller = Teller(draft)
+            transcript = Transcript(draft)
             answers: list[dict[str, Any]] = []
             same = done = 0  # messages told by then: of the history, and with the last answer
             for place, pair in enumerate(pairs):
                 request, answer = _split(pair)
                 messages = _messages(request)
-                teller.account.read(pair, parts_of_pair(pair) or ())
-                teller.account.read(request, _READ)
-                teller.account.every(messages)
-                _offered(teller, request)
+                transcript.account.read(pair, parts_of_pair(pair) or ())
+                transcript.account.read(request, _READ)
+                transcript.account.every(messages)
+                _offered(transcript, request)
                 if not done:
-                    _instructions(teller, request)
+                    _instructions(transcript, request)
                 for one in messages[:same]:
-                    teller.account.whole(one)
+                    transcript.account.whole(one)
                 for one in messages[same:done]:  # the answer again: other calls in it are left
-                    teller.account.read(one, ())
+                    transcript.account.read(one, ())
                 for one in messages[done:]:
-                    teller.say(one)
+                    transcript.say(one)
                 same = done = len(messages)
                 if isinstance(answer, dict):
                     answers.append(answer)
-                done += _answer(teller, answer, pairs[place + 1 :], done)
-            teller.finish()
-            teller.account.tell(pairs, draft, "record")
+                done += _answer(transcript, answer, pairs[place + 1 :], done)
+            transcript.finish()
+            transcript.account.tell(pairs, draft, "record")
             last = answers[-1] if answers else {}
             if len(answers) > 1:
                 draft.note("requests that repeat their history were read as one conversation")
@@ -226,26 +226,26 @@ _READ = (
 )
 
 
-def _offered(teller: Teller, value: dict[str, Any]) -> None:
+def _offered(transcript: Transcript, value: dict[str, Any]) -> None:
     """Pass over the tools that a request offers, and which of them it asks for."""
     held = at_path(value, "toolConfig", "tools")
     for tools in (value.get("tools"), value.get("functions"), held):
-        teller.account.offered(tools)
+        transcript.account.offered(tools)
     for name in ("tool_choice", "toolChoice", "function_call"):
         choice = value.get(name)
         if isinstance(choice, dict) and choice.keys() <= {"type", "name", "function", "mode"}:
-            teller.account.offered(choice)
+            transcript.account.offered(choice)
 
 
-def _instructions(teller: Teller, value: dict[str, Any]) -> None:
+def _instructions(transcript: Transcript, value: dict[str, Any]) -> None:
     """Take what a request says before its messages."""
     for name in ("system", "systemInstruction", "system_instruction"):
         given = value.get(name)
         if isinstance(given, dict) and isinstance(given.get("parts"), list):
-            teller.account.read(given, ("parts", "role"))
-            teller.say({"role": "system", "parts": given["parts"]})
+            transcript.account.read(given, ("parts", "role"))
+            transcript.say({"role": "system", "parts": given["parts"]})
         elif isinstance(given, (str, list)) and given:
-            teller.say({"role": "system", "content": given})
+            transcript.say({"role": "system", "content": given})
 
 
 def _split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -268,37 +268,37 @@ def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return len(new) >= len(old) and new[: len(old)] == old
 
 
-def _answer(teller: Teller, answer: Any, following: list[dict[str, Any]], mine: int) -> int:
+def _answer(transcript: Transcript, answer: Any, following: list[dict[str, Any]], mine: int) -> int:
     """Take what was answered; return how many of the next request's messages will repeat it."""
     given = _messages(_split(following[0])[0])[mine:] if following else []
     if isinstance(answer, str):
-        return _said(teller, {"role": "assistant", "content": answer}, given) if answer else 0
+        return _said(transcript, {"role": "assistant", "content": answer}, given) if answer else 0
     if isinstance(answer, list):
         if not are_messages(answer):
-            teller.account.refuse(answer)
+            transcript.account.refuse(answer)
             return 0
-        teller.account.every(answer)
-        told = [_said(teller, message, given[place:]) for place, message in enumerate(answer)]
+        transcript.account.every(answer)
+        told = [_said(transcript, message, given[place:]) for place, message in enumerate(answer)]
         return sum(told)
     if not isinstance(answer, dict):
         return 0
     if isinstance(answer.get("error"), dict):
-        teller.wrong(answer["error"].get("message", "error"))
+        transcript.wrong(answer["error"].get("message", "error"))
         return 0
     found = answered(answer)
     if found is None:
         if any(one and isinstance(one, (dict, list)) for one in answer.values()):
-            teller.account.refuse(answer)
+            transcript.account.refuse(answer)
         return 0
-    at = teller.draft.at(answer.get("created"))
+    at = transcript.draft.at(answer.get("created"))
     counts = tokens_of(spent(answer))
-    return _said(teller, found, given, tokens=counts, started_at=at)
+    return _said(transcript, found, given, tokens=counts, started_at=at)
 
 
-def _said(teller: Teller, message: Any, given: list[Any], **more: Any) -> int:
+def _said(transcript: Transcript, message: Any, given: list[Any], **more: Any) -> int:
     """Take one message of an answer; return 1 when it is the first of those the next request
     repeats."""
-    teller.say(message, "assistant", **more)
+    transcript.say(message, "assistant", **more)
     again = given[0] if given else None
     role = at_path(again, "role")
     return int(role in ("assistant", "model") or (role == "tool" and message.get("role") == "tool"))
@@ -327,12 +327,12 @@ class ClineReader(DialectReader):
     def sniff(self, head: Head) -> bool:
         return head.has("sessionId", "origin", "agent", "messages") and super().sniff(head)
 
-    def tell(self, teller: Teller, message: Any) -> None:
+    def tell(self, transcript: Transcript, message: Any) -> None:
         held = mapping(message)
         spent_here = held.get("metrics")
         counts = _metrics(spent_here) if isinstance(spent_here, dict) else None
-        teller.say(message, tokens=counts, started_at=teller.draft.at(held.get("ts")))
-        teller.failed_where(_unsuccessful)
+        transcript.say(message, tokens=counts, started_at=transcript.draft.at(held.get("ts")))
+        transcript.failed_where(_unsuccessful)
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         held = [one.get("metrics") for one in objects(messages)]
@@ -404,14 +404,14 @@ class VercelModelReader(DialectReader):
     def messages(self, value: Any) -> list[Any]:
         return super().messages(value) or _steps(value)
 
-    def say(self, teller: Teller, value: Any) -> list[Any]:
+    def say(self, transcript: Transcript, value: Any) -> list[Any]:
         steps = _steps(value)
         if not steps or super().messages(value):
-            return super().say(teller, value)
-        teller.account.read(value, ("steps",))
-        teller.account.every(steps)
+            return super().say(transcript, value)
+        transcript.account.read(value, ("steps",))
+        transcript.account.every(steps)
         for step in steps:
-            teller.say(step, "assistant", tokens=tokens_of(step.get("usage")))
+            transcript.say(step, "assistant", tokens=tokens_of(step.get("usage")))
         return steps
 
 
@@ -440,10 +440,10 @@ class AutoGenReader(DialectReader):
     name = dialect = "autogen"
     plain = False
 
-    def tell(self, teller: Teller, message: Any) -> None:
+    def tell(self, transcript: Transcript, message: Any) -> None:
         held = mapping(message)
         counts, at = tokens_of(held.get("models_usage")), held.get("created_at")
-        teller.say(message, tokens=counts, started_at=teller.draft.at(at))
+        transcript.say(message, tokens=counts, started_at=transcript.draft.at(at))
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         held = [one.get("models_usage") for one in objects(messages)]

@@ -17,7 +17,7 @@ from reviewer.importing.draft import Draft, summed
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
 from reviewer.importing.formats.chat.records import are_messages, episode_of, stated
 from reviewer.importing.head import Head
-from reviewer.importing.messages import Teller, tokens_of
+from reviewer.importing.messages import Transcript, tokens_of
 from reviewer.importing.messages.streams import whole_messages
 from reviewer.importing.messages.turns import plain
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -82,12 +82,12 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
         if not isinstance(thread, list):
             raise Rejected("missing:messages")
         draft = Draft("langchain")
-        teller = Teller(draft)
-        models, counts = say_thread(teller, thread)
-        teller.finish()
+        transcript = Transcript(draft)
+        models, counts = say_thread(transcript, thread)
+        transcript.finish()
         own = mapping(record)
-        teller.account.read(own, ("messages", "values"))
-        teller.account.tell(thread if record is None else record, draft)
+        transcript.account.read(own, ("messages", "values"))
+        transcript.account.tell(thread if record is None else record, draft)
         said = stated(own, draft)
         return draft.foreign(
             episode_id=episode_of(source, number, own, draft),
@@ -100,12 +100,12 @@ def _thread(source: Source, number: int, thread: Any, record: Any) -> Foreign | 
     return source.attempt(make, f"thread {number}")
 
 
-def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, Any]]:
+def say_thread(transcript: Transcript, thread: list[Any]) -> tuple[list[str], dict[str, Any]]:
     """Take messages; return the models that spoke and the tokens they counted."""
     models: list[str] = []
     counted: list[dict[str, int] | None] = []
-    teller.account.every(thread)
-    for message in whole_messages(thread, teller.account):
+    transcript.account.every(thread)
+    for message in whole_messages(thread, transcript.account):
         counts = None
         if isinstance(message, dict):
             held = message.get("kwargs", message.get("data", message))
@@ -116,7 +116,7 @@ def say_thread(teller: Teller, thread: list[Any]) -> tuple[list[str], dict[str, 
             counts = tokens_of(usage) if usage else None
             if counts is not None or not _REPLIES.isdisjoint(_kinds(message, held)):
                 counted.append(counts)
-        teller.say(message, tokens=counts)
+        transcript.say(message, tokens=counts)
     return models, summed(counted) or {}
 
 
@@ -162,14 +162,14 @@ def _speaks(messages: Any) -> bool:
     return are_messages(messages) or is_thread(messages)
 
 
-def _say(draft: Draft, messages: Any) -> Teller:
-    teller = Teller(draft)
+def _say(draft: Draft, messages: Any) -> Transcript:
+    transcript = Transcript(draft)
     if is_thread(messages):
-        say_thread(teller, messages)
+        say_thread(transcript, messages)
     else:
-        teller.say_all(messages)
-    teller.finish()
-    return teller
+        transcript.say_all(messages)
+    transcript.finish()
+    return transcript
 
 
 def _listed(value: Any) -> Any:

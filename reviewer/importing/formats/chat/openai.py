@@ -27,7 +27,7 @@ from reviewer.importing.formats.chat.records import (
     stated_of_all,
 )
 from reviewer.importing.head import Head
-from reviewer.importing.messages import Teller, tokens_of, usage_of
+from reviewer.importing.messages import Transcript, tokens_of, usage_of
 from reviewer.importing.messages.parts import ITEMS
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
@@ -140,14 +140,14 @@ def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:
 def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
     def make() -> Foreign:
         draft = Draft("openai-responses")
-        teller = Teller(draft)
+        transcript = Transcript(draft)
         history: list[Any] = []
         responses = [_response(pair) for pair in pairs]
         for pair, response in zip(pairs, responses, strict=True):
             request = pair["request"]
             instructions = request.get("instructions") or response.get("instructions")
             if isinstance(instructions, str) and not history:
-                teller.say({"role": "system", "content": instructions})
+                transcript.say({"role": "system", "content": instructions})
             chained = bool(
                 response.get("previous_response_id") or request.get("previous_response_id")
             )
@@ -156,26 +156,26 @@ def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign
             output = response.get("output")
             answered = sequence(output)
             for holder in (request, response):
-                teller.account.read(holder, _READ)
-                teller.account.offered(holder.get("tools"))
-                teller.account.whole(holder.get("tool_choice"), holder.get("text"))
+                transcript.account.read(holder, _READ)
+                transcript.account.offered(holder.get("tools"))
+                transcript.account.whole(holder.get("tool_choice"), holder.get("text"))
             for item in fresh:
-                teller.say(item)
-            teller.account.every(output)
+                transcript.say(item)
+            transcript.account.every(output)
             counts = tokens_of(response.get("usage"))
             for item in answered:
                 at = draft.at(response.get("created_at"))
-                teller.say(item, "assistant", tokens=counts, started_at=at)
+                transcript.say(item, "assistant", tokens=counts, started_at=at)
                 counts = None
             history = [*history, *fresh, *answered]
             if isinstance(error := response.get("error"), dict):
-                teller.wrong(error.get("message") or error.get("code") or "error")
-        teller.finish()
+                transcript.wrong(error.get("message") or error.get("code") or "error")
+        transcript.finish()
         told = [
             {**pair, "response": response or pair.get("response")}
             for pair, response in zip(pairs, responses, strict=True)
         ]
-        teller.account.tell(told, draft, "record")
+        transcript.account.tell(told, draft, "record")
         return _finished(source, number, pairs, draft)
 
     return source.attempt(make, f"conversation {number}")
@@ -454,19 +454,19 @@ def _generation(told: _Trace, data: dict[str, Any], timed: dict[str, Any]) -> No
     account.read(data, ("input", "output", "model", "model_config", "usage", "type"))
     account.whole(data.get("model_config"))
     if isinstance(given, list) and not draft.events:
-        teller = Teller(draft, account, as_text=told.as_text)
-        teller.say_all(given)
-        teller.finish()
+        transcript = Transcript(draft, account, as_text=told.as_text)
+        transcript.say_all(given)
+        transcript.finish()
     elif isinstance(given, list):
         draft.note("generation spans repeat their history: only what they answered was added")
-    teller = Teller(draft, account, as_text=told.as_text)
+    transcript = Transcript(draft, account, as_text=told.as_text)
     counts, latency = tokens_of(data.get("usage")), timed["latency_ms"]
     account.every(made)
     for one in sequence(made):
-        teller.say(one, "assistant", tokens=counts, latency_ms=latency)
+        transcript.say(one, "assistant", tokens=counts, latency_ms=latency)
         counts = latency = None
     before = len(draft.events)
-    teller.finish()
+    transcript.finish()
     told.asked += [event for event in draft.events[before:] if event["kind"] == "tool_call"]
 
 

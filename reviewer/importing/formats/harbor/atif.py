@@ -23,7 +23,7 @@ from reviewer.importing.formats.base import (
     small_value,
     within,
 )
-from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, object_in, objects_in
+from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, object_in, objects_in
 from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
 from reviewer.importing.formats.swe import suite_of as swe_suite
 from reviewer.importing.head import Head
@@ -174,13 +174,13 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
         raise Rejected("type:record")
     draft = Draft("atif", answers=False)
     agent = agent_of(document)
-    teller = Teller(draft, family.sub_agent)
+    writer = StepWriter(draft, family.sub_agent)
     for part in parts_of(document, family, draft):
-        teller.part(part)
+        writer.part(part)
     describe(draft, document)
-    teller.close()
+    writer.close()
     tell_rest(document, draft)
-    totals = teller.usage.settled(draft)
+    totals = writer.usage.settled(draft)
     trial = around(source.path)
     episode = _episode(source.path, document, piece.number, trial, draft)
     suite = swe_suite(episode, "") if "instance_id" in object_in(document, "extra") else ""
@@ -189,13 +189,13 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
     return draft.foreign(
         episode_id=episode,
         candidate_id=source.candidate or agent.candidate or slug(source.home),
-        final_message=teller.final,
+        final_message=writer.final,
         cost_usd=totals.cost_usd,
-        latency_ms=teller.elapsed_ms(),
-        started_at=teller.started_at,
+        latency_ms=writer.elapsed_ms(),
+        started_at=writer.started_at,
         usage=totals.usage(),
         title=episode,
-        user_request=teller.request,
+        user_request=writer.request,
         suite=suite or _suite(trial),
     )
 

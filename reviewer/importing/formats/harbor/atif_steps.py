@@ -241,7 +241,7 @@ Find = Callable[[dict[str, Any]], dict[str, Any] | None]
 """The document that a reference names by its path, None when it is not there."""
 
 
-class Teller:
+class StepWriter:
     """Writes documents into a draft: copied context where it first occurred, a sub-agent's
     trajectory where the first step refers to it."""
 

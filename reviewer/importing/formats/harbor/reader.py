@@ -30,7 +30,7 @@ from reviewer.importing.formats.base import (
     whole_value,
 )
 from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
-from reviewer.importing.formats.harbor.atif_steps import Teller, agent_of, differ, object_in
+from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, differ, object_in
 from reviewer.importing.formats.harbor.results import (
     RESULTS,
     TOLERANCE,
@@ -87,12 +87,12 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
         raise Rejected("type:record")
     draft = Draft("harbor", answers=False)
     scenes = list(_scenes(trial, folder, set(source.companions)))
-    teller = _told(draft, scenes, trial)
+    writer = _told(draft, scenes, trial)
     tell_rest(trial, draft, "", HARMLESS)
     _errors(draft, trial)
     _facts(draft, trial, folder)
     verdict = _with_files(verdict_of(trial, draft), trial, folder, source, draft)
-    totals = teller.usage.settled(draft) if len(scenes) < 2 else None
+    totals = writer.usage.settled(draft) if len(scenes) < 2 else None
     counts = {key: used(trial, f"n_{key}_tokens") for key in ("input", "output", "cache")}
     cost = used(trial, "cost_usd")
     if cost is None and any(one.get("cost_usd") == 0 for one in contexts(trial)):
@@ -107,7 +107,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     return draft.foreign(
         episode_id=episode_of(trial),
         candidate_id=source.candidate or candidate_of(trial) or slug(*folder_names(source.path, 1)),
-        final_message=teller.final,
+        final_message=writer.final,
         cost_usd=totals.cost_usd if cost is None and totals else cost,
         latency_ms=_latency(trial),
         termination=ended(trial).termination,
@@ -115,7 +115,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
         usage=stated or (totals.usage() if totals else None),
         verdict=verdict,
         title=episode_of(trial),
-        user_request=request or teller.request,
+        user_request=request or writer.request,
         suite=suite_of(trial),
     )
 
@@ -145,9 +145,9 @@ def _trajectory(folder: Path, companions: set[Path]) -> Path | None:
     return None
 
 
-def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
+def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> StepWriter:
     known: Family | None = None
-    teller = Teller(draft, lambda ref: known.sub_agent(ref) if known else None)
+    writer = StepWriter(draft, lambda ref: known.sub_agent(ref) if known else None)
     before: list[Any] = []
     for scene in scenes:
         if scene.name:
@@ -168,7 +168,7 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
             draft.note("a resumed session repeats its earlier steps: they are counted once")
         try:
             for number, part in enumerate(parts_of(document, known, draft)):
-                teller.part(part, 0 if number else again)
+                writer.part(part, 0 if number else again)
         except (Rejected, TypeError, ValueError, AttributeError) as error:
             # The verdict is in another file: it is not lost to a step of an odd shape.
             said = str(error) if isinstance(error, Rejected) else f"shape:{type(error).__name__}"
@@ -176,8 +176,8 @@ def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> Teller:
             draft.unread(PLACES[0])
         before = own
         tell_rest(document, draft, scene.file.name if scene.file else "")
-    teller.close()
-    return teller
+    writer.close()
+    return writer
 
 
 def _described(draft: Draft, document: dict[str, Any], trial: dict[str, Any]) -> None:

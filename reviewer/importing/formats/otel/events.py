@@ -21,7 +21,7 @@ from reviewer.importing.formats.otel.outcome import (
 )
 from reviewer.importing.formats.otel.span import MOST, Span, ToolUse, plain
 from reviewer.importing.formats.otel.tree import AGENT, Call, Cast, Tree, actor_name
-from reviewer.importing.messages.astext import answers, written
+from reviewer.importing.messages.text_calls import calls_in, results_in
 
 # Messages into a draft ----------------------------------------------------------------------------
 
@@ -383,7 +383,7 @@ def read_texts(tree: Tree, calls: list[Exchange]) -> list[Exchange]:
         for p in _all_parts(calls, ("agent",))
         if p.kind == "text" and isinstance(p.value, str)
     ]
-    found = [one for text in texts if (one := written(text)) is not None]
+    found = [one for text in texts if (one := calls_in(text)) is not None]
     if not found or not all(one.understood and one.marked for one in found):
         return calls
     return [
@@ -412,7 +412,9 @@ def _heard(given: list[Message]) -> list[Message]:
 def _agents(message: Message) -> Message:
     parts: list[Part] = []
     for part in message.parts:
-        found = written(part.value) if part.kind == "text" and isinstance(part.value, str) else None
+        found = (
+            calls_in(part.value) if part.kind == "text" and isinstance(part.value, str) else None
+        )
         if found is None:
             parts.append(part)
             continue
@@ -425,7 +427,7 @@ def _agents(message: Message) -> Message:
 def _answers(message: Message) -> Message:
     parts: list[Part] = []
     for part in message.parts:
-        seen = answers(part.value) if part.kind == "text" and isinstance(part.value, str) else []
+        seen = results_in(part.value) if part.kind == "text" and isinstance(part.value, str) else []
         parts += [Part("result", one) for one in seen] or [part]
     role = "tool" if all(part.kind == "result" for part in parts) else message.role
     return Message(role, tuple(parts))

@@ -4,7 +4,7 @@ have no other form of call."""
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from reviewer.importing.account import Account
@@ -13,13 +13,18 @@ from reviewer.importing.foreign_json import parse_text
 from reviewer.trace import late
 from reviewer.trace.events import TAGS, marked
 
+Call = tuple[str, Any]
+"""A call's name and its arguments."""
+Form = tuple[list[Call], str] | None
+"""The calls of one form of markup and the text without them; None where it has no such markup."""
 
-class Written(NamedTuple):
-    """What a text holds: its calls as (name, arguments), the words around them, and whether all
-    markup in it was understood. It is not `marked` where nothing but its shape says that it is a
-    call: then that follows from a result coming next."""
 
-    calls: list[tuple[str, Any]]
+class TextCalls(NamedTuple):
+    """The calls in a text, the words around them, and whether all markup in it was understood. It
+    is not `marked` where nothing but its shape says that it is a call: a result that comes next
+    then decides."""
+
+    calls: list[Call]
     words: str
     understood: bool
     marked: bool = True
@@ -113,8 +118,8 @@ _ARGUMENTS = ("arguments", "args", "parameters", "action_input", "input", "tool_
 _TEXT = 1 << 18
 
 
-def written(text: str) -> Written | None:
-    """Return what a text of the agent's own says in markup of calls; None when there is none. A
+def calls_in(text: str) -> TextCalls | None:
+    """Return the calls that the agent wrote into a text; None when it holds no markup of calls. A
     whole call within a thought counts as not understood, unless it is made after it as well."""
     spoken = _THINK.sub("", text)
     found = _spoken(spoken)
@@ -125,29 +130,29 @@ def written(text: str) -> Written | None:
         drafted = _spoken(inner) if marked(inner) else None
         made = found.calls if found is not None else []
         if drafted is not None and any(call not in made for call in drafted.calls):
-            return Written(made, text, False)
+            return TextCalls(made, text, False)
     return found
 
 
-def _spoken(spoken: str) -> Written | None:
+def _spoken(spoken: str) -> TextCalls | None:
     text = spoken
     if spoken[:1] == '"' and isinstance(told := parse_text(spoken), str) and told != spoken:
-        return Written([], text, False) if written(told) is not None else None
+        return TextCalls([], text, False) if calls_in(told) is not None else None
     if len(spoken) > _TEXT:
-        return Written([], text, False) if marked(spoken) else None
+        return TextCalls([], text, False) if marked(spoken) else None
     if not marked(spoken):
         bare = _pythonic(spoken) if _PYTHONIC.match(spoken) else _json(spoken)
-        return bare or (Written([], text, False) if _shaped(spoken) else None)
+        return bare or (TextCalls([], text, False) if _shaped(spoken) else None)
     for read in _FORMS:
         form = read(spoken)
         if form is not None:
             calls, rest = form
             whole = bool(calls) and not marked(rest)
-            return Written(calls, rest.strip(), whole)
+            return TextCalls(calls, rest.strip(), whole)
     found = _json(spoken)  # in a fence behind a word that says so
     if found is not None and not marked(found.words):
         return found._replace(marked=True)
-    return Written([], text, False)
+    return TextCalls([], text, False)
 
 
 def holds_blocks(text: str) -> bool:
@@ -159,7 +164,7 @@ def holds_blocks(text: str) -> bool:
 
 
 def _literal(text: str) -> Any:
-    """A value that was printed by Python; None for anything else."""
+    """Return a value that was printed by Python; None for anything else."""
     if text.lstrip()[:1] not in ("{", "[") or "'" not in text or len(text) > _TEXT:
         return None
     try:
@@ -180,7 +185,7 @@ def _shaped(text: str) -> bool:
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """The JSON objects and lists of objects in a text."""
+    """Yield the JSON objects and lists of objects in a text."""
     at = tries = 0
     while (found := _OPENS.search(text, at)) and tries < _TRIES:
         tries += 1
@@ -196,8 +201,8 @@ _OPENS = late(r"\{\s*\"|\[\s*\{")
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def answers(text: str) -> list[str]:
-    """The results that a text of the user's or a tool's holds in markup; empty when none."""
+def results_in(text: str) -> list[str]:
+    """Return the results that a text of the user or a tool holds in markup; empty when none."""
     found = _ANSWER.findall(text)
     if found:
         return [str(one) for one in found]
@@ -205,40 +210,34 @@ def answers(text: str) -> list[str]:
     return [seen.group(1)] if seen else []
 
 
-def _all(pattern: re.Pattern[str], text: str) -> tuple[list[re.Match[str]], str]:
-    found = list(pattern.finditer(text))
-    return found, pattern.sub("", text) if found else text
-
-
 def _read(
-    pattern: re.Pattern[str], text: str, call: Any
-) -> tuple[list[tuple[str, Any]], str] | None:
-    found, rest = _all(pattern, text)
-    if not found:
-        return None
-    calls: list[tuple[str, Any]] = []
+    pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], list[Call] | None]
+) -> Form:
+    """Return what `read` makes of every match; no calls where it understands one of them not."""
+    found = list(pattern.finditer(text))
+    calls: list[Call] = []
     for one in found:
-        read = call(one)
-        if read is None:
+        made = read(one)
+        if made is None:
             return [], text
-        calls += read
-    return calls, rest
+        calls += made
+    return (calls, pattern.sub("", text)) if found else None
 
 
-def _tagged(text: str) -> tuple[list[tuple[str, Any]], str] | None:
-    """`<tool_call>` with JSON (Hermes, Qwen), with `<function=…>` (Qwen3-Coder) or keys (GLM)."""
+def _tagged(text: str) -> Form:
+    """Read `<tool_call>` with JSON (Hermes, Qwen), `<function=…>` (Qwen3-Coder) or keys (GLM)."""
     return _read(_TAGGED, text, _whole_tag)
 
 
-def _whole_tag(one: re.Match[str]) -> list[tuple[str, Any]] | None:
-    """Return what a tag holds; of one that is not closed only JSON, which says itself where it
-    ends."""
+def _whole_tag(one: re.Match[str]) -> list[Call] | None:
+    """Return the calls in a tag; of one that is not closed only JSON, which has an end of its
+    own."""
     held = one.group(1)
     closed = len(one.group(0).rstrip()) > one.end(1) - one.start(0)
     return _inside(held) if closed or held[:1] in ("{", "[") else None
 
 
-def _inside(text: str) -> list[tuple[str, Any]] | None:
+def _inside(text: str) -> list[Call] | None:
     if text[:1] in ("{", "["):
         return _of_value(parse_text(text))
     if "<function" in text:
@@ -256,11 +255,11 @@ def _inside(text: str) -> list[tuple[str, Any]] | None:
     return [(name.strip(), {key.strip(): _value(one) for key, one in _GLM.findall(rest)})]
 
 
-def _functions(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+def _functions(text: str) -> Form:
     return _read(_FUNCTION, text, lambda one: [(one.group(1).strip(), _parameters(one.group(2)))])
 
 
-def _invoked(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+def _invoked(text: str) -> Form:
     found = _read(_INVOKE, text, _one_invoke)
     if found is None:
         return None
@@ -268,7 +267,7 @@ def _invoked(text: str) -> tuple[list[tuple[str, Any]], str] | None:
     return found[0], rest
 
 
-def _one_invoke(one: re.Match[str]) -> list[tuple[str, Any]] | None:
+def _one_invoke(one: re.Match[str]) -> list[Call] | None:
     name, inside = one.group(1), one.group(2)
     if name:
         return [(name.strip(), _parameters(inside))]
@@ -279,7 +278,7 @@ def _one_invoke(one: re.Match[str]) -> list[tuple[str, Any]] | None:
 
 
 def _parameters(text: str) -> Any:
-    """Return what is given: JSON, or `<parameter>` members."""
+    """Return the arguments: JSON, or `<parameter>` members."""
     inside = text.strip()
     if inside[:1] == "{":
         return inside
@@ -291,7 +290,7 @@ def _parameters(text: str) -> Any:
 
 
 def _value(text: str) -> Any:
-    """A value as JSON where it is an object, a list, a number or a word of JSON's, else text."""
+    """Return a value as JSON where it is an object, a list, a number or a literal, else as text."""
     plain = text.strip()
     if re.fullmatch(r"[\[{].*[\]}]|-?\d+(?:\.\d+)?|true|false|null", plain, re.DOTALL):
         found = parse_text(plain)
@@ -299,13 +298,16 @@ def _value(text: str) -> Any:
     return text
 
 
-def _listed(text: str) -> tuple[list[tuple[str, Any]], str] | None:
-    """`[TOOL_CALLS] [{…}]` (Mistral), `<|python_tag|>{…}` (Llama), `<|tool_call|>[…]` (Granite)."""
+def _listed(text: str) -> Form:
+    """Read `[TOOL_CALLS] [{…}]` (Mistral), `<|python_tag|>{…}` (Llama), `<|tool_call|>[…]`
+    (Granite)."""
     return _read(_LISTED, text, lambda one: _of_value(parse_text(one.group(1).strip())))
 
 
-def _pairs(pattern: re.Pattern[str]) -> Any:
-    def read(text: str) -> tuple[list[tuple[str, Any]], str] | None:
+def _pairs(pattern: re.Pattern[str]) -> Callable[[str], Form]:
+    """Return a reader of markup with a name and its arguments."""
+
+    def read(text: str) -> Form:
         found = _read(pattern, text, lambda one: [(one.group(1).strip(), _unfenced(one.group(2)))])
         return found and (
             found[0],
@@ -319,10 +321,10 @@ def _unfenced(text: str) -> str:
     return re.sub(r"\A```\w*\n|\n?```\Z", "", text.strip()).strip()
 
 
-def _react(text: str) -> tuple[list[tuple[str, Any]], str] | None:
-    """`Action:` with `Action Input:`, as ReAct prompts ask for it."""
+def _react(text: str) -> Form:
+    """Read `Action:` with `Action Input:`, as ReAct prompts ask for it."""
 
-    def one(found: re.Match[str]) -> list[tuple[str, Any]] | None:
+    def one(found: re.Match[str]) -> list[Call] | None:
         name = found.group("name").strip().strip("`\"'")
         return [(name, _loose(found.group("given")))] if name else None
 
@@ -337,23 +339,23 @@ def _loose(text: str) -> Any:
     return {"input": plain.strip("\"'`")} if plain else {}
 
 
-def _pythonic(text: str) -> Written:
-    """`[name(order="o-7")]`, as Llama writes calls."""
-    calls: list[tuple[str, Any]] = []
+def _pythonic(text: str) -> TextCalls:
+    """Read `[name(order="o-7")]`, as Llama writes calls."""
+    calls: list[Call] = []
     try:
         listed = ast.parse(text.strip(), mode="eval").body
         for one in listed.elts if isinstance(listed, ast.List) else [listed]:
             if not isinstance(one, ast.Call) or one.args:
-                return Written([], text, False, False)
+                return TextCalls([], text, False, False)
             given = {str(word.arg): ast.literal_eval(word.value) for word in one.keywords}
             calls.append((ast.unparse(one.func), given))
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        return Written([], text, False, False)
-    return Written(calls, "", bool(calls), False)
+        return TextCalls([], text, False, False)
+    return TextCalls(calls, "", bool(calls), False)
 
 
-def _json(text: str) -> Written | None:
-    """A text that is nothing but a call as JSON, alone or in a fence."""
+def _json(text: str) -> TextCalls | None:
+    """Read a text that is nothing but a call as JSON, alone or in a fence."""
     plain = text.strip()
     fenced = _FENCE.search(plain)
     inside = plain if plain[:1] in ("{", "[") else fenced.group(1) if fenced else ""
@@ -363,12 +365,12 @@ def _json(text: str) -> Written | None:
     if not calls:
         return None
     words = plain.replace(fenced.group(0), "").strip() if fenced and inside != plain else ""
-    return Written(calls, words, True, False)
+    return TextCalls(calls, words, True, False)
 
 
-def _of_value(value: Any) -> list[tuple[str, Any]] | None:
-    """The calls of a JSON value; None when it is no call."""
-    found: list[tuple[str, Any]] = []
+def _of_value(value: Any) -> list[Call] | None:
+    """Return the calls of a JSON value; None when it is no call."""
+    found: list[Call] = []
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, dict):
             return None
@@ -378,21 +380,17 @@ def _of_value(value: Any) -> list[tuple[str, Any]] | None:
         given = next((n for n in _ARGUMENTS if n in call), None)
         if name is None or given is None:
             return None
-        found.append((name, _argument(call[given], given)))
+        value = call[given]
+        # A structured chat agent gives a tool of one argument that text itself.
+        alone = given == "action_input" and isinstance(value, str) and value[:1] != "{"
+        found.append((name, {"input": value} if alone else value))
     return found or None
 
 
-def _argument(value: Any, member: str) -> Any:
-    """A structured chat agent gives a tool of one text that text."""
-    if member == "action_input" and isinstance(value, str) and value[:1] != "{":
-        return {"input": value}
-    return value
+def _tags(text: str) -> Form:
+    """Read a tool's own tag with its parameters in tags: Cline, Roo Code, OpenHands."""
 
-
-def _tags(text: str) -> tuple[list[tuple[str, Any]], str] | None:
-    """A tool's own tag with its parameters in tags: Cline, Roo Code, OpenHands."""
-
-    def one(found: re.Match[str]) -> list[tuple[str, Any]]:
+    def one(found: re.Match[str]) -> list[Call]:
         name, inside = found.group(1), found.group(2)
         given: Any = {key: _value(value) for key, value in _MEMBER.findall(inside)}
         if name == "use_mcp_tool" and isinstance(given.get("tool_name"), str):
@@ -402,10 +400,10 @@ def _tags(text: str) -> tuple[list[tuple[str, Any]], str] | None:
     return _read(_NAMED, text, one)
 
 
-def _smol(text: str) -> tuple[list[tuple[str, Any]], str] | None:
-    """`Calling tools:` with a Python list (smolagents)."""
+def _smol(text: str) -> Form:
+    """Read `Calling tools:` with a Python list (smolagents)."""
 
-    def one(found: re.Match[str]) -> list[tuple[str, Any]] | None:
+    def one(found: re.Match[str]) -> list[Call] | None:
         try:
             return _of_value(ast.literal_eval(found.group(1)))
         except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
@@ -414,18 +412,9 @@ def _smol(text: str) -> tuple[list[tuple[str, Any]], str] | None:
     return _read(_SMOL, text, one)
 
 
-def _forms() -> Iterator[Any]:
-    yield _tagged
-    yield _tags
-    yield _smol
-    yield _invoked
-    yield _functions
-    yield _pairs(_KIMI)
-    yield _pairs(_DEEPSEEK)
-    yield _pairs(_HARMONY)
-    yield _pairs(_MISTRAL)
-    yield _listed
-    yield _react
-
-
-_FORMS = tuple(_forms())
+_FORMS: tuple[Callable[[str], Form], ...] = (
+    *(_tagged, _tags, _smol, _invoked, _functions),
+    *(_pairs(_KIMI), _pairs(_DEEPSEEK), _pairs(_HARMONY), _pairs(_MISTRAL)),
+    *(_listed, _react),
+)
+"""Forms of markup, in the order they are tried."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, summed, tokens, whole, words
-from reviewer.importing.messages.astext import answers, holds_blocks, written
 from reviewer.importing.messages.parts import Part, Turn
+from reviewer.importing.messages.text_calls import calls_in, holds_blocks, results_in
 from reviewer.importing.messages.turns import turn_of
 from reviewer.importing.messages.usual import inner_calls, tell_usual
 from reviewer.trace.events import marked
@@ -35,7 +35,7 @@ class _Told:
         self.more = more
 
 
-class Teller:
+class Transcript:
     """Messages of one attempt. They are gathered first and written by `finish`, because whether a
     text of the agent's is a call depends on whether the record has any other form of one."""
 
@@ -169,7 +169,7 @@ class Teller:
             return
         text = said[0] if len(said) == 1 else "\n".join(str(one) for one in said)
         theirs = turn.role in ("agent", "") and isinstance(text, str)
-        if theirs and holds_blocks(text) and not (as_text and written(text)):
+        if theirs and holds_blocks(text) and not (as_text and calls_in(text)):
             self.draft.unread(f"messages[{len(self.draft.events)}].text")
         if as_text and isinstance(text, str):
             if turn.role in ("agent", ""):
@@ -178,7 +178,7 @@ class Teller:
                     self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
                 self._wrote(actor, text)
                 return
-            seen = answers(text) if turn.role != "system" else []
+            seen = results_in(text) if turn.role != "system" else []
             if seen and self.draft.waiting:
                 for one in seen:
                     self.draft.result(one)
@@ -189,7 +189,7 @@ class Teller:
 
     def _wrote(self, actor: str, text: str) -> None:
         """A text of the agent's own in a record that has no other form of call."""
-        found = written(text)
+        found = calls_in(text)
         if found is None:
             self.draft.message(actor, text)
             return
@@ -234,7 +234,7 @@ class Teller:
 
     def _results(self, part: Part, as_text: bool) -> None:
         """Return what a tool returned; where calls are texts, so may be several results at once."""
-        seen = answers(part.value) if as_text and isinstance(part.value, str) else []
+        seen = results_in(part.value) if as_text and isinstance(part.value, str) else []
         if part.id or len(seen) < 2:
             self._result(part)
         else:
@@ -267,7 +267,7 @@ class Teller:
 
 
 def _answers(part: Part) -> bool:
-    return part.kind == "text" and isinstance(part.value, str) and bool(answers(part.value))
+    return part.kind == "text" and isinstance(part.value, str) and bool(results_in(part.value))
 
 
 _BEDROCK = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
