@@ -1,10 +1,9 @@
-"""Answers that were kept as the stream they came in, put together: OpenAI's chat chunks and
-Responses events, Anthropic's and Bedrock's events, chunks of Gemini and Ollama.
+"""Streams put together: answers that were kept as the events they came in (OpenAI's chat chunks
+and Responses events, Anthropic's and Bedrock's events, chunks of Gemini and Ollama), and messages
+that a stream cut into chunks (LangChain's, which share an id).
 
-What a stream holds beside what is known of its kind stays in the answer, under `events`, so that
-whoever accounts for the answer looks at it too.
-
-Messages that a stream cut into chunks, put together: LangChain's, which name theirs by id.
+Events that are unknown for their kind of stream stay in the answer, under `events`, so that the
+accounting for the answer includes them.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,8 +19,8 @@ REST = "events"
 
 
 def assembled(value: Any) -> dict[str, Any] | None:
-    """The answer of a stream, from a list of its events or from its text (server-sent events, or
-    JSON lines); None for what is no stream."""
+    """Return the answer of a stream, from a list of its events or from its text (server-sent
+    events, or JSON lines); None when the value is no stream."""
     events = list(_events(value))
     if not events:
         return None
@@ -32,7 +31,7 @@ def assembled(value: Any) -> dict[str, Any] | None:
 
 
 def events_of(text: str) -> list[_Event]:
-    """The objects of a stream's text, a line each, with `data:` before them or without."""
+    """Return the objects of a stream's text, a line each, with `data:` before them or without."""
     found: list[_Event] = []
     for line in text.splitlines():
         start = line.strip().removeprefix("data:").strip()
@@ -67,7 +66,7 @@ def _joined(held: dict[str, Any], name: str, more: Any) -> None:
 
 
 def _chat(events: list[_Event]) -> dict[str, Any]:
-    """OpenAI's chunks: deltas by choice, calls by index."""
+    """Put OpenAI's chunks together: deltas by choice, calls by index."""
     choices: dict[Any, dict[str, Any]] = {}
     rest: list[Any] = []
     answer: dict[str, Any] = {}
@@ -123,7 +122,7 @@ def _delta(message: _Event, calls: dict[Any, _Event], delta: _Event, rest: list[
 
 
 def _piece(calls: dict[Any, _Event], piece: _Event, place: int) -> None:
-    """Another piece of a call: a name or an id that differs begins another call."""
+    """Add a piece of a call: an id that differs begins another call."""
     index = piece.get("index", place)
     known = calls.get(index)
     if known and piece.get("id") and known.get("id") not in (None, "", piece["id"]):
@@ -221,7 +220,7 @@ def _block(block: dict[str, Any], delta: dict[str, Any], rest: list[Any]) -> Non
 
 
 def _responses(events: list[_Event]) -> dict[str, Any]:
-    """The response that ended the stream, with items that stand only in the events before it."""
+    """Return the response that ended the stream, with items that only earlier events hold."""
     answer: dict[str, Any] = {}
     items: dict[str, Any] = {}
     given: dict[str, str] = {}
@@ -257,7 +256,7 @@ def _same_item(item: _Event, other: Any) -> bool:
 
 
 def _gemini(events: list[_Event]) -> dict[str, Any]:
-    """Every chunk's parts, as one candidate each."""
+    """Put the parts of all chunks together, by candidate."""
     answer: dict[str, Any] = {}
     candidates: dict[Any, dict[str, Any]] = {}
     rest: list[Any] = []
@@ -338,8 +337,8 @@ _WHOLE = ("ai", "tool", "human", "system")
 
 
 def whole_messages(messages: list[Any], account: Account) -> Iterator[Any]:
-    """The messages, with neighboring chunks of one id as one. What they hold beside their words
-    and calls stays in the account."""
+    """Yield the messages, with neighboring chunks of one id as one. Members beside their words and
+    calls stay in the account."""
     for own, group in groupby(messages, _chunk):
         found = list(group)
         if not own or len(found) == 1:
@@ -353,7 +352,7 @@ def whole_messages(messages: list[Any], account: Account) -> Iterator[Any]:
 
 
 def _chunk(message: Any) -> str:
-    """The id of a chunk; empty for a message that is whole."""
+    """Return the id of a chunk; empty for a message that is whole."""
     if not isinstance(message, dict):
         return ""
     held = message.get("kwargs", message.get("data", message))

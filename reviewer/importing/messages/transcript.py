@@ -1,6 +1,6 @@
-"""Turns into a draft: what was said, called and returned, in order, and what was left of it.
+"""Turns written into a draft: words, calls and results in order, and the parts that were left.
 
-Token counts as dialects state them, in one definition: input with what was cached.
+Token counts of every dialect in one definition: input includes cached tokens.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,13 +19,13 @@ _MAKES_NO_CALLS = ("user", "system", "tool")
 
 
 CLIENT = "client of the model"
-"""Who answers a provider's question for an approval: the program that called the model, for a
-person or by a rule of its own. Nobody can say which: a contract that lists this name takes its
-word."""
+"""The approver when a provider asks for an approval: the program that called the model, for a
+person or by a rule of its own. The record does not say which: a contract that lists this name
+accepts its decision."""
 
 
-class _Told:
-    """A turn, where it came from, and what is known of it beside what it says."""
+class _Entry:
+    """A turn, its source, and facts of it (tokens, a time)."""
 
     __slots__ = ("more", "source", "turn")
 
@@ -37,7 +37,7 @@ class _Told:
 
 class Transcript:
     """Messages of one attempt. They are gathered first and written by `finish`, because whether a
-    text of the agent's is a call depends on whether the record has any other form of one."""
+    text of the agent is a call depends on whether the record has any other form of call."""
 
     def __init__(
         self,
@@ -46,13 +46,13 @@ class Transcript:
         user: str = "user",
         as_text: bool | None = None,
     ) -> None:
-        """`user` is the actor of the user's turns; `as_text` says whether calls may be written as
-        text, None that this follows from the messages."""
+        """Begin a transcript. `user` is the actor of the user's turns; `as_text` is whether calls
+        may be written as text, None when this follows from the messages."""
         self.draft = draft
         self.account = Account() if account is None else account
         self._user = user
         self._as_text = as_text
-        self._told: list[_Told] = []
+        self._entries: list[_Entry] = []
         self._asked: dict[str, Part] = {}
         self._approvals: dict[str, str] = {}
         self._wrapped: dict[str, list[str]] = {}
@@ -60,20 +60,20 @@ class Transcript:
 
     def say(self, message: Any, role: str = "", **more: Any) -> bool:
         """Take one message or item, of `role` where it names none; `more` (tokens, a time) goes to
-        its first event. False for what is neither, which is left."""
+        its first event. Return False for a value that is neither, which is left."""
         turn = turn_of(message, self.account, role)
         if turn is None:
             self.draft.note("something that is no message stands among the messages: left out")
             if isinstance(message, (dict, list)):
                 self.account.refuse(message)
             elif message not in (None, ""):
-                self.draft.unread(f"messages[{len(self._told)}]", 1)
+                self.draft.unread(f"messages[{len(self._entries)}]", 1)
             return False
-        self._told.append(_Told(turn, message, more))
+        self._entries.append(_Entry(turn, message, more))
         return True
 
     def say_all(self, messages: Any) -> None:
-        """Take every message of a list; what is none of them is left."""
+        """Take every message of a list; other values in it are left."""
         if isinstance(messages, list):
             self.account.every(messages)
             for message in messages:
@@ -81,8 +81,8 @@ class Transcript:
 
     def at_once(self, messages: list[Any]) -> bool:
         """Take and write all messages of a list, where they are of the usual shapes and nothing was
-        taken before; False when they are to be taken one by one."""
-        if self._told or self._as_text is not None or self.draft.events:
+        taken before; return False when they are to be taken one by one."""
+        if self._entries or self._as_text is not None or self.draft.events:
             return False
         if not tell_usual(self.draft, messages, self._user):
             return False
@@ -90,36 +90,36 @@ class Transcript:
         return True
 
     def failed_where(self, fails: Callable[[Any], bool]) -> None:
-        """Mark results of the message taken last as errors where what they hold says so."""
-        parts = self._told[-1].turn.parts if self._told else []
+        """Mark results of the message taken last as errors where `fails` says so of their value."""
+        parts = self._entries[-1].turn.parts if self._entries else []
         for place, part in enumerate(parts):
             if part.kind == "result" and part.status is None and fails(part.value):
                 parts[place] = part._replace(status="error")
 
     def wrong(self, text: Any, **more: Any) -> None:
-        """Take something that went wrong outside any call."""
-        self._told.append(_Told(Turn("", "", [Part("error", text)]), None, more))
+        """Take an error outside any call."""
+        self._entries.append(_Entry(Turn("", "", [Part("error", text)]), None, more))
 
     def finish(self) -> None:
-        """Write what was said."""
+        """Write the messages taken so far."""
         as_text = self._as_text
         if as_text is None:
-            parts = (part for told in self._told for part in told.turn.parts)
+            parts = (part for entry in self._entries for part in entry.turn.parts)
             as_text = not any(part.kind in ("call", "ask") for part in parts)
         events, account = self.draft.events, self.account
-        for place, told in enumerate(self._told):
+        for place, entry in enumerate(self._entries):
             if as_text:  # whether a text is a call may follow from what comes next
-                after = self._told[place + 1].turn if place + 1 < len(self._told) else None
+                after = self._entries[place + 1].turn if place + 1 < len(self._entries) else None
                 self._answered = after is not None and (
                     after.role == "tool" or any(_answers(part) for part in after.parts)
                 )
             before = len(events)
-            self._write(told.turn, as_text)
-            if isinstance(told.source, dict) and not account.done(told.source):
-                account.at(told.source, len(events) or 1)
-            if told.more and len(events) > before:
+            self._write(entry.turn, as_text)
+            if isinstance(entry.source, dict) and not account.done(entry.source):
+                account.at(entry.source, len(events) or 1)
+            if entry.more and len(events) > before:
                 first = events[before]
-                first.update({k: v for k, v in told.more.items() if v is not None})
+                first.update({k: v for k, v in entry.more.items() if v is not None})
         for part in list(self._asked.values()):
             self._call(part._replace(kind="call"), "agent")
 
@@ -188,7 +188,7 @@ class Transcript:
         self.draft.message(actor, words(text))
 
     def _wrote(self, actor: str, text: str) -> None:
-        """A text of the agent's own in a record that has no other form of call."""
+        """Write a text of the agent in a record that has no other form of call."""
         found = calls_in(text)
         if found is None:
             self.draft.message(actor, text)
@@ -204,7 +204,7 @@ class Transcript:
             self._call(Part("call", given, "", name), actor)
 
     def _not_theirs(self, part: Part) -> None:
-        """A call of somebody who makes none."""
+        """Leave a call by a role that makes none."""
         if part.holder is not None:
             self.account.refuse(part.holder)
         else:
@@ -233,7 +233,7 @@ class Transcript:
             self.draft.call(name, given, own, actor, **more)
 
     def _results(self, part: Part, as_text: bool) -> None:
-        """Return what a tool returned; where calls are texts, so may be several results at once."""
+        """Write the results of a tool; where calls are texts, one text may hold several."""
         seen = results_in(part.value) if as_text and isinstance(part.value, str) else []
         if part.id or len(seen) < 2:
             self._result(part)
@@ -274,14 +274,14 @@ _BEDROCK = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteIn
 
 
 def usage_of(usages: Sequence[Any]) -> dict[str, Any] | None:
-    """Token counts of several answers together; None when no answer says any, marked as a lower
-    bound where one says none."""
+    """Return token counts of several answers together; None when no answer has any, marked as a
+    lower bound where one has none."""
     return summed([tokens_of(usage) for usage in usages])
 
 
 def tokens_of(usage: Any) -> dict[str, int] | None:
-    """Token counts of one answer, in OpenAI's, Anthropic's, Gemini's, Bedrock's, the Vercel AI
-    SDK's, LangChain's or pi's writing."""
+    """Return token counts of one answer, in OpenAI's, Anthropic's, Gemini's, Bedrock's, the Vercel
+    AI SDK's, LangChain's or pi's writing."""
     if not isinstance(usage, dict):
         return None
     anthropic = ("cache_read_input_tokens", "cache_creation_input_tokens")
@@ -300,8 +300,8 @@ def tokens_of(usage: Any) -> dict[str, int] | None:
         return _beside(
             usage["input"], usage.get("cacheRead"), usage.get("cacheWrite"), usage["output"]
         )
-    inside = _held(usage, "input_tokens_details", "prompt_tokens_details", "input_token_details")
-    outside = _held(
+    inside = _details(usage, "input_tokens_details", "prompt_tokens_details", "input_token_details")
+    outside = _details(
         usage, "output_tokens_details", "completion_tokens_details", "output_token_details"
     )
     return tokens(
@@ -313,8 +313,8 @@ def tokens_of(usage: Any) -> dict[str, int] | None:
     )
 
 
-def _held(usage: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The details of a count; a list of them holds one."""
+def _details(usage: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the details of a count; a list of them holds one."""
     found = next((usage[name] for name in names if usage.get(name)), None)
     if isinstance(found, list) and found:
         found = found[0]
@@ -322,7 +322,7 @@ def _held(usage: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _beside(fresh: Any, cached: Any, written: Any, output: Any) -> dict[str, int] | None:
-    """Counts of providers that state input without what was cached."""
+    """Return counts of providers that state input without cached tokens."""
     parts = [whole(fresh), whole(cached) or 0, whole(written) or 0]
     return tokens(
         input_tokens=None if parts[0] is None else sum(part or 0 for part in parts),
@@ -348,8 +348,8 @@ def _gemini(usage: dict[str, Any]) -> dict[str, int] | None:
 def _camel(usage: dict[str, Any]) -> dict[str, int] | None:
     if any(name in usage for name in _BEDROCK[2:]):
         return _beside(*(usage.get(one) for one in (_BEDROCK[0], *_BEDROCK[2:], _BEDROCK[1])))
-    details = _held(usage, "inputTokenDetails")
-    made = _held(usage, "outputTokenDetails")
+    details = _details(usage, "inputTokenDetails")
+    made = _details(usage, "outputTokenDetails")
     return tokens(
         input_tokens=usage.get("inputTokens", usage.get("promptTokens")),
         output_tokens=usage.get("outputTokens", usage.get("completionTokens")),

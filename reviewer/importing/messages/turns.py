@@ -1,4 +1,4 @@
-"""One message as a turn: who spoke, and the parts of it, whichever dress it wears."""
+"""One message as a turn: the speaker and the parts, whatever the dialect and the envelope."""
 
 from typing import Any
 
@@ -35,17 +35,8 @@ _LANGCHAIN = frozenset(
 _AUTOGEN_QUIET = ("ToolCallSummaryMessage", "ThoughtEvent", "MemoryQueryEvent")
 _BOOKKEEPING = frozenset(
     (
-        *(
-            "id",
-            "name",
-            "type",
-            "role",
-            "content",
-            "refusal",
-            "tool_call_id",
-            "toolCallId",
-            "parts",
-        ),
+        *("id", "name", "type", "role", "content", "refusal", "tool_call_id", "toolCallId"),
+        "parts",
         *("status", "is_error", "isError", "error", "toolName", "created_at", "response_metadata"),
         *("usage_metadata", "usage", "author", "source", "from", "value", "reasoning_content"),
         *("reasoning", "thinking", "thought", "stop_reason", "finish_reason", "model", "timestamp"),
@@ -61,21 +52,21 @@ _CALL_MEMBERS = frozenset(
 _ANSWER = _BOOKKEEPING | {"artifact"}
 _LISTS = ("tool_calls", "toolCalls")
 _SAID = ("content", "parts", "value", "blocks", "refusal", "text", *_CALL_MEMBERS)
-"""Members of which a message has one, or what it says is somewhere else."""
+"""Members of which a message has one, unless its content is in an unknown member."""
 _CALLED = frozenset(
     (
         *("tool", "tool_name", "toolName", "function", "function_name", "functionName"),
         *("recipient", "recipient_name", "to", "action", "action_name"),
     )
 )
-"""Members by which a message is sent to a tool: what it says is then what the tool is given."""
+"""Members by which a message is sent to a tool: its content is then the arguments."""
 _EVERYBODY = frozenset(("", "all", "everyone", "user", "human", "customer", "assistant", "agent"))
 """Recipients that are no tools."""
 
 
 def plain(message: Any, account: Account) -> tuple[str, dict[str, Any]] | None:
-    """The role as its dialect calls it, and the object with the members of the message; None for
-    what is no message."""
+    """Return the role as its dialect calls it, and the object with the members of the message; None
+    when the value is no message."""
     if not isinstance(message, dict):
         return None
     kind = message.get("type")
@@ -136,8 +127,8 @@ def is_message(value: Any) -> bool:
 
 
 def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
-    """A message or an item as a turn; None for what is neither, which is left. `role` is that of a
-    message that names none."""
+    """Return a message or an item as a turn; None for a value that is neither, which is left.
+    `role` is that of a message that names none."""
     if isinstance(message, dict):
         quick = usual if "role" in message else usual_langchain if "data" in message else None
         if quick is not None and (turn := quick(message)) is not None:
@@ -204,7 +195,7 @@ def _sent(held: dict[str, Any], parts: list[Part]) -> bool:
 
 
 def _content(held: dict[str, Any], names: set[str], account: Account) -> tuple[list[Part], Any]:
-    """The parts of the content, and the content as it is."""
+    """Return (the parts of the content, the content as it is)."""
     listed = held.get("parts", held.get("blocks"))
     content = held.get("content", held.get("value") if "from" in held else held.get("text"))
     found = parts_of(listed, account) if isinstance(listed, list) else None
@@ -229,7 +220,7 @@ def _content(held: dict[str, Any], names: set[str], account: Account) -> tuple[l
 
 
 def _calls(held: dict[str, Any], parts: list[Part], names: set[str], account: Account) -> None:
-    """Append the calls that stand beside the content, each once."""
+    """Append the calls beside the content, each once."""
     extra = held.get("additional_kwargs")
     more = extra if isinstance(extra, dict) else {}
     inner: set[str] = set()
@@ -287,7 +278,8 @@ def _same(one: Part, other: Part) -> bool:
 
 
 def _answer(held: dict[str, Any], account: Account) -> list[Part]:
-    """Return what a tool returned: blocks that name their calls, or the whole message."""
+    """Return the results in a tool's message: blocks that name their calls, or the whole
+    message."""
     content = held.get("content", held.get("value"))
     listed = held.get("parts") if isinstance(held.get("parts"), list) else content
     if isinstance(listed, list) and any(_names_call(one) for one in listed):
@@ -331,7 +323,7 @@ def _as_call(content: str) -> list[Part]:
 
 
 def _autogen(source: str, held: dict[str, Any], account: Account) -> Turn:
-    """A message or event of AutoGen."""
+    """Return a message or event of AutoGen as a turn."""
     kind, content = text_of(held.get("type")), held.get("content")
     names = ("id", "source", "type", "content", "created_at", "models_usage", "metadata")
     account.read(held, (*names, "target", "results", "tool_calls", "inner_messages", "context"))

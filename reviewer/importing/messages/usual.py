@@ -1,10 +1,8 @@
-"""Calls that hold calls: one that a model made to make several at once.
+"""The usual messages of chat APIs and of LangChain's `messages_to_dict`, read quickly: words with
+a role, an agent's function calls, a tool's answer. Most messages have one of a few shapes, by the
+names of their members; `turns` reads any other, and reads these with the same outcome.
 
-The usual messages of chat APIs, read at once: words with a role, an agent's function calls, a
-tool's answer. Most messages are of a few shapes, by the names of their members; whatever else one
-holds is for `turns`, which says the same of these.
-
-The usual messages of LangChain's `messages_to_dict`, read at once; see `usual`.
+Also calls that hold calls: one that a model made to make several at once.
 """
 
 import re
@@ -42,8 +40,8 @@ _LONGEST = 200
 
 
 def inner_calls(name: str, arguments: Any) -> list[tuple[str, Any]] | None:
-    """The calls that a call holds; None for a call that is one itself. Empty when it is a wrapper
-    and what it holds was not understood."""
+    """Return the calls that a call holds; None for a call that is one itself. Empty when it is a
+    wrapper whose content was not understood."""
     if not wraps(name):
         return None
     value = parse_text(arguments) if isinstance(arguments, str) else arguments
@@ -108,7 +106,7 @@ _shapes = ByNames(_shape)
 
 
 def side_of(message: Any) -> Role:
-    """Return whose words a usual message is, of which nothing can be left when it is read as one;
+    """Return the speaker of a usual message, of which nothing can be left when it is read as one;
     empty for any other."""
     if type(message) is not dict:
         return ""
@@ -164,7 +162,7 @@ _FUNCTION = {"name", "arguments"}
 
 
 def usual(message: Any) -> Turn | None:
-    """A usual message as a turn; None for any other."""
+    """Return a usual message as a turn; None for any other."""
     side = side_of(message)
     if not side:
         return None
@@ -181,8 +179,8 @@ def usual(message: Any) -> Turn | None:
 
 
 def tell_usual(draft: Draft, messages: list[Any], user: str) -> bool:
-    """Write messages that are all usual ones into the draft, as their turns would be written; False
-    when one is not, or a text may be more than words, and nothing was written."""
+    """Write messages that are all usual ones into the draft, as their turns would be written.
+    Return False, with nothing written, when one is not usual or a text may be more than words."""
     sides = [side_of(message) for message in messages]
     if "" in sides or not _only_words(messages, sides):
         return False
@@ -239,13 +237,12 @@ _RETURNED = frozenset(
 )
 _EMPTY = ("additional_kwargs", "invalid_tool_calls", "artifact")
 """Members that are to be empty."""
-_LANGCHAIN_TEXT = (str, type(None))
 _LANGCHAIN_CALL = {"name", "args", "id", "type"}
 _STATUS: dict[Any, Status | None] = {None: None, "success": "ok", "error": "error"}
 
 
 def usual_langchain(message: dict[str, Any]) -> Turn | None:
-    """A message of which nothing can be left when it is read so; None for any other."""
+    """Return a usual message of LangChain as a turn; None for any other."""
     if message.keys() != _MESSAGE or type(message) is not dict:
         return None
     kind, held = message["type"], message["data"]
@@ -254,17 +251,9 @@ def usual_langchain(message: dict[str, Any]) -> Turn | None:
     if not held.keys() <= (_RETURNED if kind == "tool" else _SPOKEN):
         return None
     said, name = held.get("content"), held.get("name")
-    if (
-        type(said) is not str
-        or type(name) not in _LANGCHAIN_TEXT
-        or type(held.get("id")) not in _LANGCHAIN_TEXT
-    ):
+    if type(said) is not str or type(name) not in _TEXT or type(held.get("id")) not in _TEXT:
         return None
-    if type(held.get("type")) not in _LANGCHAIN_TEXT or type(held.get("example")) in (
-        dict,
-        list,
-        RepeatedMembers,
-    ):
+    if type(held.get("type")) not in _TEXT or type(held.get("example")) in _HOLD:
         return None
     for empty in _EMPTY:
         if held.get(empty):
@@ -274,7 +263,7 @@ def usual_langchain(message: dict[str, Any]) -> Turn | None:
             return None
     if kind == "tool":
         own, status = held.get("tool_call_id"), held.get("status")
-        if type(own) is not str or type(status) not in _LANGCHAIN_TEXT or status not in _STATUS:
+        if type(own) is not str or type(status) not in _TEXT or status not in _STATUS:
             return None
         return Turn("tool", kind, [Part("result", said, own, name or "", _STATUS[status], held)])
     parts = [Part("text", said)] if said else []
@@ -289,7 +278,7 @@ def usual_langchain(message: dict[str, Any]) -> Turn | None:
             return None
         if has_repeats(given):
             return None
-        if type(own) not in _LANGCHAIN_TEXT:
+        if type(own) not in _TEXT:
             return None
         parts.append(Part("call", given or None, own or "", called, None, call))
     return Turn(ROLES[kind], kind, parts)
