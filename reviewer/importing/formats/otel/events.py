@@ -12,7 +12,7 @@ import msgspec
 
 from reviewer.importing.draft import Draft, Status
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.otel.messages import Message, Part, Role, history, inputs, outputs
+from reviewer.importing.formats.otel.messages import history, inputs, outputs
 from reviewer.importing.formats.otel.outcome import (
     approvals_wanted,
     cost_of_call,
@@ -21,6 +21,7 @@ from reviewer.importing.formats.otel.outcome import (
 )
 from reviewer.importing.formats.otel.span import MOST, Span, ToolUse, plain
 from reviewer.importing.formats.otel.tree import AGENT, Call, Cast, Tree, actor_name
+from reviewer.importing.messages.parts import Part, Role, Turn
 from reviewer.importing.messages.text_calls import calls_in, results_in
 
 # Messages into a draft ----------------------------------------------------------------------------
@@ -51,7 +52,7 @@ class Conversation:
         self._begun: Counter[str] = Counter()
         self._made = 0
 
-    def hear(self, given: list[Message], actor: str, user: str = "user") -> None:
+    def hear(self, given: list[Turn], actor: str, user: str = "user") -> None:
         """Write what is new in a whole history. Of its messages that equal earlier ones, as many as
         were written are old. `actor` signs the agent's lines, `user` the user's."""
         seen: Counter[object] = Counter()
@@ -66,7 +67,11 @@ class Conversation:
                 seen[key] += 1
                 if seen[key] <= self._told[key]:
                     continue
-                if part.kind == "line" and (call := self._fitting("", part.name, None)) is not None:
+                if (
+                    part.kind == "text"
+                    and part.name
+                    and (call := self._fitting("", part.name, None)) is not None
+                ):
                     self._told[key] += 1
                     self._answer(call, part)
                     continue
@@ -74,7 +79,7 @@ class Conversation:
                 if part.kind == "call":
                     self.draft.note(HISTORY_ONLY)
 
-    def say(self, answer: list[Message], actor: str, **more: Any) -> dict[str, Any]:
+    def say(self, answer: list[Turn], actor: str, **more: Any) -> dict[str, Any]:
         """Write what a model answered; `more` (time, tokens …) goes to the first event."""
         first: dict[str, Any] | None = None
         for message in answer:
@@ -128,7 +133,7 @@ class Conversation:
             return None
         if part.kind == "reasoning":
             return self.draft.message(actor, {"reasoning": part.value}, **more)
-        if part.kind == "line":
+        if part.name:
             return self.draft.message(actor_name(part.name), part.value, **more)
         who = {"user": user, "agent": actor, "": user}.get(role, "system")
         return self.draft.message(who, part.value, **more)
@@ -153,7 +158,7 @@ class Conversation:
         call = self._fitting(part.id, part.name, None)
         if call is None:
             self._count(part)
-            self.draft.result(part.value, part.id, part.name, "error" if part.failed else None)
+            self.draft.result(part.value, part.id, part.name, part.status)
             return
         self._answer(call, part)
 
@@ -178,8 +183,7 @@ class Conversation:
     ) -> None:
         self._open.remove(call)
         self._count(part._replace(id=call.own))
-        if status is None and part.failed:
-            status = "error"
+        status = status or part.status
         if status is None and call.own in self.waiting:
             status = "denied"
             self.draft.note(DENIED)
@@ -193,7 +197,7 @@ class Conversation:
 
 def _key(part: Part, role: str) -> object:
     if part.kind != "call":
-        return part.kind, part.name or role or "user", part.value.strip()
+        return part.kind, bool(part.name), part.name or role or "user", part.value.strip()
     if part.id:
         return "call", part.id
     try:
@@ -215,8 +219,8 @@ class Exchange(NamedTuple):
     """A model call with what it was given and what it answered."""
 
     call: Call
-    given: list[Message]
-    answer: list[Message]
+    given: list[Turn]
+    answer: list[Turn]
 
 
 def exchange_of(call: Call) -> Exchange:
@@ -317,24 +321,24 @@ def _tell_end(span: Span, telling: Conversation, *, known: bool, alone: bool) ->
         telling.close(final)
     past = history(span)
     if known:
-        results = [tuple(part for part in one.parts if part.kind == "result") for one in past]
-        telling.hear([Message("tool", parts) for parts in results if parts], AGENT)
+        results = [[part for part in one.parts if part.kind == "result"] for one in past]
+        telling.hear([Turn("tool", "", parts) for parts in results if parts], AGENT)
     elif past:
         telling.hear(past, AGENT)
     elif alone and (answer := outputs(span) or _plain(last_output(span), "agent")):
         telling.say(answer, AGENT)
 
 
-def _asked(span: Span) -> list[Message]:
+def _asked(span: Span) -> list[Turn]:
     """Return what a run was asked, as far as its own span says."""
     raw = span.first("langfuse.observation.input", "input.value", "traceloop.entity.input")
     return inputs(span) or _plain(raw, "user")
 
 
-def _plain(text: Any, role: Role) -> list[Message]:
+def _plain(text: Any, role: Role) -> list[Turn]:
     if not isinstance(text, str) or not text.strip():
         return []
-    return [Message(role, (Part("text", text),))]
+    return [Turn(role, "", [Part("text", text)])]
 
 
 def _ask_first(top: Span, telling: Conversation) -> None:
@@ -397,8 +401,8 @@ def _all_parts(calls: Sequence[Exchange], roles: tuple[str, ...] = ()) -> list[P
     return [part for one in told if not roles or one.role in roles for part in one.parts]
 
 
-def _heard(given: list[Message]) -> list[Message]:
-    found: list[Message] = []
+def _heard(given: list[Turn]) -> list[Turn]:
+    found: list[Turn] = []
     waiting = False
     for message in given:
         one = _agents(message) if message.role == "agent" else message
@@ -409,7 +413,7 @@ def _heard(given: list[Message]) -> list[Message]:
     return found
 
 
-def _agents(message: Message) -> Message:
+def _agents(message: Turn) -> Turn:
     parts: list[Part] = []
     for part in message.parts:
         found = (
@@ -421,13 +425,13 @@ def _agents(message: Message) -> Message:
         if found.words:
             parts.append(part._replace(value=found.words))
         parts += [Part("call", given, "", name) for name, given in found.calls]
-    return message._replace(parts=tuple(parts))
+    return message._replace(parts=parts)
 
 
-def _answers(message: Message) -> Message:
+def _answers(message: Turn) -> Turn:
     parts: list[Part] = []
     for part in message.parts:
         seen = results_in(part.value) if part.kind == "text" and isinstance(part.value, str) else []
         parts += [Part("result", one) for one in seen] or [part]
     role = "tool" if all(part.kind == "result" for part in parts) else message.role
-    return Message(role, tuple(parts))
+    return Turn(role, "", parts)

@@ -7,18 +7,18 @@ Gemini's contents, Vercel's model messages, LangChain's messages (plain and seri
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from reviewer.importing.draft import words
+from reviewer.importing.draft import Status, words
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping
 from reviewer.importing.formats.base import text as text_of
 from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, plain
+from reviewer.importing.messages.parts import Part, Role, Turn
 from reviewer.importing.messages.text_calls import holds_blocks
 
 # Messages -----------------------------------------------------------------------------------------
 
-Role = Literal["user", "agent", "system", "tool", ""]
 _ROLES: dict[str, Role] = {
     **dict.fromkeys(("user", "human", "HumanMessage"), "user"),
     **dict.fromkeys(("assistant", "ai", "model", "AIMessage", "AIMessageChunk"), "agent"),
@@ -28,32 +28,13 @@ _ROLES: dict[str, Role] = {
 DEEP = 6
 
 
-class Part(NamedTuple):
-    """A piece of a message. `value` is its text, a call's arguments, or what a call returned;
-    `failed` is whether the source says that the call went wrong. A `line` is the text of a role
-    that is none of chat's own: `name` may be an agent's, or that of the tool that answers."""
-
-    kind: Literal["text", "call", "result", "reasoning", "line"]
-    value: Any
-    id: str = ""
-    name: str = ""
-    failed: bool | None = None
-
-
-class Message(NamedTuple):
-    """What one side said in one turn."""
-
-    role: Role
-    parts: tuple[Part, ...]
-
-
-def messages(value: Any, role: Role) -> list[Message]:
+def messages(value: Any, role: Role) -> list[Turn]:
     """Return the messages of any JSON value or JSON text; a bare text is one of the role `role`.
     Empty when nothing in it looks like a message."""
     return [found for found in _any(value, role, 0) if found.parts]
 
 
-def _any(value: Any, role: Role, depth: int) -> Iterator[Message]:
+def _any(value: Any, role: Role, depth: int) -> Iterator[Turn]:
     if depth > DEEP:
         return
     if isinstance(value, str):
@@ -61,7 +42,7 @@ def _any(value: Any, role: Role, depth: int) -> Iterator[Message]:
         if isinstance(parsed, (dict, list, str)) and parsed != value:
             yield from _any(parsed, role, depth + 1)
         elif value.strip():
-            yield Message(role, (Part("text", value),))
+            yield Turn(role, "", [Part("text", value)])
     elif isinstance(value, list):
         for one in value:
             yield from _any(one, role, depth + 1)
@@ -69,7 +50,7 @@ def _any(value: Any, role: Role, depth: int) -> Iterator[Message]:
         yield from _object(value, role, depth)
 
 
-def _object(value: dict[str, Any], role: Role, depth: int) -> Iterator[Message]:
+def _object(value: dict[str, Any], role: Role, depth: int) -> Iterator[Turn]:
     if isinstance(inner := value.get("message"), dict):  # a choice, or OpenInference's nesting
         yield from _any(inner, role, depth + 1)
     elif isinstance(kwargs := value.get("kwargs"), dict) and isinstance(value.get("id"), list):
@@ -80,10 +61,10 @@ def _object(value: dict[str, Any], role: Role, depth: int) -> Iterator[Message]:
     elif (own := _role(value)) is not None:
         yield from _message(value, own)
     elif isinstance(name := value.get("role"), str) and isinstance(value.get("content"), str):
-        yield Message("", (Part("line", value["content"], name=name),))
+        yield Turn("", name, [Part("text", value["content"], name=name)])
     elif (part := part_of(value)) is not None:
         side: Role = "agent" if part.kind == "call" else "tool" if part.kind == "result" else role
-        yield Message(side, (part,))
+        yield Turn(side, "", [part])
     else:
         yield from _holder(value, role, depth)
 
@@ -100,7 +81,7 @@ def _role(value: dict[str, Any]) -> Role | None:
 _HOLDERS = ("messages", "contents", "choices", "candidates", "generations", "output", "content")
 
 
-def _holder(value: dict[str, Any], role: Role, depth: int) -> Iterator[Message]:
+def _holder(value: dict[str, Any], role: Role, depth: int) -> Iterator[Turn]:
     """Yield messages out of a request or an answer around them."""
     for system in (value.get("system"), at_path(value, "config", "system_instruction")):
         if isinstance(system, (str, list)):
@@ -115,13 +96,13 @@ def _holder(value: dict[str, Any], role: Role, depth: int) -> Iterator[Message]:
             yield from _any(value[name], role, depth + 1)
             return
     if isinstance(parts := value.get("parts"), list):
-        yield Message(role, tuple(_parts(parts)))
+        yield Turn(role, "", list(_parts(parts)))
 
 
-def _message(value: dict[str, Any], role: Role) -> Iterator[Message]:
+def _message(value: dict[str, Any], role: Role) -> Iterator[Turn]:
     content = value.get("parts", value.get("content", value.get("contents")))
     if isinstance(content, str) and (calls := _calls_as_text(content)):
-        yield Message("agent", calls)
+        yield Turn("agent", "", calls)
         return
     if role == "tool":
         yield from _tool_message(value, content)
@@ -136,37 +117,37 @@ def _message(value: dict[str, Any], role: Role) -> Iterator[Message]:
             parts += [part for call in listed if isinstance(call, dict) for part in _call(call)]
     if isinstance(legacy := value.get("function_call"), dict):
         parts += _call(legacy)
-    yield Message(role, tuple(parts))
+    yield Turn(role, "", parts)
 
 
-def _calls_as_text(content: str) -> tuple[Part, ...]:
+def _calls_as_text(content: str) -> list[Part]:
     """Return the calls that a tool wrote as the JSON text of a message."""
     if content[:2] != "[{" or '"function"' not in content[:4096]:
-        return ()
+        return []
     value = parse_text(content)
     if not isinstance(value, list):
-        return ()
+        return []
     found = [
         part
         for call in value
         if isinstance(call, dict) and isinstance(call.get("function"), dict)
         for part in _call(call)
     ]
-    return tuple(found) if len(found) == len(value) else ()
+    return found if len(found) == len(value) else []
 
 
-def _tool_message(value: dict[str, Any], content: Any) -> Iterator[Message]:
+def _tool_message(value: dict[str, Any], content: Any) -> Iterator[Turn]:
     if isinstance(content, list):
-        parts = tuple(part for part in _parts(content) if part.kind == "result")
+        parts = [part for part in _parts(content) if part.kind == "result"]
         if parts:
-            yield Message("tool", parts)
+            yield Turn("tool", "", parts)
             return
     if isinstance(content, dict) and isinstance(content.get("function"), dict):
         return  # the definition of a tool, which some write among the messages
     own = text_of(value.get("tool_call_id") or value.get("toolCallId"))
-    failed = True if value.get("status") == "error" else None
-    part = Part("result", plain(words(content)), own, text_of(value.get("name")), failed)
-    yield Message("tool", (part,))
+    status: Status | None = "error" if value.get("status") == "error" else None
+    part = Part("result", plain(words(content)), own, text_of(value.get("name")), status)
+    yield Turn("tool", "", [part])
 
 
 def _parts(values: list[Any]) -> Iterator[Part]:
@@ -234,16 +215,16 @@ def _call(value: dict[str, Any]) -> list[Part]:
 def _result(value: dict[str, Any]) -> Part:
     given = (value.get(key) for key in ("result", "response", "output", "content"))
     found = next((one for one in given if one is not None), None)
-    failed = True if value.get("is_error") is True or value.get("isError") is True else None
+    failed = value.get("is_error") is True or value.get("isError") is True
     if isinstance(found, dict) and set(found) == {"type", "value"}:
-        failed = True if str(found["type"]).startswith("error") else failed
+        failed = failed or str(found["type"]).startswith("error")
         found = found["value"]
     own = next(
         (value[key] for key in ("tool_use_id", "call_id", "toolCallId", "id") if value.get(key)), ""
     )
     text = words(found) if isinstance(found, list) else found
     name = text_of(value.get("name") or value.get("toolName"))
-    return Part("result", plain(text), text_of(own), name, failed)
+    return Part("result", plain(text), text_of(own), name, "error" if failed else None)
 
 
 # Inputs and outputs of a span ---------------------------------------------------------------------
@@ -274,7 +255,7 @@ _SAID = ("ai.response.text", "ai.response.object", "ai.result.text", "ai.result.
 _CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")
 
 
-def inputs(span: Span) -> list[Message]:
+def inputs(span: Span) -> list[Turn]:
     """Return the messages a span was given, the whole history as it repeats it."""
     found = _read(span.attributes, _INPUTS, "user")
     if system := span.first("gen_ai.system_instructions"):
@@ -282,27 +263,27 @@ def inputs(span: Span) -> list[Message]:
     return found or _told(span)[0]
 
 
-def outputs(span: Span) -> list[Message]:
+def outputs(span: Span) -> list[Turn]:
     """Return the messages a span gave back."""
     said, called = span.first(*_SAID), span.first(*_CALLED)
     if said is not None or called is not None:
-        text = [Message("agent", part.parts) for part in _verbatim(said)]
+        text = [Turn("agent", "", part.parts) for part in _verbatim(said)]
         return text + messages(called, "agent")
     return _read(span.attributes, _OUTPUTS, "agent") or _told(span)[1]
 
 
-def _verbatim(said: Any) -> list[Message]:
+def _verbatim(said: Any) -> list[Turn]:
     found = messages([{"role": "assistant", "content": said}], "agent")
     return [one for one in found if any(part.value for part in one.parts)]
 
 
-def history(span: Span) -> list[Message]:
+def history(span: Span) -> list[Turn]:
     """Return all messages of a run as its agent's span lists them at the end."""
     found = messages(span.first("pydantic_ai.all_messages"), "user")
     return found or _both(_listed(span.first("all_messages_events")))
 
 
-def _read(attributes: Attributes, names: tuple[str, ...], role: Role) -> list[Message]:
+def _read(attributes: Attributes, names: tuple[str, ...], role: Role) -> list[Turn]:
     for name in names:
         value = nested(attributes, name[:-2]) if name.endswith(".*") else attributes.get(name)
         if value is not None and (found := messages(value, role)):
@@ -350,7 +331,7 @@ def numbered(value: Any) -> Any:
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message\Z")
 
 
-def _told(span: Span) -> tuple[list[Message], list[Message]]:
+def _told(span: Span) -> tuple[list[Turn], list[Turn]]:
     """Return (inputs, outputs) out of events: those on the span, or those listed in an
     attribute."""
     given: list[Any] = []
@@ -372,7 +353,7 @@ def _told(span: Span) -> tuple[list[Message], list[Message]]:
     return messages(given, "user"), messages(answered, "agent")
 
 
-def _both(events: list[tuple[str, Attributes]]) -> list[Message]:
+def _both(events: list[tuple[str, Attributes]]) -> list[Turn]:
     return messages([{"role": name.split(".")[1], **event} for name, event in events
                      if _EVENT.match(name)], "user")  # fmt: skip
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, at_least, encoded
 from reviewer.importing.formats.base import objects, present
-from reviewer.importing.formats.otel.messages import Message, messages, outputs
+from reviewer.importing.formats.otel.messages import messages, outputs
 from reviewer.importing.formats.otel.span import Span, aggregated_usage, cost_of, plain, usage_of
 from reviewer.importing.formats.otel.tree import Call, Tree, finish_reason
+from reviewer.importing.messages.parts import Turn
 from reviewer.trace.record import SourceVerdict
 
 # End and scores -----------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ def last_output(span: Span) -> str | None:
 _RETURNED = ("langfuse.observation.output", "output.value", "traceloop.entity.output")
 
 
-def text_of(said: list[Message]) -> str | None:
+def text_of(said: list[Turn]) -> str | None:
     """Return the text of the last message of the agent's that has any."""
     for message in reversed(said):
         if message.role == "agent":
