@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from doors import SUITE, V8, Door, shipped
 
-from reviewer.importing.formats.chat.records import named
+from reviewer.importing.formats.chat import named
 
 ASK = {"role": "user", "content": "hi"}
 ANSWER = {"role": "assistant", "content": "yo"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.importing.draft import Draft
-from reviewer.importing.formats.chat.records import MEMBERS, stated
+from reviewer.importing.formats.chat import MEMBERS, stated
 
 
 def record(request: str = "refund", **members: Any) -> dict[str, Any]:

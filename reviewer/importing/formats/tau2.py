@@ -6,7 +6,8 @@ and simulations alone, one or many. What the settings say of the run is true of 
 where they are missing, the file's name is all there is, and that is noted."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,17 +15,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.importing.formats.base import Format, folder_names, objects
-from reviewer.importing.formats.tau2_attempt import foreign
-from reviewer.importing.formats.tau2_run import (
-    Glance,
-    Run,
-    Task,
-    doubts,
-    run_of,
-    slug,
-    task_from,
+from reviewer.importing.draft import clock, elapsed_ms
+from reviewer.importing.formats.base import (
+    Format,
+    folder_names,
+    mapping,
+    objects,
+    sequence,
 )
+from reviewer.importing.formats.tau2_attempt import Checks, foreign, passes, reward_of
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened, start_of
 from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable
@@ -32,6 +31,173 @@ from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH, walk
 from reviewer.suite.derived import tau2
+from reviewer.suite.errors import ContractError
+from reviewer.suite.strict_json import start_state_digest
+
+# The run ------------------------------------------------------------------------------------------
+
+SETTINGS = ("reasoning_effort", "temperature", "top_p")
+"""Of a model's arguments those that make another candidate; the rest may hold keys and hosts."""
+_DAY_MS = 86_400_000.0
+
+
+class Glance(msgspec.Struct):
+    """What must be known of all simulations before the first is read."""
+
+    task_id: Any = None
+    trial: Any = None
+    start_time: Any = None
+    end_time: Any = None
+    reward_info: Any = None
+
+
+class Task(NamedTuple):
+    """What simulations of a task are compared with."""
+
+    actions: tuple[str, ...]
+    assertions: tuple[str, ...]
+    information: tuple[str, ...]
+    title: str
+    request: str
+    start_digest: str | None
+
+
+class Run(NamedTuple):
+    """`head` holds the members beside tasks and simulations. `doubled` are tasks of which several
+    simulations claim one trial; `shared` times (start, end) that several simulations claim."""
+
+    head: dict[str, Any]
+    tasks: dict[str, Task]
+    doubled: frozenset[str]
+    shared: frozenset[tuple[str, str]]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        return mapping(self.head.get("info"))
+
+    @property
+    def domain(self) -> str:
+        """The domain as the file names it, "" when it does not."""
+        named = mapping(self.info.get("environment_info")).get("domain_name")
+        for name in (named, self.head.get("domain")):
+            if isinstance(name, str) and name:
+                return name
+        return ""
+
+    @property
+    def model(self) -> str:
+        """The configured model."""
+        for name in (mapping(self.info.get("agent_info")).get("llm"), self.head.get("model")):
+            if isinstance(name, str) and name:
+                return name
+        return ""
+
+    @property
+    def candidate(self) -> str:
+        """Agent, model and those settings that make a difference, "" when none is named."""
+        agent = mapping(self.info.get("agent_info"))
+        named = agent.get("implementation") or self.head.get("agent")
+        parts = [part for part in (named, self.model) if isinstance(part, str) and part]
+        return " ".join([*parts, *self._settings(agent)]) if parts else ""
+
+    def _settings(self, agent: dict[str, Any]) -> list[str]:
+        voice = mapping(self.info.get("audio_native_config"))
+        given = {**voice, **mapping(agent.get("llm_args"))}
+        told = [(name, given.get(name)) for name in SETTINGS]
+        return [f"{name}={value}" for name, value in told if value and not _nested(value)]
+
+    def task_of(self, checks: "Checks") -> str | None:
+        """Return the one task whose expectations these checks repeat: all of them, else the
+        actions, since a model that judges assertions may reword them. None when none or several
+        do."""
+        for fits in (Checks.fit, Checks.fit_actions):
+            found = [task_id for task_id, task in self.tasks.items() if fits(checks, task)]
+            if found:
+                return found[0] if len(found) == 1 else None
+        return None
+
+
+def task_from(raw: dict[str, Any]) -> Task:
+    """Return what is kept of a task as the file holds it."""
+    criteria = tau2.criteria_of(raw) or {}
+    listed = sequence(criteria.get("actions"))
+    state = tau2.initial_state_of(raw)
+    return Task(
+        tuple(str(mapping(action).get("action_id")) for action in listed),
+        tau2.texts_of(criteria, "nl_assertions"),
+        tau2.texts_of(criteria, "communicate_info"),
+        tau2.title_of(raw),
+        tau2.request_of(raw),
+        _digest(state) if state else None,
+    )
+
+
+def _digest(state: dict[str, Any]) -> str | None:
+    try:
+        return start_state_digest(state)
+    except ContractError:
+        return None
+
+
+def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[Glance]) -> Run:
+    """Return the run, with what contradicts itself across simulations."""
+    slots = Counter((str(one.task_id), one.trial) for one in seen if type(one.trial) is int)
+    times = Counter(
+        (one.start_time, one.end_time)
+        for one in seen
+        if isinstance(one.start_time, str) and isinstance(one.end_time, str)
+    )
+    return Run(
+        head,
+        tasks,
+        frozenset(task_id for (task_id, _), count in slots.items() if count > 1),
+        frozenset(pair for pair, count in times.items() if count > 1),
+    )
+
+
+def doubts(run: Run, seen: list[Glance]) -> Iterable[str]:
+    """Yield what a reader of the file as a whole should know, a sentence each."""
+    yield from _declared(run, seen)
+    starts = [one.start_time for one in seen if clock(one.start_time)[1] == "unstated"]
+    span = elapsed_ms(min(starts), max(starts)) if starts else None
+    if span is not None and span > 2 * _DAY_MS:
+        days = int(span / _DAY_MS)
+        yield f"its simulations began over {days} days: perhaps joined out of several runs"
+    if run.shared:
+        same = sum((one.start_time, one.end_time) in run.shared for one in seen)
+        yield f"{same} simulations share start and end with others: no clock wrote these times"
+    if run.doubled:
+        yield "several simulations claim the same task and trial: these are numbered in file order"
+
+
+def _declared(run: Run, seen: list[Glance]) -> Iterable[str]:
+    """Yield notes on declared totals that differ from the contents."""
+    trials, tasks, held = run.info.get("num_trials"), len(run.tasks), len(seen)
+    if type(trials) is int and tasks and trials * tasks != held:
+        wanted = trials * tasks
+        yield f"declares {trials} trials of {tasks} tasks, {wanted} simulations; holds {held}"
+    if run.info or held < 2:
+        return
+    yield "no settings of the run in the file: what it says of agent and model is its author's word"
+    if len({str(one.task_id) for one in seen}) == held:
+        yield "one simulation per task: whether it is the best of several attempts does not show"
+    passed = sum(passes(reward_of(one.reward_info)) is True for one in seen)
+    for member, found in (("total_tasks", held), ("passed", passed)):
+        told = run.head.get(member)
+        if type(told) is int and told != found:
+            yield f"declares {member} {told}; its simulations give {found}"
+
+
+def slug(domain: str) -> str:
+    """Return a domain as a part of a suite's name."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", domain.lower()).strip("-.")[:80]
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, (dict, list)) or len(str(value)) > 40
+
+
+# The reader ---------------------------------------------------------------------------------------
 
 SIMULATIONS = "simulations"
 _DOMAINS = re.compile(r"airline|retail|telecom(?:-workflow)?|banking_knowledge|mock")

@@ -5,7 +5,7 @@ The simulated user calls tools too; those calls carry its name, so that no gate 
 agent's."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewer.importing.draft import (
     Draft,
@@ -16,19 +16,16 @@ from reviewer.importing.draft import (
     measured,
     summed,
     tokens,
+    whole,
 )
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import at_path, objects
-from reviewer.importing.formats.tau2_run import (
-    INFRASTRUCTURE,
-    Checks,
-    Run,
-    checks_of,
-    verdict_of,
-    word,
-)
+from reviewer.importing.formats.base import at_path, mapping, objects, sequence
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.importing.rest import tell_rest
+from reviewer.trace.record import SourceVerdict
+
+if TYPE_CHECKING:
+    from reviewer.importing.formats.tau2 import Run, Task
 
 # Conversations as events --------------------------------------------------------------------------
 
@@ -195,6 +192,150 @@ def final_words(draft: Draft) -> str | None:
     return None
 
 
+# Checks and verdicts ------------------------------------------------------------------------------
+
+TOLERANCE = 1e-6
+
+
+class Checks(NamedTuple):
+    """What a simulation was checked for; None where the source kept no list."""
+
+    actions: tuple[str, ...] | None
+    assertions: tuple[str, ...] | None
+    information: tuple[str, ...] | None
+
+    def fit(self, task: "Task") -> bool:
+        """Return whether every list that was kept is the task's own, and one of them says
+        something."""
+        kept = [pair for pair in zip(self, task, strict=False) if pair[0] is not None]
+        return any(mine for mine, _ in kept) and all(mine == theirs for mine, theirs in kept)
+
+    def fit_actions(self, task: "Task") -> bool:
+        """Return whether the actions that were checked are the task's own."""
+        return self.actions is not None and self.actions == task.actions
+
+
+def checks_of(reward_info: Any) -> Checks:
+    """Return the lists of checks a simulation carries."""
+    info = mapping(reward_info)
+    return Checks(
+        _texts(info.get("action_checks"), "action", "action_id"),
+        _texts(info.get("nl_assertions"), "nl_assertion"),
+        _texts(info.get("communicate_checks"), "info"),
+    )
+
+
+def _texts(checks: Any, *path: str) -> tuple[str, ...] | None:
+    """Return what each check is of; null and an empty list are no list: checks that were not made
+    and checks of nothing look alike."""
+    if not isinstance(checks, list) or not checks:
+        return None
+    return tuple(str(at_path(check, *path)) for check in checks)
+
+
+def reward_of(reward_info: Any) -> float | None:
+    """Return the reward, None when there is none."""
+    reward = mapping(reward_info).get("reward")
+    if isinstance(reward, bool) or not isinstance(reward, (int, float)):
+        return None
+    return float(reward) if abs(reward) < 1e9 else None
+
+
+def passes(reward: float | None) -> bool | None:
+    """Return success by the benchmark's own measure."""
+    return None if reward is None else abs(reward - 1.0) <= TOLERANCE
+
+
+INFRASTRUCTURE = "infrastructure_error"
+
+
+def verdict_of(draft: Draft, sim: dict[str, Any]) -> SourceVerdict:
+    """Return reward, outcome and what broke, three facts; every part of the reward is in `detail`.
+
+    A run that infrastructure ended is neither pass nor fail, whatever its reward.
+    """
+    info = sim.get("reward_info")
+    reward = reward_of(info)
+    broken = sim.get("termination_reason") == INFRASTRUCTURE
+    told = [word(at_path(sim, "info", name)) for name in ("error_type", "error")]
+    exception = ": ".join(part for part in told if part)[:200] or None
+    detail = _detail(mapping(info))
+    detail.update(_reviews(sim))
+    if (spent := measured(sim.get("user_cost"))) is not None:
+        detail["simulated_user"] = {"cost_usd": spent}
+    if isinstance(info, dict) and reward is not None and not _is_product(info, reward):
+        draft.note("the reward is not the product of its breakdown")
+    if info is None and not broken:
+        draft.note("no reward in the file: neither pass nor fail")
+    passed = None if broken else passes(reward)
+    return SourceVerdict(passed=passed, reward=reward, exception=exception, detail=detail)
+
+
+def _is_product(info: dict[str, Any], reward: float) -> bool:
+    basis, parts = info.get("reward_basis"), info.get("reward_breakdown")
+    if not isinstance(basis, list) or not isinstance(parts, dict):
+        return True
+    product = 1.0
+    for check in basis:
+        part = parts.get(check) if isinstance(check, str) else None
+        if isinstance(part, bool) or not isinstance(part, (int, float)):
+            return True
+        product *= part
+    return abs(product - reward) <= 1e-9
+
+
+_CHECKS = (
+    ("env_assertions", ("env_assertion", "func_name"), "met"),
+    ("action_checks", ("action", "action_id"), "action_match"),
+    ("nl_assertions", ("nl_assertion",), "met"),
+    ("communicate_checks", ("info",), "met"),
+)
+
+
+def _detail(info: dict[str, Any]) -> dict[str, Any]:
+    """Return the verdict's parts: every check by name with its outcome; explanations are left
+    out."""
+    kept: dict[str, Any] = {}
+    for name in ("reward_basis", "reward_breakdown"):
+        if info.get(name):
+            kept[name] = info[name]
+    if isinstance(info.get("db_check"), dict):
+        kept["db_match"] = info["db_check"].get("db_match")
+    for name, path, outcome in _CHECKS:
+        if checks := sequence(info.get(name)):
+            kept[name] = [_check(one, path, outcome) for one in objects(checks)]
+    if word(note := at_path(info, "info", "note")):
+        kept["note"] = note
+    return kept
+
+
+def _check(check: dict[str, Any], path: tuple[str, ...], outcome: str) -> dict[str, Any]:
+    found = {"what": at_path(check, *path), "met": check.get(outcome)}
+    if word(check.get("tool_type")):
+        found["tool_type"] = check["tool_type"]
+    return found
+
+
+def _reviews(sim: dict[str, Any]) -> dict[str, Any]:
+    """Return what models said of the conversation afterwards: shown, never a verdict."""
+    kept: dict[str, Any] = {}
+    review = mapping(sim.get("review"))
+    names = ("agent_error", "user_error", "critical_user_error")
+    if told := {name: review[name] for name in names if isinstance(review.get(name), bool)}:
+        kept["review"] = told
+    if word(login := at_path(sim, "auth_classification", "status")):
+        kept["authentication"] = login
+    retries = whole(sim.get("hallucination_retries_used"))
+    if retries:
+        kept["hallucination_retries_used"] = retries
+    return kept
+
+
+def word(value: Any) -> str | None:
+    """Return a text cut to a bearable length, None for anything else."""
+    return value[:2000] if isinstance(value, str) and value else None
+
+
 # The attempt --------------------------------------------------------------------------------------
 
 HARMLESS = frozenset(
@@ -208,7 +349,7 @@ HARMLESS = frozenset(
 _KEPT = ("id", "seed", "trial", "mode", "termination_reason")
 
 
-def foreign(sim: Any, number: int, run: Run, candidate: str, suite: str) -> Foreign:
+def foreign(sim: Any, number: int, run: "Run", candidate: str, suite: str) -> Foreign:
     """Return the trace of simulation `number` (from 1) of its file. Raises Rejected."""
     if not isinstance(sim, dict):
         raise Rejected("type:simulation")
@@ -247,7 +388,7 @@ def foreign(sim: Any, number: int, run: Run, candidate: str, suite: str) -> Fore
     )
 
 
-def _episode(draft: Draft, sim: dict[str, Any], number: int, run: Run, checks: Checks) -> str:
+def _episode(draft: Draft, sim: dict[str, Any], number: int, run: "Run", checks: Checks) -> str:
     """Return the task's id: as written, else that of the one task whose expectations were
     checked."""
     named = sim.get("task_id")
@@ -265,7 +406,7 @@ def _episode(draft: Draft, sim: dict[str, Any], number: int, run: Run, checks: C
     return f"record-{number}"
 
 
-def _compare(draft: Draft, checks: Checks, named: str, run: Run) -> None:
+def _compare(draft: Draft, checks: Checks, named: str, run: "Run") -> None:
     """Note checks that are another task's, whatever task_id says."""
     task, other = run.tasks[named], run.task_of(checks)
     foreign_actions = checks.actions is not None and checks.actions != task.actions
@@ -276,14 +417,14 @@ def _compare(draft: Draft, checks: Checks, named: str, run: Run) -> None:
         draft.source["checks_are_of_task"] = other
 
 
-def _attempt(sim: dict[str, Any], episode: str, run: Run) -> int | None:
+def _attempt(sim: dict[str, Any], episode: str, run: "Run") -> int | None:
     trial = sim.get("trial")
     if type(trial) is not int or trial < 0 or episode in run.doubled:
         return None
     return trial + 1
 
 
-def _describe(draft: Draft, sim: dict[str, Any], run: Run, messages: list[Any]) -> None:
+def _describe(draft: Draft, sim: dict[str, Any], run: "Run", messages: list[Any]) -> None:
     """Keep what fits no field, and note doubts that the simulation alone shows."""
     draft.source.update({name: sim[name] for name in _KEPT if sim.get(name) is not None})
     user, environment = run.info.get("user_info"), run.info.get("git_commit")
@@ -348,7 +489,7 @@ def _usage(sim: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
     return summed(counted)
 
 
-def _latency(draft: Draft, sim: dict[str, Any], run: Run) -> float | None:
+def _latency(draft: Draft, sim: dict[str, Any], run: "Run") -> float | None:
     """Return the time of the whole conversation, the simulated user's time included; None where no
     clock ran."""
     start, end = sim.get("start_time"), sim.get("end_time")

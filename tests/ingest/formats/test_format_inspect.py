@@ -23,7 +23,7 @@ from inspect_logs import (
 )
 
 from reviewer.importing.archive import Archive
-from reviewer.importing.formats.inspect_ai import log as files
+from reviewer.importing.formats import inspect_ai as files
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 

@@ -14,7 +14,7 @@ from reviewer.importing import unsupported
 from reviewer.importing.draft import Draft, summed, tokens
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
-from reviewer.importing.formats.chat.records import (
+from reviewer.importing.formats.chat import (
     answered,
     answers_beside,
     are_messages,

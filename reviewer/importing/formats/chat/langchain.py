@@ -15,7 +15,7 @@ from reviewer.importing import unsupported
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, summed
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
-from reviewer.importing.formats.chat.records import are_messages, episode_of, stated
+from reviewer.importing.formats.chat import are_messages, episode_of, stated
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript, tokens_of
 from reviewer.importing.messages.streams import whole_messages

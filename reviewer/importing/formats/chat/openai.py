@@ -18,7 +18,7 @@ import msgspec
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, elapsed_ms
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence, text
-from reviewer.importing.formats.chat.records import (
+from reviewer.importing.formats.chat import (
     Facts,
     episode_of,
     named,

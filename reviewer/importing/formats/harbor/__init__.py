@@ -1,1 +1,230 @@
-"""Harbor jobs and trials, and the ATIF trajectories that are in them or alone."""
+"""Harbor jobs and trials, and the ATIF trajectories that are in them or alone. This module reads a
+trial's own result: its task, suite and candidate, its end, its reward and its usage."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.importing.draft import Draft, amount
+from reviewer.importing.formats.base import (
+    above,
+    at_path,
+    mapping,
+    objects,
+    present,
+    slug,
+    text,
+    whole_value,
+)
+from reviewer.importing.formats.swe import is_instance
+from reviewer.importing.formats.swe import suite_of as swe_suite
+from reviewer.trace.record import SourceVerdict
+
+RESULTS = ("result.json", "trial-result.json")
+TOLERANCE = 1e-6  # graders write more digits into the result than into reward.txt
+_SANDBOX = (
+    "EnvironmentStartTimeoutError", "SandboxBuildFailedError", "AgentSetupTimeoutError",
+    "HealthcheckError", "SandboxLikelyOutOfMemoryError", "MemoryLimitExceededError",
+    "SSHAccessError", "GKEExecStreamClosedError", "GKEPodNotFoundError", "RuntimeRequestError",
+    "AddTestsDirError", "DownloadVerifierDirError",
+)  # fmt: skip
+_PROVIDER = (
+    "ApiError", "ApiRateLimitError", "ApiInternalServerError", "ApiOverloadedError",
+    "ApiConnectionClosedError", "ApiResponseStalledError", "UnknownApiError",
+    "NetworkConnectionError", "ApiConnectionError", "ApiUsageLimitError", "RateLimitError",
+    "InternalServerError", "ServiceUnavailableError", "APIConnectionError", "APIError", "Timeout",
+    "BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError",
+    "APIResponseValidationError", "BudgetExceededError", "AgentAuthenticationError",
+    "ModelNotFoundError", "ApiProviderResourceNotFoundError", "AuthenticationError",
+    "PermissionDeniedError", "NotFoundError",
+)  # fmt: skip
+_HARNESS = (
+    "ServiceOperationsUnsupportedError", "VercelScopeError", "DspyImportError",
+    "MissingExtraError", "RegradeError", "VerifierTimeoutError", "RewardFileNotFoundError",
+    "RewardFileEmptyError", "VerifierOutputParseError", "CancelledError",
+)  # fmt: skip
+ENDS = {
+    **dict.fromkeys((*_SANDBOX, *_PROVIDER, *_HARNESS), "infrastructure_error"),
+    "AgentTimeoutError": "timeout",
+    "ContextWindowExceededError": "context_window_exceeded",
+    "ContextLengthExceededError": "context_window_exceeded",
+    "OutputTokenExceededError": "output_length_exceeded",
+    "OutputLengthExceededError": "output_length_exceeded",
+    "AgentSafetyRefusalError": "refused",
+    "ContentPolicyViolationError": "refused",
+}
+"""How Harbor's own policy classes exceptions: what the sandbox, the provider or the harness ended
+counts for neither pass nor fail; any other name (a crash of the agent) is `error`."""
+VALID = frozenset(name for name, end in ENDS.items() if end != "infrastructure_error")
+"""Exceptions that leave a reward valid in Harbor's own counting: the agent used up its budget, or
+refused."""
+
+
+def is_trial(value: Any) -> bool:
+    """Return whether a value, shown as far as it may be, is a trial's result."""
+    if not isinstance(value, dict) or "is_resolved" in value or "task_name" not in value:
+        return False
+    signs = {"trial_uri", "task_checksum", "agent_info", "agent_result", "verifier_result"}
+    signs |= {"exception_info", "step_results", "config"}
+    return "trial_name" in value and bool(signs & set(value))
+
+
+def is_job(value: Any) -> bool:
+    """Return whether a value is a job's summary."""
+    return isinstance(value, dict) and "n_total_trials" in value and "stats" in value
+
+
+def around(path: Path) -> dict[str, Any] | None:
+    """Return the trial that a file lies in: its result, or its settings when it left no result."""
+    for folder in above(path, 4):
+        for name in (*RESULTS, "config.json"):
+            file = folder / name
+            if file == path or not file.is_file():
+                continue
+            value = whole_value(file)
+            if is_trial(value):
+                return dict(value)
+            task = at_path(value, "task")
+            if name == "config.json" and isinstance(task, dict) and "trial_name" in value:
+                return {"task_id": task, "source": task.get("source"), "config": value}
+    return None
+
+
+def task_name(task_id: Any) -> str:
+    """Return the name in a task's id: a package's `org/name`, else the last part of its path."""
+    if not isinstance(task_id, dict):
+        return text(task_id)
+    name, org, path = (task_id.get(key) for key in ("name", "org", "path"))
+    if isinstance(name, str) and name:
+        return f"{org}/{name}" if isinstance(org, str) and org else name
+    return text(path).rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
+def episode_of(trial: dict[str, Any]) -> str:
+    """Return the task. A trial's own name is that of its task cut to 32 characters, so it is no
+    id."""
+    return _swe_instance(trial) or _task(trial)
+
+
+def suite_of(trial: dict[str, Any]) -> str:
+    """Return the data set, called as its repository is when that says more (a version)."""
+    source = text(trial.get("source"))
+    if instance := _swe_instance(trial):
+        return swe_suite(instance, "")
+    url = text(at_path(trial, "task_id", "git_url")).rstrip("/").removesuffix(".git")
+    repository = url.rpartition("/")[2]
+    fuller = source and repository.lower().startswith(source.lower())
+    return slug(repository if fuller else source) if source else "harbor"
+
+
+def _task(trial: dict[str, Any]) -> str:
+    name = trial.get("task_name")
+    return name if isinstance(name, str) and name else task_name(trial.get("task_id"))
+
+
+def _swe_instance(trial: dict[str, Any]) -> str:
+    """Return the instance id of a task of the SWE benchmarks, whose attempts meet in one suite
+    whichever tool ran them; empty for any other task."""
+    task, source = _task(trial), trial.get("source")
+    organization, _, name = task.rpartition("/")
+    swe = "swe" in f"{source} {organization}".lower()
+    return name if swe and is_instance(name) else ""
+
+
+def candidate_of(trial: dict[str, Any]) -> str:
+    """Return the agent, its version, the configured model, and the effort it was set to."""
+    info = mapping(trial.get("agent_info"))
+    settings = mapping(at_path(trial, "config", "agent"))
+    served = mapping(info.get("model_info"))
+    whole = "/".join(str(served[key]) for key in ("provider", "name") if served.get(key))
+    name, version = info.get("name") or settings.get("name"), info.get("version")
+    version = str(version).strip().partition("\n")[0] if version else ""
+    effort = mapping(settings.get("kwargs")).get("reasoning_effort")
+    parts = (
+        str(name or ""),
+        "" if version.lower() == "unknown" else version,
+        str(settings.get("model_name") or whole),
+        f"effort={effort}" if isinstance(effort, (str, int)) else "",
+    )
+    return " ".join(part for part in parts if part)
+
+
+class Ended(NamedTuple):
+    """How a trial ended: the word for it, the exception's name if there was one."""
+
+    termination: str | None
+    exception: str | None
+
+
+def ended(trial: dict[str, Any]) -> Ended:
+    """Return how the trial ended. An exception of a step is the trial's."""
+    for holder in (trial, *steps_of(trial)):
+        name = mapping(holder.get("exception_info")).get("exception_type")
+        if isinstance(name, str) and name:
+            return Ended(ENDS.get(name, "error"), name[:200])
+    return Ended("completed" if trial.get("finished_at") else None, None)
+
+
+def steps_of(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the results of a trial's steps, none for a trial of one step."""
+    return objects(trial.get("step_results"))
+
+
+def rewards_of(holder: dict[str, Any]) -> dict[str, float] | None:
+    """Return rewards by name, None when the verifier gave none."""
+    found = mapping(holder.get("verifier_result")).get("rewards")
+    if not isinstance(found, dict):
+        return None
+    known = {str(name): _reward(value) for name, value in found.items()}
+    return present(known) or None
+
+
+def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
+    """Return reward, exception and pass or fail side by side. Harbor has rewards and no threshold:
+    1 passes, 0 fails, and the reviewer decides on values between."""
+    rewards, end = rewards_of(trial), ended(trial)
+    passed, reward = judged(rewards)
+    if rewards is None:
+        draft.note("the trial has no verdict of a verifier: not scored")
+    elif passed is None:
+        draft.note("the reward is neither 0 nor 1, or several differ: neither pass nor fail")
+    if end.exception is not None and rewards is not None and end.exception not in VALID:
+        draft.note("Harbor's own policy takes no reward of a trial that ended with this exception")
+    detail: dict[str, Any] = {"rewards": rewards} if rewards else {}
+    if end.exception is not None:
+        detail["reward_valid"] = rewards is not None and end.exception in VALID
+    return SourceVerdict(passed=passed, reward=reward, exception=end.exception, detail=detail)
+
+
+def judged(rewards: dict[str, float] | None) -> tuple[bool | None, float | None]:
+    """Return (passed, reward) of named rewards: `reward` or the only one, else all of them
+    alike."""
+    if not rewards:
+        return None, None
+    only = next(iter(rewards.values())) if len(rewards) == 1 else None
+    reward = rewards.get("reward", only)
+    values = list(rewards.values()) if reward is None else [reward]
+    for wanted in (True, False):
+        if all(abs(value - wanted) <= TOLERANCE for value in values):
+            return wanted, reward
+    return None, reward
+
+
+def _reward(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if -1e9 < value < 1e9 else None
+
+
+def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return where usage is: the trial's own, else that of each step that has one."""
+    own = mapping(trial.get("agent_result"))
+    if own:
+        return [own]
+    return [context for step in steps_of(trial) if (context := mapping(step.get("agent_result")))]
+
+
+def used(trial: dict[str, Any], name: str) -> float | None:
+    """Return the sum of one figure over a trial's contexts; zero is "not measured"."""
+    values = [amount(one.get(name)) for one in contexts(trial)]
+    known = [value for value in values if value is not None]
+    return sum(known) or None if known else None

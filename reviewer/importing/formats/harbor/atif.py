@@ -23,8 +23,8 @@ from reviewer.importing.formats.base import (
     small_value,
     within,
 )
+from reviewer.importing.formats.harbor import around, episode_of, suite_of
 from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, object_in, objects_in
-from reviewer.importing.formats.harbor.results import around, episode_of, suite_of
 from reviewer.importing.formats.swe import suite_of as swe_suite
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece

@@ -29,9 +29,7 @@ from reviewer.importing.formats.base import (
     value_of,
     whole_value,
 )
-from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
-from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, differ, object_in
-from reviewer.importing.formats.harbor.results import (
+from reviewer.importing.formats.harbor import (
     RESULTS,
     TOLERANCE,
     candidate_of,
@@ -46,6 +44,8 @@ from reviewer.importing.formats.harbor.results import (
     used,
     verdict_of,
 )
+from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
+from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, differ, object_in
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected

@@ -1,1 +1,282 @@
-"""Inspect AI logs: `.eval` archives and `.json` documents of every version, read as one format."""
+"""Inspect AI logs: `.eval` archives and `.json` documents of every version, read as one format.
+This module is the files of a log, and the parts of one sample however its file holds it.
+
+An `.eval` log is a ZIP archive with an entry per sample, or several where samples are chunked. A
+`.json` log is one object, its samples in an array that is read one by one. Inspect moves long texts
+into attachments (`attachment://<key>`, in the oldest logs `tc://<key>`) and repeated model inputs
+into a pool of messages that events point into."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.importing.archive import Archive, EntryProblem
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.base import mapping, sequence
+from reviewer.importing.pipeline.split import MAX_RECORD
+from reviewer.importing.reader import Rejected
+from reviewer.importing.source import Source
+from reviewer.importing.walking import EACH, Part
+
+# Samples ------------------------------------------------------------------------------------------
+
+_SCHEMES = ("attachment://", "tc://")
+REFERENCES = "at"
+"""The letters that references begin with."""
+MISSING = "an attachment is missing in the file: its reference stands in the text's place"
+
+
+class Parts(NamedTuple):
+    """One sample: its members, its events in order, the messages its events point into, and the
+    texts kept as attachments."""
+
+    sample: dict[str, Any]
+    events: list[Any]
+    pool: list[Any]
+    attachments: Mapping[str, Any]
+
+
+def of_one_value(sample: Any) -> Parts:
+    """Return the parts of a sample that is in one piece. Raises Rejected."""
+    if not isinstance(sample, dict):
+        raise Rejected("type:sample")
+    transcript = mapping(sample.get("transcript"))  # before 0.3.42
+    data = mapping(sample.get("events_data"))
+    return Parts(
+        sample,
+        sequence(sample.get("events") or transcript.get("events")),
+        sequence(data.get("messages") or sample.get("message_pool")),
+        mapping(sample.get("attachments") or transcript.get("content")),
+    )
+
+
+class Texts:
+    """Puts attached texts back where they are referred to."""
+
+    def __init__(self, attachments: Mapping[str, Any]) -> None:
+        self.attachments = attachments
+        self.missing = False
+        self._left = MAX_RECORD
+
+    def whole(self, value: Any) -> Any:
+        """Return `value` with every reference resolved. Raises Rejected when the sum of all that
+        was resolved is more than a record may be: one text may be referred to a million times."""
+        if isinstance(value, str):
+            return self._text(value) if value.startswith(_SCHEMES) else value
+        if isinstance(value, list):
+            return [self.whole(one) for one in value]
+        if isinstance(value, dict):
+            return {name: self.whole(one) for name, one in value.items()}
+        return value
+
+    def _text(self, reference: str) -> str:
+        text = self.attachments.get(reference.partition("://")[2])
+        if not isinstance(text, str):
+            self.missing = True
+            return reference
+        self._left -= len(text)
+        if self._left < 0:
+            raise Rejected(f"too_large: attachments of over {MAX_RECORD >> 20} MiB")
+        return text
+
+
+def picked(pool: Sequence[Any], refs: Any) -> list[Any]:
+    """Return the items of `pool` that half-open ranges `[[start, end], …]` name, in that order.
+    Raises Rejected for ranges that name far more than there is."""
+    found: list[Any] = []
+    for start, end in ranges(refs, len(pool)):
+        found += pool[start:end]
+        if len(found) > 100_000 + 10 * len(pool):
+            raise Rejected("too_large: message_refs")
+    return found
+
+
+def ranges(refs: Any, size: int) -> list[tuple[int, int]]:
+    """Return ranges as far as they are ranges within `size` items."""
+    return [
+        (one[0], min(one[1], size))
+        for one in sequence(refs)
+        if isinstance(one, list) and len(one) == 2 and all(type(n) is int and n >= 0 for n in one)
+    ]
+
+
+def plain(name: str) -> str:
+    """Return a name out of the file in a form that is safe in a note."""
+    return re.sub(r"[^A-Za-z0-9_./+-]", "?", name[:60])
+
+
+# .eval logs ---------------------------------------------------------------------------------------
+
+START, HEADER = "_journal/start.json", "header.json"
+_WHOLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
+_SHELL = re.compile(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
+_CHUNK = re.compile(r"(samples/.+_epoch_\d+)/(messages|events|attachments)/(\d{1,12})\.json", re.S)
+Load = Callable[[], Parts]
+
+
+def names_of_log(names: frozenset[str]) -> bool:
+    """Return whether an archive with these entries is a log."""
+    return START in names or (HEADER in names and any(map(_WHOLE.fullmatch, names)))
+
+
+class EvalLog:
+    """An archive opened for reading. `header` is that of the run; of one that was killed, what
+    was written at its start."""
+
+    def __init__(self, archive: Archive, source: Source) -> None:
+        self._archive = archive
+        self._source = source
+        self._chunks = self._chunked()
+        self.cut = archive.cut
+        if archive.odd:
+            source.notes.add(f"{len(archive.odd)} entries with unsafe names were passed over")
+        self.header = self._named(HEADER) or self._named(START)
+
+    def samples(self) -> Iterator[tuple[str, Load]]:
+        """Yield (name, how to read it) of every sample, in the archive's order."""
+        for name in self._archive.names():
+            self._source.reached = max(self._source.reached, self._archive.behind(name))
+            if _WHOLE.fullmatch(name):
+                yield name, partial(self._one, name)
+            elif shell := _SHELL.fullmatch(name):
+                yield name, partial(self._gathered, shell.group(1))
+
+    def _named(self, name: str) -> dict[str, Any]:
+        """Return a top-level entry, empty when it is not there or cannot be read."""
+        if name not in self._archive:
+            return {}
+        try:
+            return mapping(parse(self._archive.read(name)))
+        except (EntryProblem, NotJson):
+            self._source.notes.add(f"{name} cannot be read")
+            return {}
+
+    def _one(self, name: str) -> Parts:
+        return of_one_value(self._value(name)[0])
+
+    def _value(self, name: str, most: int = MAX_RECORD) -> tuple[Any, int]:
+        """Return (an entry's value, its bytes). Raises Rejected."""
+        try:
+            raw = self._archive.read(name, most)
+        except EntryProblem as problem:
+            raise Rejected(str(problem)) from None
+        return self._source.value(raw), len(raw)
+
+    def _chunked(self) -> dict[tuple[str, str], list[tuple[int, str]]]:
+        """Return chunks by sample and sequence, in order of the index of their first item."""
+        found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for name in self._archive.names():
+            if chunk := _CHUNK.fullmatch(name):
+                prefix, kind, start = chunk.groups()
+                found.setdefault((prefix, kind), []).append((int(start), name))
+        for chunks in found.values():
+            chunks.sort()
+        return found
+
+    def _gathered(self, prefix: str) -> Parts:
+        """Return a chunked sample. Raises Rejected, also when its entries are too large
+        together."""
+        sample, left = self._value(f"{prefix}/sample.json")
+        left = MAX_RECORD - left
+        if not isinstance(sample, dict):
+            raise Rejected("type:sample")
+        if (name := f"{prefix}/metadata.json") in self._archive:
+            sample["metadata"], size = self._value(name)
+            left -= size
+        items: dict[str, list[Any]] = {}
+        for kind in ("messages", "events", "attachments"):
+            items[kind] = []
+            for start, name in self._chunks.get((prefix, kind), ()):
+                if start != len(items[kind]):
+                    raise Rejected(f"missing:{kind}[{len(items[kind])}]")
+                value, size = self._value(name)
+                left -= size
+                if left < 0:
+                    raise Rejected(f"too_large: over {MAX_RECORD >> 20} MiB")
+                items[kind] += sequence(value)
+        sample["messages"] = picked(items["messages"], sample.pop("message_refs", None))
+        attached = {str(n): text for n, text in enumerate(items["attachments"])}
+        return Parts(sample, items["events"], items["messages"], attached)
+
+
+# .json logs ---------------------------------------------------------------------------------------
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+AT_ONCE = 32 << 20
+_UNUSED = frozenset({"reductions", "samples"})
+_HEAD = frozenset({"eval", "stats"})
+"""Where these are before the samples, as Inspect writes them, all of the header does."""
+
+
+class JsonLog:
+    """A document. `header` is every member beside the samples."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._held = _cut_at_once(source)
+        self.header: dict[str, Any] = {}
+        for part in self._parts():
+            if _is_sample(part) and set(self.header) >= _HEAD:
+                break
+            self._take(part)
+
+    def samples(self) -> Iterator[tuple[str, Load]]:
+        """Yield (name, how to read it) of every sample, in order."""
+        for part in self._parts():
+            if _is_sample(part) or (part.problem and part.path[:1] in ((), ("samples",))):
+                self._source.reached = part.end
+                where = f"samples[{part.path[1]}]" if _is_sample(part) else "the document"
+                yield where, partial(self._one, part)
+            else:
+                self._take(part)
+
+    def _parts(self) -> Iterable[Part]:
+        return self._source.walk(("samples", EACH)) if self._held is None else self._held
+
+    def _take(self, part: Part) -> None:
+        if not part.path or _is_sample(part):
+            return
+        name = str(part.path[0])
+        if part.problem:
+            self._source.notes.add(f"its member {plain(name)} cannot be read")
+        elif name == "reductions":
+            self.header[name] = len(part.raw) > len("[null]")
+        elif name not in _UNUSED:
+            try:
+                self.header[name] = self._source.value(part.raw)
+            except Rejected:
+                self._source.notes.add(f"its member {plain(name)} cannot be read")
+
+    def _one(self, part: Part) -> Parts:
+        if part.problem:
+            raise Rejected(part.problem)
+        return of_one_value(self._source.value(part.raw))
+
+
+def _cut_at_once(source: Source) -> list[Part] | None:
+    """Return the parts of a small document, cut in one go: three times as fast as the walk. None
+    for a larger one, and for one with something wrong in it."""
+    with source.open() as handle:
+        raw = handle.read(AT_ONCE + 1)
+    if len(raw) > AT_ONCE:
+        return None
+    try:
+        members = _members(raw)
+        samples = _elements(members.get("samples", msgspec.Raw(b"[]")))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    found = [Part((name,), bytes(value), "", 0) for name, value in members.items()]
+    end = 0
+    for number, sample in enumerate(samples):
+        text = bytes(sample)
+        end += len(text)
+        found.append(Part(("samples", number), text, "", end))
+    return [part for part in found if part.path != ("samples",)]
+
+
+def _is_sample(part: Part) -> bool:
+    return len(part.path) == 2 and part.path[0] == "samples"

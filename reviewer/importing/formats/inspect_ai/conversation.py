@@ -15,7 +15,7 @@ import msgspec
 
 from reviewer.importing.draft import IDENTIFIER, Draft, Status, elapsed_ms, measured, words
 from reviewer.importing.formats.base import mapping, sequence, text
-from reviewer.importing.formats.inspect_ai.log import Parts, Texts, ranges
+from reviewer.importing.formats.inspect_ai import Parts, Texts, ranges
 from reviewer.importing.formats.inspect_ai.run import Spend, counts
 from reviewer.trace.record import USER_ACTORS
 

@@ -13,7 +13,7 @@ import msgspec
 from reviewer.importing.archive import Archive
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, whole, words
 from reviewer.importing.formats.base import Format, at_path, mapping, sequence, text
-from reviewer.importing.formats.inspect_ai.log import (
+from reviewer.importing.formats.inspect_ai import (
     MISSING,
     REFERENCES,
     START,

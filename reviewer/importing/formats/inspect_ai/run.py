@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import added, amount, tokens, whole
 from reviewer.importing.formats.base import at_path, mapping, present, sequence, text
-from reviewer.importing.formats.inspect_ai.log import plain
+from reviewer.importing.formats.inspect_ai import plain
 from reviewer.trace.record import SourceVerdict
 
 # Tokens and costs ---------------------------------------------------------------------------------

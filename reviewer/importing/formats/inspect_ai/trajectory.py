@@ -15,8 +15,8 @@ import msgspec
 
 from reviewer.importing.draft import Draft, elapsed_ms, measured
 from reviewer.importing.formats.base import mapping, sequence, text
+from reviewer.importing.formats.inspect_ai import Parts, Texts
 from reviewer.importing.formats.inspect_ai.conversation import PENDING, Scope, Talk, Turns
-from reviewer.importing.formats.inspect_ai.log import Parts, Texts
 
 # Spans --------------------------------------------------------------------------------------------
 

@@ -12,6 +12,13 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel import (
+    TOLD_BY_TOOLS,
+    Attributes,
+    Span,
+    conversation_of,
+    run_of,
+)
 from reviewer.importing.formats.otel.events import (
     Conversation,
     Exchange,
@@ -32,13 +39,6 @@ from reviewer.importing.formats.otel.outcome import (
     scores_of,
     text_of,
     usage,
-)
-from reviewer.importing.formats.otel.span import (
-    TOLD_BY_TOOLS,
-    Attributes,
-    Span,
-    conversation_of,
-    run_of,
 )
 from reviewer.importing.formats.otel.tree import (
     Cast,

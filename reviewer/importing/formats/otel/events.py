@@ -12,6 +12,7 @@ import msgspec
 
 from reviewer.importing.draft import Draft, Status
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.otel import MOST, Span, ToolUse, plain
 from reviewer.importing.formats.otel.messages import history, inputs, outputs
 from reviewer.importing.formats.otel.outcome import (
     approvals_wanted,
@@ -19,7 +20,6 @@ from reviewer.importing.formats.otel.outcome import (
     last_output,
     usage_of_call,
 )
-from reviewer.importing.formats.otel.span import MOST, Span, ToolUse, plain
 from reviewer.importing.formats.otel.tree import AGENT, Call, Cast, Tree, actor_name
 from reviewer.importing.messages.parts import Part, Role, Turn
 from reviewer.importing.messages.text_calls import calls_in, results_in

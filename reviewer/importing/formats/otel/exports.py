@@ -10,17 +10,17 @@ from typing import Any
 
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, text
-from reviewer.importing.formats.otel.episode import safe
-from reviewer.importing.formats.otel.otlp import scope_name
-from reviewer.importing.formats.otel.outcome import ROOT
-from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.span import (
+from reviewer.importing.formats.otel import (
     Attributes,
     Span,
     SpanEvent,
     hex_id,
     of_unknown_unit,
 )
+from reviewer.importing.formats.otel.episode import safe
+from reviewer.importing.formats.otel.otlp import scope_name
+from reviewer.importing.formats.otel.outcome import ROOT
+from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.tree import Tree
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected

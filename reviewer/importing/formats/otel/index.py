@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import BinaryIO, NamedTuple, cast
 
+from reviewer.importing.formats.otel import Run, Span, conversation_of, run_of
 from reviewer.importing.formats.otel.messages import inputs
-from reviewer.importing.formats.otel.span import Run, Span, conversation_of, run_of
 from reviewer.importing.formats.otel.tree import Tree, kind_of
 from reviewer.importing.pipeline.split import CHUNK, Unreadable, shape_at
 from reviewer.importing.walking import EACH, Part, Path, Pattern, walk

@@ -13,7 +13,7 @@ from reviewer.importing.draft import Status, words
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping
 from reviewer.importing.formats.base import text as text_of
-from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, plain
+from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, plain
 from reviewer.importing.messages.parts import Part, Role, Turn
 from reviewer.importing.messages.text_calls import holds_blocks
 

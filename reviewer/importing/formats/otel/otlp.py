@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence, text
+from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, hex_id, nanos
 from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.span import Attributes, Span, SpanEvent, hex_id, nanos
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Rejected
 from reviewer.importing.walking import EACH, Path, Pattern

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, at_least, encoded
 from reviewer.importing.formats.base import objects, present
+from reviewer.importing.formats.otel import Span, aggregated_usage, cost_of, plain, usage_of
 from reviewer.importing.formats.otel.messages import messages, outputs
-from reviewer.importing.formats.otel.span import Span, aggregated_usage, cost_of, plain, usage_of
 from reviewer.importing.formats.otel.tree import Call, Tree, finish_reason
 from reviewer.importing.messages.parts import Turn
 from reviewer.trace.record import SourceVerdict

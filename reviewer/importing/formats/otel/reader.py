@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import Format
+from reviewer.importing.formats.otel import Span
 from reviewer.importing.formats.otel.episode import OF_OTHERS, Heading, main_service, native, safe
 from reviewer.importing.formats.otel.index import (
     FileValue,
@@ -24,7 +25,6 @@ from reviewer.importing.formats.otel.index import (
     names_of,
     values,
 )
-from reviewer.importing.formats.otel.span import Span
 from reviewer.importing.formats.otel.tree import Tree
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.otel.span import Span, ToolUse, tool_message, tool_use, usage_of
+from reviewer.importing.formats.otel import Span, ToolUse, tool_message, tool_use, usage_of
 from reviewer.trace.record import USER_ACTORS, is_user
 
 # Kinds of operations ------------------------------------------------------------------------------
