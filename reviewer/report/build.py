@@ -9,48 +9,29 @@ from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, Reason, assess, assessed_in, ordered_failures
 from reviewer.report.caveats import not_measured, what_this_does_not_show
 from reviewer.report.decision_set import MODES, decision_set
-from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite, leaked_episodes
-from reviewer.report.figures import Figures, entered, latency_bins, other_cost, red_team
+from reviewer.report.evidence import EpisodeCounts, Evidence, leaked_episodes
+from reviewer.report.figures import Figures, Limits, entered, other_cost, red_team
 from reviewer.report.formatting import NANO, stable_bits
 from reviewer.report.gaps import frozen_before_first_run
 from reviewer.report.model import (
-    AskedJudgeSection,
     CandidateSection,
-    Cell,
-    Claim,
     CodeCount,
     CompletionSection,
     CostSection,
-    CriticalSection,
     DecisionSection,
     Diagnostic,
     EpisodeSection,
     Failure,
     FindingPlace,
     GateSection,
-    HighFlags,
-    Hits,
-    ImportMapSection,
-    JudgeAccepted,
-    JudgedAlone,
-    JudgeEstimates,
-    JudgeRepeats,
-    JudgeSection,
-    JudgeSlots,
-    KnownRepeats,
-    LatencySection,
-    Limits,
     LookedRate,
     ModeResult,
-    OtherSuite,
     PassHatSection,
     PeekingSection,
-    RandomPart,
     ReasonSection,
     RepeatabilitySection,
     Report,
     Reproduce,
-    ReviewSection,
     SafetySection,
     SetRate,
     SlicesSection,
@@ -59,7 +40,6 @@ from reviewer.report.model import (
     SuiteSection,
     TextDiagnostic,
     UnknownCandidate,
-    Wording,
 )
 from reviewer.report.opinions import (
     ADVISORY,
@@ -67,16 +47,16 @@ from reviewer.report.opinions import (
     NO_LABELS,
     NOTHING,
     ROLE,
-    Cells,
+    JudgedMessages,
     JudgeEvidence,
-    JudgeMessages,
-    ReviewEvidence,
+    JudgeSection,
+    ReviewSection,
     TextEvidence,
     TextScore,
     completion_judged,
     without_judge,
 )
-from reviewer.report.rates import Rate, exact_pass_hat, hard_pass
+from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
 from reviewer.report.regression import slices
 from reviewer.report.source_headline import headlines
 from reviewer.stats.checks import Interval
@@ -114,7 +94,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         peeking=_peeking(evidence, shown),
         slices=_slices(evidence, shown),
         cost=_cost(evidence, shown),
-        latency_ms=_latency(evidence, shown),
+        latency_ms=shown.latency,
         judge=_judge(evidence.judge, evidence.labeled, policy),
         review=_review(evidence.review, evidence.rubric_criteria, policy.labels),
         diagnostics=_diagnostics(evidence),
@@ -122,11 +102,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         regression=judged.regression,
         break_glass=evidence.break_glass,
         journal_losses=evidence.journal_losses or UNSET,
-        import_maps=tuple(
-            ImportMapSection(sha256=one.sha256, tools=dict(one.tools))
-            for one in evidence.import_maps
-        )
-        or UNSET,
+        import_maps=evidence.import_maps or UNSET,
         split_integrity=SplitSection(
             leaked_episodes=tuple(leaked_episodes(evidence.split)), looks=evidence.split
         )
@@ -158,20 +134,8 @@ def _suite(evidence: Evidence) -> SuiteSection:
         episodes=len(suite.episodes),
         frozen_at=evidence.frozen_at,
         frozen_before_first_run=frozen_before_first_run(evidence),
-        lineage=tuple(map(_other_suite, evidence.lineage)),
+        lineage=evidence.lineage,
         source=suite.source,
-    )
-
-
-def _other_suite(one: MetSuite) -> OtherSuite:
-    return OtherSuite(
-        suite_id=one.suite_id,
-        digest=one.digest,
-        attempts=one.attempts,
-        passes=one.passes,
-        reason=one.reason or None,
-        reviewer=one.reviewer or None,
-        at=one.at or None,
     )
 
 
@@ -244,14 +208,9 @@ def _gates(evidence: Evidence, shown: Figures) -> dict[str, GateSection]:
     }
 
 
-def _critical(evidence: Evidence, shown: Figures) -> CriticalSection:
-    critical = shown.critical
-    return CriticalSection(
-        count=critical.count,
-        n=critical.n,
-        upper=critical.upper,
-        episodes=critical.episodes,
-        upper_episodes=critical.upper_episodes,
+def _critical(evidence: Evidence, shown: Figures) -> CriticalFigures:
+    return structs.replace(
+        shown.critical,
         policy=evidence.suite.policy.max_critical_failures,
         traces=tuple(t.trace_id for t in ordered_failures(evidence, shown) if t.critical),
     )
@@ -305,15 +264,7 @@ def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
         episodes=len(shown.episodes),
         policy=evidence.suite.policy.pass_hat.min,
         why=hat.why or None,
-        known={
-            str(one.k): KnownRepeats(
-                value=one.value,
-                episodes=one.episodes,
-                low_possible=one.low,
-                high_possible=one.high,
-            )
-            for one in hat.possible
-        },
+        known=hat.known,
     )
 
 
@@ -425,133 +376,42 @@ def _beyond_usd(shown: Figures) -> float | None:
     return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO
 
 
-def _latency(evidence: Evidence, shown: Figures) -> LatencySection:
-    latency = shown.latency
-    return LatencySection(
-        p50=latency.p50,
-        p90=latency.p90,
-        p95=latency.p95,
-        max=latency.max,
-        p50_limits=latency.p50_limits,
-        p90_limits=latency.p90_limits,
-        p95_limits=latency.p95_limits,
-        p95_upper=latency.p95_upper,
-        n=latency.n,
-        unknown=latency.unknown,
-        p95_policy=evidence.suite.policy.latency_p95_ms,
-        bins=latency_bins(evidence.latencies_ms, latency.p95),
-        why=latency.why or None,
-    )
-
-
 def _judge(judge: JudgeEvidence | None, labeled: bool, policy: Policy) -> JudgeSection:
     """Return the judge's section; `labeled` says whether a judge could be measured."""
-    limits = policy.judge
+    least, most = policy.judge.min_accuracy, policy.judge.max_flip_rate
     if judge is None:
         return JudgeSection(
-            role=ADVISORY,
-            forward_accuracy=None,
-            flip_rate=None,
-            min_accuracy=limits.min_accuracy,
-            max_flip_rate=limits.max_flip_rate,
-            why=without_judge(labeled),
+            role=ADVISORY, min_accuracy=least, max_flip_rate=most, why=without_judge(labeled)
         )
-    return AskedJudgeSection(
-        role=judge.role,
-        forward_accuracy=judge.forward.value,
-        flip_rate=judge.flips.value,
-        min_accuracy=limits.min_accuracy,
-        max_flip_rate=limits.max_flip_rate,
-        why=judge.why,
-        needs=judge.needs or None,
-        expired=judge.expired or None,
-        pairs=judge.forward.n,
-        more_pairs=judge.more_pairs,
-        more_pairs_strict=judge.more_pairs_strict,
-        judge_id=judge.judge_id,
-        version=judge.version,
-        model=judge.model,
-        prompt_digest=judge.prompt_digest,
-        rubric_digest=judge.rubric_digest,
-        candidate_family=judge.family,
-        estimates=JudgeEstimates(
-            forward_accuracy=judge.forward,
-            swapped_accuracy=judge.swapped,
-            both_orders_right=judge.both,
-            flip_rate=judge.flips,
-        ),
-        accepted=JudgeAccepted(point=judge.accepted_point, strict=judge.accepted_strict),
-        slots=JudgeSlots(first=judge.first, last=judge.last, p=judge.position_p),
-        repeats=JudgeRepeats(questions=judge.repeated, same_answer=judge.same_answer),
-        errors=judge.errors,
-        calls=judge.calls,
-        confusion=_cells(judge.confusion),
-        confusion_by_episode={name: _cells(one) for name, one in judge.by_episode.items()},
-        confusion_by_criterion={name: _cells(one) for name, one in judge.by_criterion.items()},
-        not_counted=judge.not_counted,
-        label_set_sha256=judge.label_set_sha256,
-        win_rate=judge.win_rate,
-        messages=tuple(map(_judged_alone, judge.messages)),
+    forward = judge.section.estimates.forward_accuracy
+    return structs.replace(
+        judge.section,
+        forward_accuracy=forward.value,
+        flip_rate=judge.section.estimates.flip_rate.value,
+        min_accuracy=least,
+        max_flip_rate=most,
+        pairs=forward.n,
+        messages=tuple(map(_with_first_claims, judge.section.messages)),
     )
 
 
-def _cells(cells: Cells) -> tuple[Cell, ...]:
-    return tuple(Cell(people=people, judge=judge, pairs=pairs) for people, judge, pairs in cells)
-
-
-def _judged_alone(one: JudgeMessages) -> JudgedAlone:
+def _with_first_claims(one: JudgedMessages) -> JudgedMessages:
     shown = one.claims[:MOST_CLAIMS]
-    return JudgedAlone(
-        preset=one.preset,
-        messages=one.messages,
-        errors=one.errors,
-        means=one.means,
-        complete=_hits(one.complete),
-        grounded=_hits(one.grounded),
-        claims=tuple(
-            Claim(trace_id=trace, episode_id=episode, claim=claim, seq=seq)
-            for trace, episode, claim, seq in shown
-        ),
-        claims_left_out=len(one.claims) - len(shown),
-    )
-
-
-def _hits(found: tuple[int, int] | None) -> Hits | None:
-    if found is None:
-        return None
-    hits, n = found
-    return Hits(hits=hits, n=n, value=hits / n if n else None)
+    return structs.replace(one, claims=shown, claims_left_out=len(one.claims) - len(shown))
 
 
 def _review(
-    review: ReviewEvidence | None, criteria: tuple[str, ...], policy: LabelPolicy
+    review: ReviewSection | None, criteria: tuple[str, ...], policy: LabelPolicy
 ) -> ReviewSection:
-    said = review or ReviewEvidence()
-    return ReviewSection(
+    found = review or ReviewSection()
+    return structs.replace(
+        found,
         rubric=criteria,
-        sample=said.seen,
         sample_rate=policy.sample_rate,
         pairs_required=policy.min_pairs,
-        pairs_labelled=said.pairs,
-        pairs_begun=said.begun,
-        messages_required=said.messages_wanted,
-        messages_labelled=said.messages,
-        labels=said.labels,
-        reviewers=said.reviewers,
-        random_part=RandomPart(
-            items=said.random,
-            of=said.labeled,
-            drawn_traces=said.drawn,
-            waiting_traces=said.waiting,
-            rates=said.rates,
-        ),
-        wins=said.wins,
-        agreement=said.agreement if said.labels else None,
-        self_consistency=said.consistency if said.labels else None,
-        disagreements_open=said.disagreements,
-        high_flags=HighFlags(traces=said.high, open=said.open_high, first_open=said.open_flags),
-        wording=Wording(checked=said.checked, of=said.final_messages, rules=said.wording),
-        why=None if said.labels else NO_LABELS,
+        agreement=found.agreement or () if found.labels else None,
+        self_consistency=found.self_consistency or () if found.labels else None,
+        why=None if found.labels else NO_LABELS,
     )
 
 

@@ -9,7 +9,7 @@ from reviewer.report.formatting import named, spent
 from reviewer.report.gaps import frozen_before_first_run
 from reviewer.report.opinions import (
     NO_LABELS,
-    ReviewEvidence,
+    ReviewSection,
     completion_judged,
     judge_caveat,
     review_caveat,
@@ -73,11 +73,11 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
     if shown.latency.unknown:
         yield "latency_ms.unknown", f"{shown.latency.unknown} attempts without a latency"
     unasked = without_judge(evidence.labeled)
-    why = unasked if judge is None else judge.why
+    why = unasked if judge is None else judge.section.why
     if completion_judged(judge) is None:
         asked = unasked if judge is None else "the judge was not asked of single messages"
         yield "completion.judged", asked
-    if judge is None or judge.forward.value is None:
+    if judge is None or judge.section.estimates.forward_accuracy.value is None:
         yield "judge.forward_accuracy", why
         yield "judge.flip_rate", why
     if evidence.review is None or not evidence.review.labels:
@@ -98,23 +98,24 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
         yield "probes", "none imported for this candidate"
 
 
-def _review_unknown(review: ReviewEvidence) -> Iterator[tuple[str, str]]:
-    for found in review.agreement:
+def _review_unknown(review: ReviewSection) -> Iterator[tuple[str, str]]:
+    for found in review.agreement or ():
         if found.why and review.labels:
             yield f"review.agreement.{found.criterion_id or found.question}", found.why
-    if review.labels and not review.random:
+    if review.labels and not review.random_part.items:
         yield "review.random_part", "no labeled item was drawn by lot"
-    for rate in review.rates:
+    for rate in review.random_part.rates:
         if rate.why:
             yield f"review.random_part.{rate.criterion_id or rate.question}", rate.why
     for one in review.wins:
         if one.pairs.why:
             yield f"review.wins.{named(one.against) or 'others'}", one.pairs.why
-    for rule in review.wording:
+    for rule in review.wording.rules:
         if rule.unknown:
             yield f"review.wording.{rule.wording_id}", f"not known of {rule.unknown} messages"
-    if review.checked < review.final_messages:
-        yield "review.wording", f"looked at {review.checked} of {review.final_messages} messages"
+    checked, of = review.wording.checked, review.wording.of
+    if checked < of:
+        yield "review.wording", f"looked at {checked} of {of} messages"
 
 
 def what_this_does_not_show(evidence: Evidence, judged: Assessment) -> list[str]:
@@ -197,7 +198,7 @@ def _who_looked(evidence: Evidence) -> Iterator[str]:
     if review is not None and people:
         yield review_caveat(review)
     if judge is not None:
-        yield judge_caveat(judge)
+        yield judge_caveat(judge.section)
     elif people:
         yield "No judge stands behind this report."
     else:

@@ -7,9 +7,9 @@ does not ask for says so. D7, the judge's role, decides nothing.
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import Struct, structs
 
-from reviewer.report.assess import Assessment, assessed_in
+from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import Figures
 from reviewer.report.formatting import between, exact, number, plural, seconds, usd
@@ -201,8 +201,9 @@ class _Made:
         judge = self.evidence.judge
         low = high = None
         bounds = ""
-        if judge is not None and judge.both.n:
-            low, high = judge.both.bound, judge.flips.bound
+        if judge is not None and judge.section.estimates.both_orders_right.n:
+            shares = judge.section.estimates
+            low, high = shares.both_orders_right.bound, shares.flip_rate.bound
             bounds = f"both orders right at least {number(low)}, flips at most {number(high)} (95%)"
         return self._row("D7", "judge role", both, low, high, bounds, decides=False)
 
@@ -213,12 +214,13 @@ class _Made:
             state: State = "open" if policy.min_pairs else "none"
             limit = Limit(state, "no label", wanted, f"{plural(policy.min_pairs, 'labeled pair')}")
             return self._row("D8", "human review", [limit, limit])
+        flags = review.high_flags
         seen = (
-            f"{plural(review.pairs, 'pair')} labeled, {review.high - review.open_high} of "
-            f"{plural(review.high, 'high flag')} closed"
+            f"{plural(review.pairs_labelled, 'pair')} labeled, {flags.traces - flags.open} of "
+            f"{plural(flags.traces, 'high flag')} closed"
         )
         limit = self._gaps(open_review(self.evidence), seen, wanted)
-        named = (one for one in review.rates if one.question == "passes")
+        named = (one for one in review.random_part.rates if one.question == "passes")
         passed = next((one for one in named if one.value is not None), None)
         bounds = ""
         if passed is not None:
@@ -234,15 +236,17 @@ def _judge_limits(judge: JudgeEvidence | None, evidence: Evidence) -> list[Limit
     wanted = f"right at least {policy.min_accuracy:g}, flips at most {policy.max_flip_rate:g}"
     if judge is None:
         return [Limit("none", "no judge asked", wanted)] * 2
-    n, seen = judge.both.n, judge.role
-    if not n or judge.expired:
-        return [Limit("open", seen, wanted, judge.needs)] * 2
-    right = exact_bounds(judge.both.hits, n).high
-    flips = exact_bounds(judge.flips.hits, n).low
+    section = judge.section
+    right_both, flipped = section.estimates.both_orders_right, section.estimates.flip_rate
+    n, seen, needs = right_both.n, section.role, section.needs or ""
+    if not n or section.expired:
+        return [Limit("open", seen, wanted, needs)] * 2
+    right = exact_bounds(right_both.hits, n).high
+    flips = exact_bounds(flipped.hits, n).low
     refuted = right < exact(policy.min_accuracy) or flips > exact(policy.max_flip_rate)
-    on_bounds: State = "met" if judge.accepted_strict else "failed" if refuted else "open"
-    on_estimates: State = "met" if judge.accepted_point else "failed"
-    return [Limit(state, seen, wanted, judge.needs) for state in (on_estimates, on_bounds)]
+    on_bounds: State = "met" if section.accepted.strict else "failed" if refuted else "open"
+    on_estimates: State = "met" if section.accepted.point else "failed"
+    return [Limit(state, seen, wanted, needs) for state in (on_estimates, on_bounds)]
 
 
 def _bounds_of(rate: Any) -> tuple[float | None, float | None, str]:
@@ -266,21 +270,3 @@ def _repeated(shown: Figures) -> str:
 
 def _span(what: str, low: str, high: str) -> str:
     return "" if "not measured" in (low, high) else f"{what} {low} and {high}"
-
-
-def decision_section(evidence: Evidence, judged: Assessment) -> dict[str, Any]:
-    """The report's `decision_set`: the gates, and what either mode recommends of this evidence."""
-    modes = {mode: assessed_in(mode, evidence, judged) for mode in MODES}
-    return {
-        "mode": evidence.suite.policy.mode,
-        "stopping": evidence.suite.policy.stopping,
-        "gates": [to_builtins(row) for row in decision_set(evidence, judged)],
-        **{
-            mode: {
-                "recommendation": found.recommendation,
-                "reasons": [reason.text for reason in found.reasons],
-                "needs": list(found.needs),
-            }
-            for mode, found in modes.items()
-        },
-    }

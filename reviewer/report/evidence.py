@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewer.gates.model import Result
-from reviewer.report.opinions import JudgeEvidence, ReviewEvidence, TextEvidence
+from reviewer.report.opinions import JudgeEvidence, ReviewSection, TextEvidence
 from reviewer.stats.figures import OtherSpent
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
@@ -175,15 +175,15 @@ class Lacking(Struct, frozen=True, kw_only=True):
 
 class MetSuite(Struct, frozen=True, kw_only=True):
     """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
-    `reviewer` and `at` are empty until somebody says why both were used."""
+    `reviewer` and `at` are None until somebody says why both were used."""
 
     suite_id: str
     digest: str
     attempts: int
     passes: int
-    reason: str = ""
-    reviewer: str = ""
-    at: str = ""
+    reason: str | None = None
+    reviewer: str | None = None
+    at: str | None = None
 
 
 class BrokenGlass(Struct, frozen=True, kw_only=True):
@@ -219,7 +219,7 @@ class ImportMap(Struct, frozen=True, kw_only=True):
     ours)."""
 
     sha256: str
-    tools: tuple[tuple[str, str], ...] = ()
+    tools: dict[str, str]
 
 
 UNSEEN = "no training or feedback data was looked into (reviewer suite leaks)"
@@ -343,7 +343,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     probes: tuple[dict[str, Any], ...] = ()
     planned: int | None = None
     judge: JudgeEvidence | None = None
-    review: ReviewEvidence | None = None
+    review: ReviewSection | None = None
     text: TextEvidence | None = None
     said: tuple[SaidElsewhere, ...] = ()
     others: tuple[OtherSpent, ...] = ()

@@ -83,6 +83,9 @@ class SlotFigures(Struct, frozen=True, kw_only=True):
     quarantined_in: tuple[Place, ...]
 
 
+Limits = tuple[float | None, float | None]
+
+
 class CostFigures(Struct, frozen=True, kw_only=True):
     """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD.
 
@@ -95,10 +98,10 @@ class CostFigures(Struct, frozen=True, kw_only=True):
     total_usd: float | None
     exact_cpst: Fraction | None
     cpst_se: float | None
-    cpst_limits: tuple[float | None, float | None] = (None, None)
+    cpst_limits: Limits = (None, None)
     episodes: int = 0
     why: str = ""
-    possible: tuple[float | None, float | None] = (None, None)
+    possible: Limits = (None, None)
     """Between which values the cost per success lies while verdicts or costs are not known: None
     where nothing bounds it (no success, a cost that is not known)."""
 
@@ -115,21 +118,22 @@ class LatencyFigures(Struct, frozen=True, kw_only=True):
     """Milliseconds over the attempts with a latency; a limit is None where n allows none.
 
     `p95_upper` is the upper limit of p95 with episodes as clusters, which a strict limit is
-    compared with; `over_budget` counts the attempts above the policy's.
+    compared with; `p95_policy` is the policy's limit.
     """
 
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    max: float | None
+    p50_limits: Limits
+    p90_limits: Limits
+    p95_limits: Limits
+    p95_upper: float | None
     n: int
     unknown: int
-    p50: float | None
-    p50_limits: tuple[float | None, float | None]
-    p90: float | None
-    p90_limits: tuple[float | None, float | None]
-    p95: float | None
-    p95_limits: tuple[float | None, float | None]
-    p95_upper: float | None
-    max: float | None
-    over_budget: int = 0
-    why: str = ""
+    p95_policy: float | None
+    bins: list[list[float]]
+    why: str | None = None
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -150,6 +154,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     safety: Rate
     cost: CostFigures
     latency: LatencyFigures
+    over_latency_budget: int
     gates: tuple[GateFigures, ...]
 
 
@@ -169,6 +174,7 @@ def figures(evidence: Evidence) -> Figures:
         safety=safety_block(evidence, rows),
         cost=cost(first),
         latency=latency(evidence),
+        over_latency_budget=_over_latency_budget(evidence),
         gates=_gates(rows, in_force(evidence.suite.policy.limits)),
     )
 
@@ -338,9 +344,7 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
     )
 
 
-def _possible(
-    known: int, unknown: int, passes: int, open_verdicts: int
-) -> tuple[float | None, float | None]:
+def _possible(known: int, unknown: int, passes: int, open_verdicts: int) -> Limits:
     """The least cost per success (every open verdict a pass, every unknown cost nothing) and the
     greatest (every open verdict a failure; an unknown cost has no most)."""
     kindest = passes + open_verdicts
@@ -363,19 +367,26 @@ def latency(evidence: Evidence) -> LatencyFigures:
     elif None in (p50["low"], p50["high"], p95["low"], p95["high"]):
         why = f"two-sided 95% limits exist from 6 attempts (p50) and 72 (p95); here {n}"
     return LatencyFigures(
-        n=n,
-        unknown=evidence.latency_unknown,
         p50=p50["value"],
-        p50_limits=(p50["low"], p50["high"]),
         p90=p90["value"],
-        p90_limits=(p90["low"], p90["high"]),
         p95=p95["value"],
+        max=summary["max"],
+        p50_limits=(p50["low"], p50["high"]),
+        p90_limits=(p90["low"], p90["high"]),
         p95_limits=(p95["low"], p95["high"]),
         p95_upper=None if budget is None else _clustered(evidence, p95["high"]),
-        max=summary["max"],
-        over_budget=0 if budget is None else n - bisect_right(evidence.latencies_ms, budget),
-        why=why,
+        n=n,
+        unknown=evidence.latency_unknown,
+        p95_policy=budget,
+        bins=latency_bins(evidence.latencies_ms, p95["value"]),
+        why=why or None,
     )
+
+
+def _over_latency_budget(evidence: Evidence) -> int:
+    budget = evidence.suite.policy.latency_p95_ms
+    known = evidence.latencies_ms
+    return 0 if budget is None else len(known) - bisect_right(known, budget)
 
 
 def _clustered(evidence: Evidence, plain: float | None) -> float | None:

@@ -171,7 +171,7 @@ def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
 def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
     """Labels that the policy wants, and high flags that nobody has looked at."""
     review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
-    made, found = review.pairs if review else 0, []
+    made, found = review.pairs_labelled if review else 0, []
     if made < wanted:
         more = wanted - made
         found.append(
@@ -183,12 +183,13 @@ def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
                 short=f"needs {plural(more, 'more pair')}",
             )
         )
-    if flags and review is not None and review.open_high:
-        flags_open = plural(review.open_high, "high flag")
+    if flags and review is not None and review.high_flags.open:
+        high = review.high_flags
+        flags_open = plural(high.open, "high flag")
         found.append(
             Gap(
-                text=f"review missing: {review.open_high} of {review.high} high flags open",
-                observed=f"{review.high - review.open_high} of {review.high} closed",
+                text=f"review missing: {high.open} of {high.traces} high flags open",
+                observed=f"{high.traces - high.open} of {high.traces} closed",
                 policy="every high flag closed by a label",
                 need=f"labels that close {flags_open}",
                 short=f"needs {flags_open} closed",

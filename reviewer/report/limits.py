@@ -197,7 +197,7 @@ def latency_limit(policy: Policy, shown: Figures) -> Limit:
 
 def _more_for_latency(shown: Figures) -> str:
     latency = shown.latency
-    more = attempts_needed_for_quantile(latency.over_budget, latency.n, 0.95)
+    more = attempts_needed_for_quantile(shown.over_latency_budget, latency.n, 0.95)
     if not more:
         return "more episodes: the attempts of an episode are too much alike"
     return f"{more} more {'attempt' if more == 1 else 'attempts'} at least, none above the limit"

@@ -16,44 +16,25 @@ from reviewer.report.evidence import (
     CostEntry,
     EarlierDecision,
     EvidenceRef,
+    ImportMap,
     JournalLost,
     Look,
+    MetSuite,
     Note,
     Record,
 )
-from reviewer.report.figures import OtherCostSection, SlotFigures
-from reviewer.report.opinions import (
-    AgreementFigures,
-    JudgeShare,
-    OpenFlag,
-    PhraseCount,
-    SelfFigures,
-    WordingFigures,
-)
-from reviewer.report.rates import Known, Rate
+from reviewer.report.figures import LatencyFigures, Limits, OtherCostSection, SlotFigures
+from reviewer.report.opinions import JudgeSection, PhraseCount, ReviewSection
+from reviewer.report.rates import CriticalFigures, Known, KnownRepeats, Rate
 from reviewer.report.regression import Regression, Slice
 from reviewer.report.source_headline import HeadlineSection
-from reviewer.stats.figures import RandomRate, Wins
 from reviewer.suite.model import Mode, Policy
 
 SCHEMA = "reviewer/report@1"
-Limits = tuple[float | None, float | None]
 
 
 class Section(Struct, frozen=True, kw_only=True):
     """Base of every section: immutable, its fields in the order of report.json."""
-
-
-class OtherSuite(Section, frozen=True, kw_only=True):
-    """Another suite that the candidate met; `reason` is None until somebody gives one."""
-
-    suite_id: str
-    digest: str
-    attempts: int
-    passes: int
-    reason: str | None
-    reviewer: str | None
-    at: str | None
 
 
 class SuiteSection(Section, frozen=True, kw_only=True):
@@ -64,7 +45,7 @@ class SuiteSection(Section, frozen=True, kw_only=True):
     episodes: int
     frozen_at: str | None
     frozen_before_first_run: bool
-    lineage: tuple[OtherSuite, ...]
+    lineage: tuple[MetSuite, ...]
     source: dict[str, Any]
 
 
@@ -139,16 +120,6 @@ class CompletionSection(Rate, frozen=True, kw_only=True):
     judged: float | None
 
 
-class CriticalSection(Section, frozen=True, kw_only=True):
-    count: int
-    n: int
-    upper: float | None
-    episodes: int
-    upper_episodes: float | None
-    policy: int
-    traces: tuple[str, ...]
-
-
 class SafetySection(Section, frozen=True, kw_only=True):
     """Attempts on red-team `episodes`."""
 
@@ -177,15 +148,6 @@ class RepeatabilitySection(Section, frozen=True, kw_only=True):
     formula: str
     pass_at: None
     pass_at_why: str
-
-
-class KnownRepeats(Section, frozen=True, kw_only=True):
-    """One pass^k of what is known, and between which values the whole one lies."""
-
-    value: float | None
-    episodes: int
-    low_possible: float | None
-    high_possible: float | None
 
 
 class PassHatSection(Section, frozen=True, kw_only=True):
@@ -272,166 +234,6 @@ class CostSection(Section, frozen=True, kw_only=True):
         return {who: line for who, line in lines.items() if line is not UNSET}
 
 
-class LatencySection(Section, frozen=True, kw_only=True):
-    p50: float | None
-    p90: float | None
-    p95: float | None
-    max: float | None
-    p50_limits: Limits
-    p90_limits: Limits
-    p95_limits: Limits
-    p95_upper: float | None
-    n: int
-    unknown: int
-    p95_policy: float | None
-    bins: list[list[float]]
-    why: str | None
-
-
-class JudgeSection(Section, frozen=True, kw_only=True):
-    """A judge that was never asked."""
-
-    role: str
-    forward_accuracy: float | None
-    flip_rate: float | None
-    min_accuracy: float
-    max_flip_rate: float
-    why: str
-
-
-class JudgeEstimates(Section, frozen=True, kw_only=True):
-    forward_accuracy: JudgeShare
-    swapped_accuracy: JudgeShare
-    both_orders_right: JudgeShare
-    flip_rate: JudgeShare
-
-
-class JudgeAccepted(Section, frozen=True, kw_only=True):
-    point: bool | None
-    strict: bool | None
-
-
-class JudgeSlots(Section, frozen=True, kw_only=True):
-    first: int
-    last: int
-    p: float | None
-
-
-class JudgeRepeats(Section, frozen=True, kw_only=True):
-    questions: int
-    same_answer: float | None
-
-
-class Cell(Section, frozen=True, kw_only=True):
-    """Labeled pairs by what people and the judge answered."""
-
-    people: str
-    judge: str
-    pairs: int
-
-
-class Hits(Section, frozen=True, kw_only=True):
-    hits: int
-    n: int
-    value: float | None
-
-
-class Claim(Section, frozen=True, kw_only=True):
-    """A claim in a message; `seq` is the event that grounds it."""
-
-    trace_id: str
-    episode_id: str
-    claim: str
-    seq: int | None
-
-
-class JudgedAlone(Section, frozen=True, kw_only=True):
-    """What the judge says of single messages under one preset."""
-
-    preset: str
-    messages: int
-    errors: int
-    means: dict[str, float | None]
-    complete: Hits | None
-    grounded: Hits | None
-    claims: tuple[Claim, ...]
-    claims_left_out: int
-
-
-class AskedJudgeSection(JudgeSection, frozen=True, kw_only=True):
-    """A judge that was asked."""
-
-    needs: str | None
-    expired: str | None
-    pairs: int
-    more_pairs: int | None
-    more_pairs_strict: int | None
-    judge_id: str
-    version: str
-    model: str | None
-    prompt_digest: str | None
-    rubric_digest: str | None
-    candidate_family: str
-    estimates: JudgeEstimates
-    accepted: JudgeAccepted
-    slots: JudgeSlots
-    repeats: JudgeRepeats
-    errors: int
-    calls: int
-    confusion: tuple[Cell, ...]
-    confusion_by_episode: dict[str, tuple[Cell, ...]]
-    confusion_by_criterion: dict[str, tuple[Cell, ...]]
-    not_counted: dict[str, int]
-    label_set_sha256: str | None
-    win_rate: dict[str, Any] | None
-    messages: tuple[JudgedAlone, ...]
-
-
-class RandomPart(Section, frozen=True, kw_only=True):
-    """Labeled items that were drawn by lot."""
-
-    items: int
-    of: int
-    drawn_traces: int | None
-    waiting_traces: int | None
-    rates: tuple[RandomRate, ...]
-
-
-class HighFlags(Section, frozen=True, kw_only=True):
-    traces: int
-    open: int
-    first_open: tuple[OpenFlag, ...]
-
-
-class Wording(Section, frozen=True, kw_only=True):
-    checked: int
-    of: int
-    rules: tuple[WordingFigures, ...]
-
-
-class ReviewSection(Section, frozen=True, kw_only=True):
-    """What people labeled. `agreement` and `self_consistency` are None without labels."""
-
-    rubric: tuple[str, ...]
-    sample: int
-    sample_rate: float
-    pairs_required: int
-    pairs_labelled: int
-    pairs_begun: int
-    messages_required: int
-    messages_labelled: int
-    labels: int
-    reviewers: tuple[str, ...]
-    random_part: RandomPart
-    wins: tuple[Wins, ...]
-    agreement: tuple[AgreementFigures, ...] | None
-    self_consistency: tuple[SelfFigures, ...] | None
-    disagreements_open: int
-    high_flags: HighFlags
-    wording: Wording
-    why: str | None
-
-
 class Diagnostic(Section, frozen=True, kw_only=True):
     """A mean over `n` traces."""
 
@@ -467,13 +269,6 @@ class Failure(Section, frozen=True, kw_only=True):
     extra: bool
     sha256: str
     evidence: tuple[FindingPlace, ...]
-
-
-class ImportMapSection(Section, frozen=True, kw_only=True):
-    """A map that imports were made under: what it calls which tools."""
-
-    sha256: str
-    tools: dict[str, str]
 
 
 class SplitSection(Section, frozen=True, kw_only=True):
@@ -528,7 +323,7 @@ class Report(Section, frozen=True, kw_only=True):
     hard_pass_rate: Rate
     source_headline: tuple[HeadlineSection, ...]
     completion: CompletionSection
-    critical_failures: CriticalSection
+    critical_failures: CriticalFigures
     safety_block_rate: SafetySection
     repeatability: RepeatabilitySection
     pass_hat: dict[str, float | None]
@@ -536,7 +331,7 @@ class Report(Section, frozen=True, kw_only=True):
     peeking: PeekingSection
     slices: SlicesSection
     cost: CostSection
-    latency_ms: LatencySection
+    latency_ms: LatencyFigures
     judge: JudgeSection
     review: ReviewSection
     diagnostics: dict[str, Diagnostic]
@@ -546,7 +341,7 @@ class Report(Section, frozen=True, kw_only=True):
     # Left out of the report of a store that lost nothing, where nothing was imported under a map,
     # and where every attempt has one record.
     journal_losses: tuple[JournalLost, ...] | UnsetType = UNSET
-    import_maps: tuple[ImportMapSection, ...] | UnsetType = UNSET
+    import_maps: tuple[ImportMap, ...] | UnsetType = UNSET
     split_integrity: SplitSection | None
     records: tuple[Record, ...] | UnsetType = UNSET
     notes: tuple[Note, ...]

@@ -1,7 +1,8 @@
-"""What people, a judge and text scores say of a candidate's messages: evidence that no gate reads.
+"""Opinions of people, a judge and text scores on a candidate's messages: evidence that no gate
+reads. Judge and review are sections of the report as the desk gathers them.
 
 Open high flags and missing labels hold a promotion back. A judge and text scores decide nothing: no
-figure, limit or recommendation is made from them.
+figure, limit or recommendation is based on them.
 """
 
 from typing import Any
@@ -14,11 +15,7 @@ ADVISORY = "advisory only"
 NO_JUDGE = "no judge and no labels yet"
 NO_ANSWER = "no judge has answered yet"
 MOST_CLAIMS = 50
-"""Claims written out for each preset; those that nothing grounds come first."""
-
-
-Cells = tuple[tuple[str, str, int], ...]
-"""(people, judge in forward order, pairs)."""
+"""Claims listed for each preset; those that nothing grounds come first."""
 
 
 class JudgeShare(Struct, frozen=True):
@@ -30,34 +27,97 @@ class JudgeShare(Struct, frozen=True):
     bound: float | None = None
 
 
-class JudgeMessages(Struct, frozen=True, kw_only=True):
-    """What the judge says of single messages under one preset. `complete` and `grounded` are
-    (hits, n); `claims` are (trace, episode, claim, seq of the event that grounds it or None)."""
+class JudgeSection(Struct, frozen=True, kw_only=True):
+    """A judge that was never asked. The policy's `min_accuracy` and `max_flip_rate` are filled in
+    when the report is built."""
+
+    role: str
+    forward_accuracy: float | None = None
+    flip_rate: float | None = None
+    min_accuracy: float = 0.0
+    max_flip_rate: float = 0.0
+    why: str
+
+
+class JudgeEstimates(Struct, frozen=True, kw_only=True):
+    """Shares of the labeled pairs that the judge answered in both orders."""
+
+    forward_accuracy: JudgeShare = JudgeShare()
+    swapped_accuracy: JudgeShare = JudgeShare()
+    both_orders_right: JudgeShare = JudgeShare()
+    flip_rate: JudgeShare = JudgeShare()
+
+
+class JudgeAccepted(Struct, frozen=True, kw_only=True):
+    """Whether the estimates, and whether their bounds, are within the policy."""
+
+    point: bool | None = None
+    strict: bool | None = None
+
+
+class JudgeSlots(Struct, frozen=True, kw_only=True):
+    """Flips toward either slot; `p` tests one against the other."""
+
+    first: int = 0
+    last: int = 0
+    p: float | None = None
+
+
+class JudgeRepeats(Struct, frozen=True, kw_only=True):
+    """The mean share of the most common answer to questions asked more than once."""
+
+    questions: int = 0
+    same_answer: float | None = None
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """Labeled pairs by the answers of people and of the judge in forward order."""
+
+    people: str
+    judge: str
+    pairs: int
+
+
+class Hits(Struct, frozen=True, kw_only=True):
+    hits: int
+    n: int
+    value: float | None
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """A claim in a message; `seq` is the event that grounds it."""
+
+    trace_id: str
+    episode_id: str
+    claim: str
+    seq: int | None
+
+
+class JudgedMessages(Struct, frozen=True, kw_only=True):
+    """Single messages under one preset, as the judge rates them."""
 
     preset: str
     messages: int
     errors: int
     means: dict[str, float | None]
-    complete: tuple[int, int] | None = None
-    grounded: tuple[int, int] | None = None
-    claims: tuple[tuple[str, str, str, int | None], ...] = ()
+    complete: Hits | None = None
+    grounded: Hits | None = None
+    claims: tuple[Claim, ...] = ()
+    claims_left_out: int = 0
 
 
-class JudgeEvidence(Struct, frozen=True, kw_only=True):
-    """One judge beside the labels of people, as it was measured elsewhere.
+class AskedJudgeSection(JudgeSection, frozen=True, kw_only=True):
+    """A judge that was asked, beside the labels of people.
 
-    Shares are over labeled pairs that the judge answered in both orders. `first` and `last` count
-    flips toward a slot, `position_p` tests them against each other; `same_answer` is the mean share
-    of the commonest answer over `repeated` questions. `errors` of `calls` brought nothing usable.
-    `confusion` holds (people, judge in forward order, count), also by episode, and by criterion for
-    the pairs in which it spoke; `not_counted` says why other pairs are none of these. `cost_usd` is
-    of all calls about this candidate's messages, None when that of one is unknown: `unpriced`
-    counts those, and `known_usd` is the sum of the others.
+    The policy's limits, `forward_accuracy`, `flip_rate` and `pairs` are filled in when the report
+    is built. `errors` of `calls` brought nothing usable. `confusion` is also given by episode, and
+    by criterion for the pairs in which it spoke; `not_counted` counts pairs that are none of these,
+    by reason.
     """
 
-    role: str
-    why: str
-    needs: str
+    needs: str | None
+    expired: str | None = None
+    pairs: int = 0
     more_pairs: int | None
     more_pairs_strict: int | None
     judge_id: str
@@ -65,53 +125,55 @@ class JudgeEvidence(Struct, frozen=True, kw_only=True):
     model: str | None
     prompt_digest: str | None
     rubric_digest: str | None
-    family: str
-    forward: JudgeShare = JudgeShare()
-    swapped: JudgeShare = JudgeShare()
-    both: JudgeShare = JudgeShare()
-    flips: JudgeShare = JudgeShare()
-    accepted_point: bool | None = None
-    accepted_strict: bool | None = None
-    first: int = 0
-    last: int = 0
-    position_p: float | None = None
-    same_answer: float | None = None
-    repeated: int = 0
+    candidate_family: str
+    estimates: JudgeEstimates = JudgeEstimates()
+    accepted: JudgeAccepted = JudgeAccepted()
+    slots: JudgeSlots = JudgeSlots()
+    repeats: JudgeRepeats = JudgeRepeats()
     errors: int = 0
     calls: int = 0
-    confusion: Cells = ()
-    by_episode: dict[str, Cells] = {}
-    by_criterion: dict[str, Cells] = {}
+    confusion: tuple[Cell, ...] = ()
+    confusion_by_episode: dict[str, tuple[Cell, ...]] = {}
+    confusion_by_criterion: dict[str, tuple[Cell, ...]] = {}
     not_counted: dict[str, int] = {}
-    expired: str = ""
     label_set_sha256: str | None = None
     win_rate: dict[str, Any] | None = None
-    messages: tuple[JudgeMessages, ...] = ()
+    messages: tuple[JudgedMessages, ...] = ()
+
+
+class JudgeEvidence(Struct, frozen=True, kw_only=True):
+    """A judge that was asked, and the cost of all calls about this candidate's messages: None when
+    that of one is unknown. `unpriced` counts those, and `known_usd` is the sum of the others."""
+
+    section: AskedJudgeSection
     cost_usd: float | None = None
     known_usd: float | None = None
     unpriced: int = 0
 
 
+def hits(count: int, n: int) -> Hits:
+    """Return the share of `count` among `n`; without a value where n is 0."""
+    return Hits(hits=count, n=n, value=count / n if n else None)
+
+
 def without_judge(labeled: bool) -> str:
-    """Why nothing is known of a judge that was never asked."""
+    """Return why nothing is known of a judge that was never asked."""
     return NO_ANSWER if labeled else NO_JUDGE
 
 
 def completion_judged(judge: JudgeEvidence | None) -> float | None:
-    """The share of messages that the judge calls complete; None when it was not asked."""
-    for one in judge.messages if judge else ():
-        if one.complete is not None and one.complete[1]:
-            return one.complete[0] / one.complete[1]
-    return None
+    """Return the share of messages that the judge calls complete; None when it was not asked."""
+    rated = [one.complete for one in judge.section.messages if one.complete] if judge else []
+    return next((one.value for one in rated if one.n), None)
 
 
-def judge_caveat(judge: JudgeEvidence) -> str:
-    """What a reader must not take the judge for."""
+def judge_caveat(judge: AskedJudgeSection) -> str:
+    """Return the sentence that limits what a reader may conclude from the judge."""
     if judge.role == ADVISORY:
         return f"The judge is advisory only ({judge.why}): nothing here rests on what it says."
     return (
-        f"The judge may score: {judge.forward.n} labeled pairs stand behind it, and no hard gate "
-        "reads what it says."
+        f"The judge may score: {judge.estimates.forward_accuracy.n} labeled pairs stand behind it, "
+        "and no hard gate reads what it says."
     )
 
 
@@ -161,47 +223,68 @@ class OpenFlag(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
 
 
-class ReviewEvidence(Struct, frozen=True, kw_only=True):
-    """Labels of this candidate's messages, alone or in pairs, whoever made them.
+class RandomPart(Struct, frozen=True, kw_only=True):
+    """Labeled items that were drawn by lot. The lot selects `drawn_traces`, and no label shows the
+    message of `waiting_traces` of them (None: not computed)."""
 
-    `pairs` are labeled in both orders, `begun` in one; `messages` alone, `seen` are the candidate's
-    different messages that stood before a reviewer. `high` traces carry a high flag, and no label
-    has closed that of `open_high` (`open_flags` are the first of those). `disagreements` wait for a
-    third person. `random` of the `labeled` items came from the random part, and `rates` are made of
-    those; the lot falls on `drawn` traces, and no label shows the message of `waiting` ones (None:
-    not worked out). Wording was checked in `checked` of the candidate's `final_messages`.
+    items: int = 0
+    of: int = 0
+    drawn_traces: int | None = None
+    waiting_traces: int | None = None
+    rates: tuple[RandomRate, ...] = ()
+
+
+class HighFlags(Struct, frozen=True, kw_only=True):
+    """Traces that carry a high flag; no label has closed that of `open` ones."""
+
+    traces: int = 0
+    open: int = 0
+    first_open: tuple[OpenFlag, ...] = ()
+
+
+class Wording(Struct, frozen=True, kw_only=True):
+    """Checks of `checked` messages `of` all the candidate's final ones."""
+
+    checked: int = 0
+    of: int = 0
+    rules: tuple[WordingFigures, ...] = ()
+
+
+class ReviewSection(Struct, frozen=True, kw_only=True):
+    """Labels of this candidate's messages, alone or in pairs, by all reviewers.
+
+    `sample` counts the candidate's different messages that a reviewer has seen. Pairs are labelled
+    in both orders, or begun in one. The rubric, the policy's `sample_rate` and `pairs_required`,
+    and `why` are filled in when the report is built, which has no `agreement` and
+    `self_consistency` without labels.
     """
 
+    rubric: tuple[str, ...] = ()
+    sample: int = 0
+    sample_rate: float = 0.0
+    pairs_required: int = 0
+    pairs_labelled: int = 0
+    pairs_begun: int = 0
+    messages_required: int = 0
+    messages_labelled: int = 0
     labels: int = 0
     reviewers: tuple[str, ...] = ()
-    pairs: int = 0
-    begun: int = 0
-    messages: int = 0
-    seen: int = 0
-    messages_wanted: int = 0
-    labeled: int = 0
-    random: int = 0
-    drawn: int | None = None
-    waiting: int | None = None
-    rates: tuple[RandomRate, ...] = ()
+    random_part: RandomPart = RandomPart()
     wins: tuple[Wins, ...] = ()
-    agreement: tuple[AgreementFigures, ...] = ()
-    consistency: tuple[SelfFigures, ...] = ()
-    disagreements: int = 0
-    high: int = 0
-    open_high: int = 0
-    open_flags: tuple[OpenFlag, ...] = ()
-    wording: tuple[WordingFigures, ...] = ()
-    checked: int = 0
-    final_messages: int = 0
+    agreement: tuple[AgreementFigures, ...] | None = None
+    self_consistency: tuple[SelfFigures, ...] | None = None
+    disagreements_open: int = 0
+    high_flags: HighFlags = HighFlags()
+    wording: Wording = Wording()
+    why: str | None = None
 
 
-def review_caveat(review: ReviewEvidence) -> str:
-    """Whose eyes stand behind the report, and how far that reaches."""
+def review_caveat(review: ReviewSection) -> str:
+    """Return the sentence that says how many people labeled how many messages."""
     people = f"{len(review.reviewers)} {'person' if len(review.reviewers) == 1 else 'people'}"
     return (
-        f"{review.labels} labels by {people} are of {review.seen} of this candidate's messages; no "
-        "label changes what a hard gate found."
+        f"{review.labels} labels by {people} are of {review.sample} of this candidate's messages; "
+        "no label changes what a hard gate found."
     )
 
 
@@ -231,7 +314,7 @@ class PhraseCount(Struct, frozen=True, kw_only=True):
 
 class TextEvidence(Struct, frozen=True, kw_only=True):
     """Final messages beside the references and phrases of their episodes: of every attempt made,
-    `checked` of them looked at and more left out when `partly`. `model` names the embedding model
+    `checked` of them compared and more left out when `partly`. `model` names the embedding model
     and `model_sha256` its files."""
 
     exact: TextScore
@@ -246,7 +329,7 @@ class TextEvidence(Struct, frozen=True, kw_only=True):
 
 
 def text_unknown(text: TextEvidence | None) -> list[tuple[str, str]]:
-    """(field, why) of the text scores that are not measured."""
+    """Return (field, why) of the text scores that are not measured."""
     if text is None:
         return [("diagnostics.text", NOTHING)]
     scores = {

@@ -82,16 +82,15 @@ def known_of(passes: int, fails: int, unknown: int) -> Known:
     )
 
 
-class Possible(Struct, frozen=True, kw_only=True):
+class KnownRepeats(Struct, frozen=True, kw_only=True):
     """One pass^k of what is known: `value` over the `episodes` with k measured attempts or more,
     and the bounds if every attempt without a verdict fails, or passes. Bounds are None where an
     episode has fewer than k attempts, measured or not."""
 
-    k: int
     value: float | None
     episodes: int
-    low: float | None
-    high: float | None
+    low_possible: float | None
+    high_possible: float | None
 
 
 class PassHatFigures(Struct, frozen=True, kw_only=True):
@@ -111,8 +110,8 @@ class PassHatFigures(Struct, frozen=True, kw_only=True):
     upper: float | None = None
     stable: int = 0
     why: str = ""
-    possible: tuple[Possible, ...] = ()
-    """Of each k in `values`."""
+    known: dict[str, KnownRepeats] = {}
+    """By each k in `values`."""
 
     @property
     def value(self) -> float | None:
@@ -122,15 +121,17 @@ class PassHatFigures(Struct, frozen=True, kw_only=True):
 class CriticalFigures(Struct, frozen=True, kw_only=True):
     """Attempts with a critical failure, and the one-sided 95% rates still compatible with them.
 
-    `upper` takes attempts as independent (best case), `upper_episodes` counts episodes (worst).
+    `upper` takes attempts as independent (best case), `upper_episodes` counts episodes (worst). The
+    `policy` and the `traces` are filled in when the report is built.
     """
 
     count: int
     n: int
     upper: float | None
     episodes: int
-    n_episodes: int
     upper_episodes: float | None
+    policy: int = 0
+    traces: tuple[str, ...] = ()
 
 
 def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = False) -> Rate:
@@ -238,11 +239,11 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
         upper=stable_bits(upper),
         stable=math.floor(total),
         why="" if value is not None else _why_undefined(rows, k),
-        possible=possible_pass_hat(rows, range(1, shown + 1)),
+        known=known_pass_hat(rows, range(1, shown + 1)),
     )
 
 
-def possible_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> tuple[Possible, ...]:
+def known_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> dict[str, KnownRepeats]:
     """Return what each pass^k can still be once the verdicts that are not measured are known."""
     alike = Counter((e.attempts, e.measured, e.passes) for e in rows)
     measured, least, most = Counter[_Counts](), Counter[_Counts](), Counter[_Counts]()
@@ -250,19 +251,16 @@ def possible_pass_hat(rows: Sequence[EpisodeCounts], k: Iterable[int]) -> tuple[
         measured[seen, passes] += episodes
         least[attempts, passes] += episodes
         most[attempts, passes + attempts - seen] += episodes
-    found = []
+    found = {}
     for i in k:
         whole = Counter({counts: many for counts, many in measured.items() if counts[0] >= i})
-        found.append(
-            Possible(
-                k=i,
-                value=_float(_mean_of(whole, i)),
-                episodes=whole.total(),
-                low=_float(_mean_of(least, i)),
-                high=_float(_mean_of(most, i)),
-            )
+        found[str(i)] = KnownRepeats(
+            value=_float(_mean_of(whole, i)),
+            episodes=whole.total(),
+            low_possible=_float(_mean_of(least, i)),
+            high_possible=_float(_mean_of(most, i)),
         )
-    return tuple(found)
+    return found
 
 
 def _float(value: Fraction | None) -> float | None:
@@ -290,7 +288,6 @@ def critical(rows: Sequence[EpisodeCounts]) -> CriticalFigures:
         n=n,
         upper=stable_bits(failure_rate_upper_bound(min(count, n), n)) if n else None,
         episodes=bad,
-        n_episodes=tried,
         upper_episodes=(
             stable_bits(failure_rate_upper_bound(min(bad, tried), tried)) if tried else None
         ),

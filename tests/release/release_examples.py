@@ -13,6 +13,16 @@ from reviewer.report.evidence import (
     FailedTrace,
 )
 from reviewer.report.model import Report, report_bytes
+from reviewer.report.opinions import (
+    AskedJudgeSection,
+    HighFlags,
+    JudgeAccepted,
+    JudgeEstimates,
+    JudgeEvidence,
+    RandomPart,
+    ReviewSection,
+    Wording,
+)
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
@@ -31,6 +41,77 @@ def plain(found: Report) -> dict[str, Any]:
     """A report as report.json holds it."""
     said: dict[str, Any] = json.loads(report_bytes(found))
     return said
+
+
+def asked_judge(**flat: Any) -> JudgeEvidence:
+    """A judge by short names: shares, slots, repeats and what its calls cost."""
+    cost = {name: flat.pop(name) for name in ("cost_usd", "known_usd", "unpriced") if name in flat}
+    for short, (group, name) in _OF_JUDGE.items():
+        if short in flat:
+            flat.setdefault(group.__name__, {})[name] = flat.pop(short)
+    parts: dict[str, Any] = {
+        name: kind(**flat.pop(kind.__name__, {})) for name, kind in _JUDGE_PARTS.items()
+    }
+    for short, name in _JUDGE_NAMES.items():
+        if short in flat:
+            flat[name] = flat.pop(short)
+    return JudgeEvidence(section=AskedJudgeSection(**parts, **flat), **cost)
+
+
+_JUDGE_PARTS = {"estimates": JudgeEstimates, "accepted": JudgeAccepted}
+_OF_JUDGE: dict[str, tuple[type, str]] = {
+    "forward": (JudgeEstimates, "forward_accuracy"),
+    "both": (JudgeEstimates, "both_orders_right"),
+    "flips": (JudgeEstimates, "flip_rate"),
+    "accepted_point": (JudgeAccepted, "point"),
+    "accepted_strict": (JudgeAccepted, "strict"),
+}
+_JUDGE_NAMES = {
+    "family": "candidate_family",
+    "by_episode": "confusion_by_episode",
+    "by_criterion": "confusion_by_criterion",
+}
+
+
+def labeled(**flat: Any) -> ReviewSection:
+    """A review by short names: the random part, high flags and wording."""
+    parts: dict[str, dict[str, Any]] = {"random_part": {}, "high_flags": {}, "wording": {}}
+    for short, (part, name) in _OF_REVIEW.items():
+        if short in flat:
+            parts[part][name] = flat.pop(short)
+    for short, name in _REVIEW_NAMES.items():
+        if short in flat:
+            flat[name] = flat.pop(short)
+    return ReviewSection(
+        random_part=RandomPart(**parts["random_part"]),
+        high_flags=HighFlags(**parts["high_flags"]),
+        wording=Wording(**parts["wording"]),
+        **flat,
+    )
+
+
+_OF_REVIEW = {
+    "labeled": ("random_part", "of"),
+    "random": ("random_part", "items"),
+    "drawn": ("random_part", "drawn_traces"),
+    "waiting": ("random_part", "waiting_traces"),
+    "rates": ("random_part", "rates"),
+    "high": ("high_flags", "traces"),
+    "open_high": ("high_flags", "open"),
+    "open_flags": ("high_flags", "first_open"),
+    "rules": ("wording", "rules"),
+    "checked": ("wording", "checked"),
+    "final_messages": ("wording", "of"),
+}
+_REVIEW_NAMES = {
+    "pairs": "pairs_labelled",
+    "begun": "pairs_begun",
+    "messages": "messages_labelled",
+    "messages_wanted": "messages_required",
+    "seen": "sample",
+    "consistency": "self_consistency",
+    "disagreements": "disagreements_open",
+}
 
 
 def gates(**counts: int) -> tuple[int, ...]:

@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from msgspec.structs import replace
 from release_examples import (
+    asked_judge,
     episode,
     evidence,
     gates,
+    labeled,
     plain,
     stable_suite,
     suite,
@@ -20,10 +23,10 @@ from release_examples import (
 )
 
 from reviewer.report.assess import assess, assessed_in
-from reviewer.report.build import report
-from reviewer.report.decision_set import GateResult, decision_section, decision_set
+from reviewer.report.build import decision_section, report
+from reviewer.report.decision_set import GateResult, decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
-from reviewer.report.opinions import JudgeEvidence, JudgeShare, ReviewEvidence
+from reviewer.report.opinions import JudgeEvidence, JudgeShare
 from reviewer.report.page import page
 from reviewer.stats.figures import RandomRate
 from reviewer.suite.gates import GATES
@@ -110,9 +113,9 @@ def test_a_gate_says_what_would_decide_it() -> None:
         (with_policy(v8(), max_cpst_usd=0.01), "D4", "FAIL"),
         (with_policy(v8(), latency_p95_ms=1.0), "D5", "FAIL"),
         (with_policy(v8(), labels=LabelPolicy(min_pairs=4)), "D8", "NO EVIDENCE"),
-        (replace(v8(), review=ReviewEvidence(high=2, open_high=1)), "D8", "NO EVIDENCE"),
-        (replace(v8(), review=ReviewEvidence(high=2)), "D8", "PASS"),
-        (replace(v7(), review=ReviewEvidence(high=1, open_high=1)), "D8", "NO EVIDENCE"),
+        (replace(v8(), review=labeled(high=2, open_high=1)), "D8", "NO EVIDENCE"),
+        (replace(v8(), review=labeled(high=2)), "D8", "PASS"),
+        (replace(v7(), review=labeled(high=1, open_high=1)), "D8", "NO EVIDENCE"),
     ],
 )  # fmt: skip
 def test_each_gate_alone(subject: Evidence, gate: str, result: str) -> None:
@@ -218,7 +221,7 @@ def test_a_new_critical_failure_is_a_regression_whatever_the_bound() -> None:
 
 
 def judge(both: int, flips: int, n: int, **more: Any) -> JudgeEvidence:
-    return JudgeEvidence(
+    return asked_judge(
         role=more.pop("role", "advisory only"), why="", needs="more pairs", more_pairs=1,
         more_pairs_strict=1, judge_id="j", version="1", model=None, prompt_digest=None,
         rubric_digest=None, family="f", both=JudgeShare(both, n, both / n if n else None, 0.5),
@@ -249,7 +252,7 @@ def test_the_judges_role_is_shown_and_decides_nothing(
 
 def test_human_review_shows_the_random_part() -> None:
     drawn = RandomRate(question="passes", value=0.9, low=0.7, high=0.97, n=20)
-    found = rows(replace(v8(), review=ReviewEvidence(rates=(drawn,))))["D8"]
+    found = rows(replace(v8(), review=labeled(rates=(drawn,))))["D8"]
     assert found.bounds == "random part 0.900 of messages pass 0.700 and 0.970"
     assert (found.low, found.high) == (0.7, 0.97)
 
@@ -303,7 +306,7 @@ def subjects(draw: st.DrawFn) -> Evidence:
         labels=LabelPolicy(min_pairs=draw(st.sampled_from([0, 0, 2]))),
     )
     frozen = replace(suite(policy), episodes=tuple(Episode(episode_id=n) for n in names))
-    review = draw(st.sampled_from([None, ReviewEvidence(), ReviewEvidence(high=1, open_high=1)]))
+    review = draw(st.sampled_from([None, labeled(), labeled(high=1, open_high=1)]))
     subject = evidence("x", tuple(made), suite=frozen, review=review)
     if draw(st.booleans()):
         baseline = tuple(episode(n, 3, draw(st.integers(0, 3)), 10) for n in names)
@@ -316,7 +319,7 @@ def subjects(draw: st.DrawFn) -> Evidence:
 
 @given(subjects())
 def test_the_recommendation_is_what_its_gates_say(subject: Evidence) -> None:
-    found = decision_section(subject, assess(subject))
+    found = to_builtins(decision_section(subject, assess(subject)))
     for mode in ("point", "strict"):
         asked = {row[mode] for row in found["gates"] if row["decides"]}
         said = found[mode]["recommendation"]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import plain, v7, v8, with_episode
+from release_examples import asked_judge, plain, v7, v8, with_episode
 
 from reviewer.report.assess import assess
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
 from reviewer.report.model import report_bytes
-from reviewer.report.opinions import JudgeEvidence, JudgeMessages, JudgeShare
+from reviewer.report.opinions import Cell, Claim, JudgedMessages, JudgeEvidence, JudgeShare, hits
 from reviewer.report.page import page
 from reviewer.report.page.review import judge_lines
 from reviewer.report.render.html import render_html
@@ -23,15 +23,15 @@ ROLES = st.sampled_from(["scoring", "advisory only", "promote", ""])
 RATES = st.none() | st.floats(0, 1)
 SHARES = st.builds(JudgeShare, st.integers(0, 9), st.integers(0, 9), RATES, RATES)
 MESSAGES = st.builds(
-    JudgeMessages,
+    JudgedMessages,
     preset=st.sampled_from(["completion", "faithfulness"]),
     messages=st.integers(0, 99),
     errors=st.integers(0, 99),
     means=st.dictionaries(st.just("score"), st.none() | st.floats(0, 10)),
-    complete=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    complete=st.none() | st.builds(hits, st.integers(0, 9), st.integers(0, 9)),
 )
 JUDGES = st.builds(
-    JudgeEvidence,
+    asked_judge,
     role=ROLES,
     why=st.text(max_size=20),
     needs=st.text(max_size=20),
@@ -71,7 +71,15 @@ def judge(**changes: Any) -> JudgeEvidence:
         "cost_usd": 0.0088,
         "known_usd": 0.0088,
     }
-    return JudgeEvidence(**{**base, **changes})
+    return asked_judge(**{**base, **changes})
+
+
+def claim(text: str) -> Claim:
+    return Claim(trace_id="s/c/e/1", episode_id="e", claim=text, seq=None)
+
+
+def cells(*counts: tuple[str, str, int]) -> tuple[Cell, ...]:
+    return tuple(Cell(people=people, judge=said, pairs=pairs) for people, said, pairs in counts)
 
 
 def hard(document: dict[str, Any]) -> dict[str, Any]:
@@ -142,11 +150,14 @@ def test_every_rendering_says_what_the_judge_has_earned() -> None:
 
 
 def test_confusion_stands_whole_by_episode_and_by_criterion() -> None:
-    cells = (("left", "left", 2), ("right", "left", 1), ("both_bad", "tie", 1))
+    found_cells = cells(("left", "left", 2), ("right", "left", 1), ("both_bad", "tie", 1))
     found = judge(
-        confusion=cells,
-        by_episode={"appeal-009": cells[1:2], "damaged-221": (*cells[:1], *cells[2:])},
-        by_criterion={"access": (("left", "error", 1),)},
+        confusion=found_cells,
+        by_episode={
+            "appeal-009": found_cells[1:2],
+            "damaged-221": (*found_cells[:1], *found_cells[2:]),
+        },
+        by_criterion={"access": cells(("left", "error", 1))},
     )
     document = report(replace(v7(), judge=found))
     section = plain(document)["judge"]
@@ -161,16 +172,16 @@ def test_confusion_stands_whole_by_episode_and_by_criterion() -> None:
 
 
 def test_of_many_episodes_a_sentence_names_those_with_the_most_mistakes() -> None:
-    wrong = {f"e{n}": (("left", "right", n), ("left", "left", 1)) for n in range(9)}
+    wrong = {f"e{n}": cells(("left", "right", n), ("left", "left", 1)) for n in range(9)}
     document = report(replace(v7(), judge=judge(by_episode=wrong)))
     line = next(line for line in judge_lines(document.judge) if "by episode" in line)
     assert "e8 1 of 9, e7 1 of 8, e6 1 of 7, e5 1 of 6, e4 1 of 5 and 4 more in report.json" in line
 
 
 def test_hostile_words_of_a_judge_stay_words() -> None:
-    claims = (("s/c/e/1", "e", "<script>alert(1)</script>\x1b[31m", None),)
-    alone = JudgeMessages(
-        preset="faithfulness", messages=1, errors=0, means={}, grounded=(0, 1), claims=claims
+    claims = (claim("<script>alert(1)</script>\x1b[31m"),)
+    alone = JudgedMessages(
+        preset="faithfulness", messages=1, errors=0, means={}, grounded=hits(0, 1), claims=claims
     )
     document = report(replace(v7(), judge=judge(why="<b>\x1b[2J", messages=(alone,))))
     assert report_bytes(document).isascii()
@@ -180,13 +191,13 @@ def test_hostile_words_of_a_judge_stay_words() -> None:
 
 @pytest.mark.parametrize(("claims", "left_out"), [(3, 0), (50, 0), (53, 3)])
 def test_of_many_claims_the_first_stand_in_the_report(claims: int, left_out: int) -> None:
-    alone = JudgeMessages(
+    alone = JudgedMessages(
         preset="faithfulness",
         messages=1,
         errors=0,
         means={},
-        grounded=(0, claims),
-        claims=tuple(("s/c/e/1", "e", f"claim {n}", None) for n in range(claims)),
+        grounded=hits(0, claims),
+        claims=tuple(claim(f"claim {n}") for n in range(claims)),
     )
     (section,) = plain(report(replace(v7(), judge=judge(messages=(alone,)))))["judge"]["messages"]
     assert (len(section["claims"]), section["claims_left_out"]) == (claims - left_out, left_out)

@@ -16,7 +16,7 @@ from reviewer.report.figures import figures
 from reviewer.report.gaps import causes, way_of
 from reviewer.report.model import report_bytes
 from reviewer.report.page import page
-from reviewer.report.rates import exact_pass_hat, possible_pass_hat
+from reviewer.report.rates import exact_pass_hat, known_pass_hat
 from reviewer.report.render.banner import banner
 from reviewer.report.render.text import summary_lines, summary_text
 from reviewer.suite.model import PassHat
@@ -99,18 +99,18 @@ def test_every_way_to_fill_in_the_missing_verdicts_lies_within_the_bounds(
         EpisodeCounts(episode_id=str(i), attempts=n, measured=seen, passes=passes)
         for i, (n, seen, passes) in enumerate(rows)
     ]
-    (found,) = possible_pass_hat(made, [k])
+    (found,) = known_pass_hat(made, [k]).values()
     if any(n < k for n, _, _ in rows):
-        assert (found.low, found.high) == (None, None)
+        assert (found.low_possible, found.high_possible) == (None, None)
         return
-    assert found.low is not None
-    assert found.high is not None
+    assert found.low_possible is not None
+    assert found.high_possible is not None
     for share in (Fraction(0), Fraction(1, 2), Fraction(1)):
         filled = [(n, passes + int((n - seen) * share)) for n, seen, passes in rows]
         value = exact_pass_hat(filled, k)
         assert value is not None
-        assert found.low <= float(value) <= found.high
-    assert found.low == float(exact_pass_hat([(n, p) for n, _, p in rows], k) or 0)
+        assert found.low_possible <= float(value) <= found.high_possible
+    assert found.low_possible == float(exact_pass_hat([(n, p) for n, _, p in rows], k) or 0)
 
 
 def test_bounds_of_pass_hat_stand_under_keys_of_their_own() -> None:

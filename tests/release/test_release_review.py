@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from release_examples import plain, v7, v8, with_policy
+from release_examples import labeled, plain, v7, v8, with_policy
 
 from reviewer.report.assess import assess
 from reviewer.report.build import report
@@ -16,7 +16,7 @@ from reviewer.report.model import report_bytes
 from reviewer.report.opinions import (
     AgreementFigures,
     OpenFlag,
-    ReviewEvidence,
+    ReviewSection,
     SelfFigures,
     WordingFigures,
 )
@@ -45,7 +45,7 @@ def agreement(question: str = "winner", **more: Any) -> AgreementFigures:
     return AgreementFigures(**{**fields, **more})
 
 
-def review(**changes: Any) -> ReviewEvidence:
+def review(**changes: Any) -> ReviewSection:
     """Four pairs, each in both orders, by two people."""
     fields: dict[str, Any] = {
         "labels": 16,
@@ -65,7 +65,7 @@ def review(**changes: Any) -> ReviewEvidence:
         ),
         "disagreements": 1,
     }
-    return ReviewEvidence(**{**fields, **changes})
+    return labeled(**{**fields, **changes})
 
 
 def open_flags(count: int) -> dict[str, Any]:
@@ -131,7 +131,7 @@ SHARES = st.builds(
 )
 COUNTS = st.integers(0, 10_000)
 REVIEWS = st.builds(
-    ReviewEvidence,
+    labeled,
     labels=COUNTS,
     reviewers=st.lists(st.text(min_size=1), max_size=3).map(tuple),
     pairs=COUNTS,
@@ -166,7 +166,7 @@ HARD = ("gates", "hard_pass_rate", "critical_failures", "pass_hat", "failures", 
 
 @given(review=REVIEWS, wanted=st.integers(0, 100))
 def test_no_labels_turn_a_block_or_a_repair_into_anything_else(
-    review: ReviewEvidence, wanted: int
+    review: ReviewSection, wanted: int
 ) -> None:
     labels = LabelPolicy(min_pairs=wanted)
     repaired = with_policy(v8(), max_cpst_usd=0.01)
@@ -181,11 +181,11 @@ def test_no_labels_turn_a_block_or_a_repair_into_anything_else(
 
 
 @given(review=REVIEWS)
-def test_labels_alone_never_promote_what_evidence_does_not(review: ReviewEvidence) -> None:
+def test_labels_alone_never_promote_what_evidence_does_not(review: ReviewSection) -> None:
     held = replace(v8(), frozen_seq=None, frozen_at=None)
     assert assess(replace(held, review=review)).recommendation == "hold"
     whole = assess(v8(review=review)).recommendation
-    assert whole == ("hold" if review.open_high else "promote")
+    assert whole == ("hold" if review.high_flags.open else "promote")
 
 
 # how it is shown ----------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_the_section_says_what_was_labeled_against_what_is_wanted() -> None:
 
 
 def test_without_a_label_it_says_so() -> None:
-    for subject in (v8(), v8(review=ReviewEvidence(high=1))):
+    for subject in (v8(), v8(review=labeled(high=1))):
         document = plain(report(subject))
         section = document["review"]
         assert (section["agreement"], section["self_consistency"]) == (None, None)
@@ -235,7 +235,7 @@ def test_what_agreement_lacks_is_named() -> None:
 
 def test_wording_is_shown_and_never_gates() -> None:
     rule = WordingFigures(wording_id="label-sent", holds=5, breaks=3, unknown=1, first=(TRACE,))
-    subject = v8(review=review(wording=(rule,), checked=9, final_messages=12))
+    subject = v8(review=review(rules=(rule,), checked=9, final_messages=12))
     document = report(subject)
     assert plain(document)["recommendation"] == "promote"
     assert plain(document)["review"]["wording"] == {

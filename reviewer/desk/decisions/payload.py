@@ -53,22 +53,23 @@ from reviewer.signing.trusted import approved
 def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
     """Return the judge as a decision carries it: its confusion with people in forward order, where
     the left message is the positive one and an unusable answer is wrong."""
-    if judge is None or judge.prompt_digest is None or judge.label_set_sha256 is None:
+    section = None if judge is None else judge.section
+    if section is None or section.prompt_digest is None or section.label_set_sha256 is None:
         return ()
     cells = {"tp": 0, "fp": 0, "tn": 0, "fn": 0}
-    for people, said, pairs in judge.confusion:
-        right = said == ("tie" if people == "both_bad" else people)
-        if people == "left":
-            cells["tp" if right else "fn"] += pairs
+    for cell in section.confusion:
+        right = cell.judge == ("tie" if cell.people == "both_bad" else cell.people)
+        if cell.people == "left":
+            cells["tp" if right else "fn"] += cell.pairs
         else:
-            cells["tn" if right else "fp"] += pairs
+            cells["tn" if right else "fp"] += cell.pairs
     return (
         JudgeFact(
-            id=judge.judge_id,
-            version=f"{judge.version} by {judge.model}",
-            prompt_sha256=judge.prompt_digest,
-            n=judge.forward.n,
-            label_set_sha256=judge.label_set_sha256,
+            id=section.judge_id,
+            version=f"{section.version} by {section.model}",
+            prompt_sha256=section.prompt_digest,
+            n=section.estimates.forward_accuracy.n,
+            label_set_sha256=section.label_set_sha256,
             **cells,
         ),
     )
@@ -141,7 +142,7 @@ def decision_facts(
         frozen_at_seq=gathered.frozen_seq,
         first_run_seq=gathered.first_run_seq,
         lineage=tuple(
-            LineageFact(one.suite_id, one.digest, one.reason, one.reviewer)
+            LineageFact(one.suite_id, one.digest, one.reason or "", one.reviewer or "")
             for one in gathered.lineage
         ),
         break_glass=tuple(
@@ -232,7 +233,7 @@ def _label_facts(connection: Connection, built: CandidateReport, book: Book) -> 
         labelers=tuple(sorted({*seen, *(label.reviewer for label in about)})),
         merkle_root=merkle_root([label_line(label) for label in about]) if about else None,
         tree_size=len(about),
-        disagreements=review.disagreements if review is not None else 0,
+        disagreements=review.disagreements_open if review is not None else 0,
     )
 
 

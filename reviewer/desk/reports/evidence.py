@@ -370,7 +370,7 @@ def evidence(
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
         import_maps=tuple(
-            ImportMap(sha256=one.digest, tools=one.names)
+            ImportMap(sha256=one.digest, tools=dict(one.names))
             for one in (tool_maps_of_candidate(connection, stored.id) if whole else ())
         ),
         source_files=sources,

@@ -8,7 +8,7 @@ less than a report (`review_holds`), and loads nothing of agreement and judges.
 from __future__ import annotations  # what only types name is not loaded
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs, to_builtins
 
@@ -28,14 +28,24 @@ from reviewer.report.opinions import (
     ADVISORY,
     SHOWN_FLAGS,
     AgreementFigures,
-    Cells,
+    AskedJudgeSection,
+    Cell,
+    Claim,
+    HighFlags,
+    JudgeAccepted,
+    JudgedMessages,
+    JudgeEstimates,
     JudgeEvidence,
-    JudgeMessages,
+    JudgeRepeats,
     JudgeShare,
+    JudgeSlots,
     OpenFlag,
-    ReviewEvidence,
+    RandomPart,
+    ReviewSection,
     SelfFigures,
+    Wording,
     WordingFigures,
+    hits,
 )
 from reviewer.review.items import Item, message_items
 from reviewer.review.labels import Label, counting
@@ -72,7 +82,7 @@ class LabeledMessages(NamedTuple):
 
 def review_holds(
     connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
-) -> ReviewEvidence | None:
+) -> ReviewSection | None:
     """Return what `assess` reads of labels and flags, and nothing else; None for a probe.
 
     Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
@@ -82,10 +92,12 @@ def review_holds(
     side = side_of(connection, held.suite.suite_id, candidate_id)
     high = high_flags(connection, side)
     if not high and not held.suite.policy.labels.min_pairs:
-        return ReviewEvidence()
+        return ReviewSection()
     looked = looked_at(connection, held, side, high, finals, book)
     pairs = counted(looked.about, held.rubric).pairs if held.rubric is not None else 0
-    return ReviewEvidence(high=len(high), open_high=len(looked.flags), pairs=pairs)
+    return ReviewSection(
+        high_flags=HighFlags(traces=len(high), open=len(looked.flags)), pairs_labelled=pairs
+    )
 
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
@@ -147,7 +159,7 @@ SHOWN_BREAKS = 3
 
 def review_evidence(
     connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
-) -> ReviewEvidence | None:
+) -> ReviewSection | None:
     """Return the labels and flags of one candidate; None for a probe, which certifies nothing.
 
     Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
@@ -157,14 +169,16 @@ def review_evidence(
     side = side_of(connection, held.suite.suite_id, candidate_id)
     high = high_flags(connection, side)
     looked = looked_at(connection, held, side, high, finals, book)
-    found = ReviewEvidence(
-        high=len(high),
-        open_high=len(looked.flags),
-        open_flags=tuple(
-            OpenFlag(trace_id=flag.trace_id, reasons=flag.reasons)
-            for flag in looked.flags[:SHOWN_FLAGS]
+    found = ReviewSection(
+        high_flags=HighFlags(
+            traces=len(high),
+            open=len(looked.flags),
+            first_open=tuple(
+                OpenFlag(trace_id=flag.trace_id, reasons=flag.reasons)
+                for flag in looked.flags[:SHOWN_FLAGS]
+            ),
         ),
-        messages_wanted=held.rubric.final_messages if held.rubric is not None else 0,
+        messages_required=held.rubric.final_messages if held.rubric is not None else 0,
     )
     if held.rubric is None:
         return found
@@ -172,16 +186,16 @@ def review_evidence(
     if not looked.about:
         return found
     found = _with_labels(found, looked, candidate_id, held.rubric, held.suite.digest)
-    return _with_drawn(found, connection, side, held, looked) if found.random else found
+    return _with_drawn(found, connection, side, held, looked) if found.random_part.items else found
 
 
 def _with_wording(
-    found: ReviewEvidence,
+    found: ReviewSection,
     connection: Connection,
     side: Side,
     rubric: Rubric,
     finals: FinalMessages,
-) -> ReviewEvidence:
+) -> ReviewSection:
     if not rubric.wording:
         return found
     from reviewer.review.wording import check_wording
@@ -196,9 +210,10 @@ def _with_wording(
         text = (texts[trace.id] or "") if trace.id in texts else None
         for result in check_wording(rubric, side.names[trace.episode], text):
             results[result.wording_id][result.holds].append(side.trace_id(trace))
-    return structs.replace(
-        found,
-        wording=tuple(
+    wording = Wording(
+        checked=len(traces),
+        of=count_reviewable_traces(connection, side.key),
+        rules=tuple(
             WordingFigures(
                 wording_id=name,
                 holds=len(by[True]),
@@ -208,18 +223,17 @@ def _with_wording(
             )
             for name, by in results.items()
         ),
-        checked=len(traces),
-        final_messages=count_reviewable_traces(connection, side.key),
     )
+    return structs.replace(found, wording=wording)
 
 
 def _with_labels(
-    found: ReviewEvidence,
+    found: ReviewSection,
     looked: LabeledMessages,
     candidate_id: str,
     rubric: Rubric,
     seed: str,
-) -> ReviewEvidence:
+) -> ReviewSection:
     from reviewer.review.agreement import agreement, self_consistency, to_adjudicate
     from reviewer.review.wins import random_rates, wins
 
@@ -231,35 +245,37 @@ def _with_labels(
         found,
         labels=len(said),
         reviewers=tuple(sorted({x.reviewer for x in said})),
-        pairs=made.pairs,
-        begun=made.begun,
-        messages=made.messages,
-        seen=len(mine & shown_texts(said)),
-        labeled=len({x.item for x in said}),
-        random=len({x.item for x in said if x.pi is not None}),
-        rates=tuple(
-            structs.replace(one, n_eff=None if one.n_eff is None else float(one.n_eff))
-            for one in random_rates(labels, rubric, mine)
+        pairs_labelled=made.pairs,
+        pairs_begun=made.begun,
+        messages_labelled=made.messages,
+        sample=len(mine & shown_texts(said)),
+        random_part=RandomPart(
+            items=len({x.item for x in said if x.pi is not None}),
+            of=len({x.item for x in said}),
+            rates=tuple(
+                structs.replace(one, n_eff=None if one.n_eff is None else float(one.n_eff))
+                for one in random_rates(labels, rubric, mine)
+            ),
         ),
         wins=tuple(map(_in_floats, wins(labels, mine, _others(said, candidate_id)))),
         agreement=tuple(
             _figures(one) for one in agreement(labels, rubric, _first(said, mine), seed=seed)
         ),
-        consistency=tuple(
+        self_consistency=tuple(
             SelfFigures(reviewer=own.reviewer, same=own.same, left=own.left)
             for own in self_consistency(labels)
         ),
-        disagreements=len(to_adjudicate(labels)),
+        disagreements_open=len(to_adjudicate(labels)),
     )
 
 
 def _with_drawn(
-    found: ReviewEvidence,
+    found: ReviewSection,
     connection: Connection,
     side: Side,
     held: ReadySuite,
     looked: LabeledMessages,
-) -> ReviewEvidence:
+) -> ReviewSection:
     """Count the traces in the random sample, and those of them whose message no label shows."""
     if count_reviewable_traces(connection, side.key) > MOST_DRAWN:
         return found
@@ -276,7 +292,10 @@ def _with_drawn(
         if (item.episode_id, item.messages[0].digest) in said
         for trace in item.traces
     }
-    return structs.replace(found, drawn=len(drawn), waiting=len(drawn - seen))
+    part = structs.replace(
+        found.random_part, drawn_traces=len(drawn), waiting_traces=len(drawn - seen)
+    )
+    return structs.replace(found, random_part=part)
 
 
 def _others(labels: Iterable[Label], candidate_id: str) -> dict[str, set[str]]:
@@ -353,67 +372,74 @@ def judge_evidence(
 
 
 def _evidence(judged: JudgeRecord, wins: WinRate | None) -> JudgeEvidence:
-    found, judge = judged.calibration, judged.judge
-    messages = tuple(_messages(one) for one in judged.messages)
-    if found is None:
-        return JudgeEvidence(
-            role=ADVISORY,
-            why=NO_PAIRS,
-            needs="",
-            more_pairs=None,
-            more_pairs_strict=None,
-            judge_id=judge.judge_id,
-            version=judge.version,
-            model=judged.model,
-            prompt_digest=None,
-            rubric_digest=None,
-            family="",
-            messages=messages,
-            cost_usd=judged.cost_usd,
-            known_usd=judged.known_usd,
-            unpriced=judged.unpriced,
-        )
+    found = judged.calibration
     return JudgeEvidence(
-        role=found.role,
-        why=found.earned.why,
-        needs=found.earned.needs,
-        more_pairs=found.earned.more,
-        more_pairs_strict=found.earned.more_strict,
-        judge_id=judge.judge_id,
-        version=judge.version,
-        model=judged.model,
-        prompt_digest=found.key.prompt_digest,
-        rubric_digest=found.key.rubric_digest,
-        family=found.key.family,
-        forward=_share(found.forward, found.forward_lower),
-        swapped=_share(found.swapped, found.swapped_lower),
-        both=_share(found.both, found.both_lower),
-        flips=_share(found.flips, found.flip_upper),
-        accepted_point=found.within,
-        accepted_strict=found.within_strict,
-        first=found.primacy,
-        last=found.recency,
-        position_p=found.position_p,
-        same_answer=found.stability,
-        repeated=found.repeated,
-        errors=found.errors,
-        calls=found.calls,
-        confusion=_cells(found.confusion),
-        by_episode={name: _cells(counts) for name, counts in found.by_episode.items()},
-        by_criterion={name: _cells(counts) for name, counts in found.by_criterion.items()},
-        not_counted=to_builtins(found.left),
-        expired=found.expired,
-        label_set_sha256=_label_set(judged, found),
-        win_rate=None if wins is None else _win_rate(wins),
-        messages=messages,
+        section=_unpaired(judged) if found is None else _calibrated(judged, found, wins),
         cost_usd=judged.cost_usd,
         known_usd=judged.known_usd,
         unpriced=judged.unpriced,
     )
 
 
-def _cells(counts: Confusion) -> Cells:
-    return tuple((people, judge, pairs) for (people, judge), pairs in counts.items())
+def _unpaired(judged: JudgeRecord) -> AskedJudgeSection:
+    """A judge that is asked about single messages alone."""
+    return AskedJudgeSection(
+        role=ADVISORY,
+        why=NO_PAIRS,
+        needs=None,
+        more_pairs=None,
+        more_pairs_strict=None,
+        judge_id=judged.judge.judge_id,
+        version=judged.judge.version,
+        model=judged.model,
+        prompt_digest=None,
+        rubric_digest=None,
+        candidate_family="",
+        messages=tuple(map(_messages, judged.messages)),
+    )
+
+
+def _calibrated(judged: JudgeRecord, found: Calibration, wins: WinRate | None) -> AskedJudgeSection:
+    return AskedJudgeSection(
+        role=found.role,
+        why=found.earned.why,
+        needs=found.earned.needs or None,
+        expired=found.expired or None,
+        more_pairs=found.earned.more,
+        more_pairs_strict=found.earned.more_strict,
+        judge_id=judged.judge.judge_id,
+        version=judged.judge.version,
+        model=judged.model,
+        prompt_digest=found.key.prompt_digest,
+        rubric_digest=found.key.rubric_digest,
+        candidate_family=found.key.family,
+        estimates=JudgeEstimates(
+            forward_accuracy=_share(found.forward, found.forward_lower),
+            swapped_accuracy=_share(found.swapped, found.swapped_lower),
+            both_orders_right=_share(found.both, found.both_lower),
+            flip_rate=_share(found.flips, found.flip_upper),
+        ),
+        accepted=JudgeAccepted(point=found.within, strict=found.within_strict),
+        slots=JudgeSlots(first=found.primacy, last=found.recency, p=found.position_p),
+        repeats=JudgeRepeats(questions=found.repeated, same_answer=found.stability),
+        errors=found.errors,
+        calls=found.calls,
+        confusion=_cells(found.confusion),
+        confusion_by_episode={name: _cells(counts) for name, counts in found.by_episode.items()},
+        confusion_by_criterion={
+            name: _cells(counts) for name, counts in found.by_criterion.items()
+        },
+        not_counted=to_builtins(found.left),
+        label_set_sha256=_label_set(judged, found),
+        win_rate=None if wins is None else to_builtins(wins),
+        messages=tuple(map(_messages, judged.messages)),
+    )
+
+
+def _cells(counts: Confusion) -> tuple[Cell, ...]:
+    return tuple(
+        Cell(people=people, judge=judge, pairs=pairs) for (people, judge), pairs in counts.items()
+    )
 
 
 def _share(share: Share, bound: float | None) -> JudgeShare:
@@ -427,18 +453,16 @@ def _label_set(judged: JudgeRecord, found: Calibration) -> str | None:
     return sha256_hex(canonical_bytes(uids)) if uids else None
 
 
-def _win_rate(wins: WinRate) -> dict[str, Any]:
-    plain: dict[str, Any] = to_builtins(wins)
-    return plain
-
-
-def _messages(one: MessageFigures) -> JudgeMessages:
-    return JudgeMessages(
+def _messages(one: MessageFigures) -> JudgedMessages:
+    return JudgedMessages(
         preset=one.preset,
         messages=one.messages,
         errors=one.errors,
         means=one.means,
-        complete=None if one.complete is None else (int(one.complete.hits), one.complete.n),
-        grounded=None if one.grounded is None else (int(one.grounded.hits), one.grounded.n),
-        claims=tuple((c.trace, c.episode_id, c.claim, c.seq) for c in one.claims),
+        complete=None if one.complete is None else hits(int(one.complete.hits), one.complete.n),
+        grounded=None if one.grounded is None else hits(int(one.grounded.hits), one.grounded.n),
+        claims=tuple(
+            Claim(trace_id=c.trace, episode_id=c.episode_id, claim=c.claim, seq=c.seq)
+            for c in one.claims
+        ),
     )

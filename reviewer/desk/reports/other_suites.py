@@ -43,7 +43,18 @@ def met_suites(
     """Return every other suite this candidate was tried on, with the reason that counts; none for a
     probe."""
     found = [] if suite.probe else other_suites(connection, suite.id, candidate)
-    return tuple(MetSuite(**one._asdict()) for one in _explained(connection, suite.digest, found))
+    return tuple(
+        MetSuite(
+            suite_id=one.suite_id,
+            digest=one.digest,
+            attempts=one.attempts,
+            passes=one.passes,
+            reason=one.reason or None,
+            reviewer=one.reviewer or None,
+            at=one.at or None,
+        )
+        for one in _explained(connection, suite.digest, found)
+    )
 
 
 def listed(connection: Connection, suite_id: str) -> list[ExplainedSuite]:

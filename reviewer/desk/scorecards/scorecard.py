@@ -126,7 +126,7 @@ def rate_view(rate: Counted, policy: float | None) -> Rate:
 def _repeated(shown: Figures, policy: float) -> Rate:
     """pass^k of the policy's k, over episodes."""
     hat = shown.pass_hat
-    possible = next((one for one in hat.possible if one.k == hat.k), None)
+    possible = hat.known.get(str(hat.k))
     return Rate(
         value=hat.value,
         low=hat.low,
@@ -137,8 +137,8 @@ def _repeated(shown: Figures, policy: float) -> Rate:
         why=hat.why,
         unknown=shown.hard_pass.not_measured,
         known=possible.value if possible else None,
-        low_possible=possible.low if possible else None,
-        high_possible=possible.high if possible else None,
+        low_possible=possible.low_possible if possible else None,
+        high_possible=possible.high_possible if possible else None,
     )
 
 

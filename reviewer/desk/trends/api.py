@@ -233,7 +233,7 @@ def _human(found: CandidateAssessment) -> TrendPoint:
     review = found.gathered.review
     if review is None:
         return TrendPoint(value=None, why="a probe has no labels")
-    rate = next((one for one in review.rates if one.question == "passes"), None)
+    rate = next((one for one in review.random_part.rates if one.question == "passes"), None)
     if rate is None:
         why = "no single message of the random part is labeled" if review.labels else NO_LABELS
         return TrendPoint(value=None, why=why)
@@ -268,10 +268,10 @@ def _cpst(found: CandidateAssessment) -> TrendPoint:
 def _pass_hat(found: CandidateAssessment) -> TrendPoint:
     hat = found.assessment.figures.pass_hat
     about = f"{len(found.assessment.figures.episodes):,} episodes, k={hat.k}"
-    known = next((one for one in hat.possible if one.k == hat.k), None)
+    known = hat.known.get(str(hat.k))
     why = hat.why
-    if why and known is not None and known.low is not None and known.low != known.high:
-        why += f"; {between(known.low, known.high)} possible"
+    if why and known is not None and known.low_possible not in (None, known.high_possible):
+        why += f"; {between(known.low_possible, known.high_possible)} possible"
     return TrendPoint(value=hat.value, low=hat.low, high=hat.high, about=about, why=why)
 
 

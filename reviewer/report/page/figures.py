@@ -1,6 +1,6 @@
 """The page's figures: rates, costs and latencies with their limits, and how each is computed."""
 
-from reviewer.report.figures import others_spent
+from reviewer.report.figures import LatencyFigures, Limits, others_spent
 from reviewer.report.formatting import (
     NOT_MEASURED,
     OF_RESULT,
@@ -19,9 +19,6 @@ from reviewer.report.formatting import (
 )
 from reviewer.report.model import (
     CostSection,
-    CriticalSection,
-    LatencySection,
-    Limits,
     PassHatSection,
     PeekingSection,
     RepeatabilitySection,
@@ -30,7 +27,7 @@ from reviewer.report.model import (
     SetRate,
 )
 from reviewer.report.page_parts import Section, Terms
-from reviewer.report.rates import Rate
+from reviewer.report.rates import CriticalFigures, Rate
 from reviewer.report.source_headline import headline_text
 
 FIGURES = "Repeatability, cost and latency"
@@ -211,7 +208,7 @@ def _wilson_term(rate: Rate | SafetySection, episodes: int) -> str:
     )
 
 
-def _critical_term(critical: CriticalSection) -> str:
+def _critical_term(critical: CriticalFigures) -> str:
     said = (
         f"Attempts with a critical failure among all {critical.n} made, also those beyond the "
         "first set. "
@@ -278,7 +275,7 @@ def _cost_terms(report: Report) -> Terms:
     ]
 
 
-def _latency_terms(latency: LatencySection) -> Terms:
+def _latency_terms(latency: LatencyFigures) -> Terms:
     n = f"over the {plural(latency.n, 'attempt')} that count and have a latency"
     if latency.unknown:
         n += f" ({latency.unknown} have none)"

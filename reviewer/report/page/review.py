@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 from reviewer.report.formatting import limits, number, plural
-from reviewer.report.model import (
+from reviewer.report.model import Diagnostic, Report, TextDiagnostic
+from reviewer.report.opinions import (
+    NOTHING,
+    SHOWN_PHRASES,
     AskedJudgeSection,
     Cell,
-    Diagnostic,
-    JudgedAlone,
+    JudgedMessages,
     JudgeSection,
     RandomPart,
-    Report,
     ReviewSection,
-    TextDiagnostic,
 )
-from reviewer.report.opinions import NOTHING, SHOWN_PHRASES
 from reviewer.report.page_parts import Section, Terms
 from reviewer.stats.figures import Estimate, RandomRate, Share
 
@@ -45,7 +44,7 @@ def judge_lines(section: JudgeSection) -> list[str]:
     return lines + [_message_line(one) for one in section.messages]
 
 
-def _message_line(one: JudgedAlone) -> str:
+def _message_line(one: JudgedMessages) -> str:
     parts = [f"{name} {number(mean, 2)}" for name, mean in one.means.items()]
     parts += [
         f"{count.hits} of {count.n} {name}"

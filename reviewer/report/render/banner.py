@@ -87,10 +87,11 @@ def _probe_line(assessment: Assessment, room: int) -> str:
         line = f"hard pass {passed} {between(known.low_possible, known.high_possible)}"
     values = [number(value) for _, value in hat.values if value is not None]
     if not values:
-        least = next((one for one in hat.possible if one.low is not None), None)
+        bounded = ((k, one) for k, one in hat.known.items() if one.low_possible is not None)
+        k, least = next(bounded, ("k", None))
         if known.value is None or least is None:
             return f"{line}   pass^k {NOT_MEASURED}"
-        return f"{line}   pass^{least.k} {between(least.low, least.high)}"
+        return f"{line}   pass^{k} {between(least.low_possible, least.high_possible)}"
     line += f"   pass^1 to {len(values)}: " if len(values) > 1 else "   pass^1: "
     said = ", ".join(values)
     left = len(values) - 1
