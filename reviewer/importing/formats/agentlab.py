@@ -28,7 +28,7 @@ JOURNAL = "reproducibility_journal.csv"
 
 
 class _FolderNames(NamedTuple):
-    """What a folder's name says."""
+    """Facts out of a folder's name."""
 
     agent: str
     suite: str

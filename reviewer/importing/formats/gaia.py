@@ -128,7 +128,7 @@ def facts_of(source: Source) -> FileFacts:
 
 
 class Metadata(NamedTuple):
-    """What the metadata beside the rows says: task ids by question, true answers by task."""
+    """The metadata beside the rows: task ids by question, true answers by task."""
 
     task_ids: dict[str, str]
     gold: dict[str, str]

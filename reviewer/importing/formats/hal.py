@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 
 class Task:
-    """What a run says of one task. `passed_on` are calls that another one handed on."""
+    """The record of one task in a run. `passed_on` are calls that another one handed on."""
 
     def __init__(self) -> None:
         self.result: dict[str, Any] = {}

@@ -209,7 +209,7 @@ _ENDS = (
      r"InternalServerError|RateLimit|APIConnection|AuthenticationError", "infrastructure_error"),
     (r"\ATimeout after|timed? ?out", "timeout"),
 )  # fmt: skip
-"""What an error text says of why a run ended; the first that fits."""
+"""Patterns of an error text and the end of a run that each means; the first match counts."""
 SEEN = 2000
 GUESS = "success is what the resolver's own model guessed: no test was run"
 NO_ZONE = "times name no zone"

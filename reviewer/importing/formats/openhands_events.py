@@ -54,7 +54,7 @@ class Ledger:
 
     @property
     def latency_ms(self) -> float | None:
-        """Of all responses together, those that left no event among them."""
+        """Return the latency of all responses together, also of those that left no event."""
         total = added([amount(one) for one in self._latency.values()])
         return None if total is None else total * 1000
 
@@ -228,7 +228,7 @@ class Story:
 
     @property
     def calls(self) -> int:
-        """How many model responses the events come from."""
+        """Return the number of model responses that the events come from."""
         return len(self.responses)
 
     def clocked(self, stamp: Any) -> None:

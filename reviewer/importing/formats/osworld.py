@@ -32,7 +32,7 @@ HARMLESS = frozenset(
 
 
 class _FolderNames(NamedTuple):
-    """What the folders say; empty where they do not."""
+    """Facts out of the names of the folders; empty where they say none."""
 
     task: str
     domain: str

@@ -1,5 +1,5 @@
-"""What smolagents keeps of a run's steps, in each of the ways it was written: chat messages, the
-steps' own JSON, or the steps as Python prints them.
+"""The steps of smolagents' runs, in each form they are written: chat messages, the steps' own JSON,
+or the steps as Python prints them.
 
 Python values that were written as text (`repr`) are read as data, never run as code.
 """

@@ -41,8 +41,8 @@ SETTINGS = ("reasoning_effort", "temperature", "top_p")
 _DAY_MS = 86_400_000.0
 
 
-class Glance(msgspec.Struct):
-    """What must be known of all simulations before the first is read."""
+class SimulationHead(msgspec.Struct):
+    """Facts of all simulations that are needed before the first is read."""
 
     task_id: Any = None
     trial: Any = None
@@ -52,7 +52,7 @@ class Glance(msgspec.Struct):
 
 
 class Task(NamedTuple):
-    """What simulations of a task are compared with."""
+    """A task, as simulations are compared with it."""
 
     actions: tuple[str, ...]
     assertions: tuple[str, ...]
@@ -77,7 +77,7 @@ class Run(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """The domain as the file names it, "" when it does not."""
+        """Return the domain as the file names it, "" when it does not."""
         named = mapping(self.info.get("environment_info")).get("domain_name")
         for name in (named, self.head.get("domain")):
             if isinstance(name, str) and name:
@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
     @property
     def model(self) -> str:
-        """The configured model."""
+        """Return the configured model."""
         for name in (mapping(self.info.get("agent_info")).get("llm"), self.head.get("model")):
             if isinstance(name, str) and name:
                 return name
@@ -94,7 +94,7 @@ class Run(NamedTuple):
 
     @property
     def candidate(self) -> str:
-        """Agent, model and those settings that make a difference, "" when none is named."""
+        """Return agent, model and those settings that make a difference, "" when none is named."""
         agent = mapping(self.info.get("agent_info"))
         named = agent.get("implementation") or self.head.get("agent")
         parts = [part for part in (named, self.model) if isinstance(part, str) and part]
@@ -139,7 +139,7 @@ def _digest(state: dict[str, Any]) -> str | None:
         return None
 
 
-def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[Glance]) -> Run:
+def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[SimulationHead]) -> Run:
     """Return the run, with what contradicts itself across simulations."""
     slots = Counter((str(one.task_id), one.trial) for one in seen if type(one.trial) is int)
     times = Counter(
@@ -155,7 +155,7 @@ def run_of(head: dict[str, Any], tasks: dict[str, Task], seen: list[Glance]) -> 
     )
 
 
-def doubts(run: Run, seen: list[Glance]) -> Iterable[str]:
+def doubts(run: Run, seen: list[SimulationHead]) -> Iterable[str]:
     """Yield what a reader of the file as a whole should know, a sentence each."""
     yield from _declared(run, seen)
     starts = [one.start_time for one in seen if clock(one.start_time)[1] == "unstated"]
@@ -170,7 +170,7 @@ def doubts(run: Run, seen: list[Glance]) -> Iterable[str]:
         yield "several simulations claim the same task and trial: these are numbered in file order"
 
 
-def _declared(run: Run, seen: list[Glance]) -> Iterable[str]:
+def _declared(run: Run, seen: list[SimulationHead]) -> Iterable[str]:
     """Yield notes on declared totals that differ from the contents."""
     trials, tasks, held = run.info.get("num_trials"), len(run.tasks), len(seen)
     if type(trials) is int and tasks and trials * tasks != held:
@@ -201,7 +201,7 @@ def _nested(value: Any) -> bool:
 
 SIMULATIONS = "simulations"
 _DOMAINS = re.compile(r"airline|retail|telecom(?:-workflow)?|banking_knowledge|mock")
-_glance = msgspec.json.Decoder(Glance)
+_head = msgspec.json.Decoder(SimulationHead)
 
 
 class RawSimulation(NamedTuple):
@@ -299,7 +299,7 @@ def _survey(source: Source) -> Run:
     """
     head: dict[str, Any] = {}
     tasks: dict[str, Task] = {}
-    seen: list[Glance] = []
+    seen: list[SimulationHead] = []
     alone = _alone(source.path)
     if not alone:
         held = _read_settings(source, None, head, tasks, seen)
@@ -311,7 +311,7 @@ def _survey(source: Source) -> Run:
             _read_settings(source, beside, head, tasks, [])
     if alone or source.companions:
         with suppress(Unreadable):  # which is said where the simulations are read
-            seen += [one for cut in _cuts(source) if (one := _glanced(cut.raw))]
+            seen += [one for cut in _cuts(source) if (one := _head_of(cut.raw))]
     run = run_of(head, tasks, seen)
     source.notes.update(doubts(run, seen))
     indexed = _indexed(run)
@@ -332,7 +332,7 @@ def _read_settings(
     path: Path | None,
     head: dict[str, Any],
     tasks: dict[str, Task],
-    seen: list[Glance],
+    seen: list[SimulationHead],
 ) -> int:
     """Fill in the run's members, its tasks and a glance of its simulations; return how many those
     are."""
@@ -342,7 +342,7 @@ def _read_settings(
             name = part.path[0] if part.path else None
             if name == SIMULATIONS:
                 held += len(part.path) == 2
-                seen += [one] if (one := _glanced(part.raw)) and len(part.path) == 2 else []
+                seen += [one] if (one := _head_of(part.raw)) and len(part.path) == 2 else []
             elif part.problem or not isinstance(name, str):
                 continue
             elif name != "tasks":
@@ -354,9 +354,9 @@ def _read_settings(
     return held
 
 
-def _glanced(raw: bytes) -> Glance | None:
+def _head_of(raw: bytes) -> SimulationHead | None:
     try:
-        return _glance.decode(raw)
+        return _head.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None  # whatever is wrong with it is said where it is read
 

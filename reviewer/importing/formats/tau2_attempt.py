@@ -119,7 +119,7 @@ def tokens_of(turn: dict[str, Any]) -> dict[str, int] | None:
 
 
 class _Speech:
-    """What one side is saying, gathered from its chunks until it stops."""
+    """The words of one side, gathered from its chunks until it stops."""
 
     def __init__(self, draft: Draft, actor: str) -> None:
         self._draft, self._actor = draft, actor
@@ -198,7 +198,7 @@ TOLERANCE = 1e-6
 
 
 class Checks(NamedTuple):
-    """What a simulation was checked for; None where the source kept no list."""
+    """The expectations a simulation was checked for; None where the source kept no list."""
 
     actions: tuple[str, ...] | None
     assertions: tuple[str, ...] | None

@@ -47,12 +47,12 @@ from reviewer.trace.record import SourceVerdict
 TOOL = "terminal"
 RECORDING = "sessions/agent.cast"
 SHOWN = 32 * 1024
-"""Characters kept of what the screen said in one go."""
+"""Characters kept of one stretch of the screen's text."""
 MOST_SHOWN = 4 << 20
 """Characters kept of a whole recording."""
 PAUSE_S = 2.0
-"""What the screen said is cut where it was still this long: an agent that was started once works on
-behind one input."""
+"""The text of the screen is cut where nothing was written for this long: an agent that was started
+once works on behind one input."""
 
 
 class _Moment(NamedTuple):
@@ -168,7 +168,7 @@ _MUTE = re.compile(r"(run[-_ ]?\d*|runs|results?|\d*|tmp.*)", re.IGNORECASE)
 
 
 class Run(NamedTuple):
-    """What the files around a trial say of its run; empty where they do not."""
+    """Facts of a trial's run out of the files around it; empty where they say none."""
 
     agent: str
     version: str
@@ -180,7 +180,7 @@ class Run(NamedTuple):
 
     @property
     def candidate(self) -> str:
-        """Agent, version and model; the folder's name replaces what is not known."""
+        """Return agent, version and model; the folder's name replaces an unknown one."""
         known = [part for part in (self.agent, self.version, self.model) if part]
         if self.agent and self.model:
             return " ".join(known)
@@ -190,7 +190,7 @@ class Run(NamedTuple):
 
     @property
     def suite(self) -> str:
-        """The suite of the data set; the core data set is the benchmark itself."""
+        """Return the suite of the data set; the core data set is the benchmark itself."""
         name = "" if self.dataset in ("", CORE, "terminal-bench") else slug(self.dataset)
         return f"terminal-bench-{name}" if name else "terminal-bench"
 
@@ -302,7 +302,7 @@ def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
 
 
 def _pane(draft: Draft, source: Source, folder: Path, name: str) -> None:
-    """Write what the terminal showed at a point, as a snapshot."""
+    """Write the text of the terminal at a point, as a snapshot."""
     text = source.text(folder / "panes" / f"{name}.txt")
     if text is not None:
         draft.state({"terminal": name, "text": clipped(text, PANE)})

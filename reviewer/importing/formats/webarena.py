@@ -73,7 +73,7 @@ class Page(HTMLParser):
         self.steps: list[Step] = []
         self.pictures = 0
         self.cut = False
-        """Whether a text was too long to keep whole."""
+        """True when a text was too long to keep whole."""
         self.ended = False
         self._held: dict[str, str] | None = None
         self._field = ""

@@ -49,7 +49,7 @@ _SECRET = re.compile(
 
 
 class Traffic(NamedTuple):
-    """How many requests of what kind there were, and the time from the first to the last."""
+    """Counts of requests by kind, and the time from the first to the last."""
 
     summary: dict[str, Any]
     elapsed: float | None
@@ -65,7 +65,7 @@ class _Request(NamedTuple):
 
     @property
     def telling(self) -> bool:
-        """Whether the request fetched or sent something, or was not answered well."""
+        """Return whether the request fetched or sent something, or was not answered well."""
         return self.method != "GET" or not 200 <= self.status < 300 or not _LOOKS.search(self.mime)
 
 

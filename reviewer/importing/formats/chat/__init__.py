@@ -332,7 +332,7 @@ class Names(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The permanent name of the attempt, with the kind of the name in front."""
+        """Return the permanent name of the attempt, with the kind of the name in front."""
         for kind, name in (
             ("session", self.conversation or self.session),
             ("run", self.run),

@@ -45,7 +45,7 @@ class OpenAIChatReader(Format):
     version = "2"
     dialect = ""
     plain = True
-    """Whether a message holds all that is to be read of it: `tell` adds nothing."""
+    """True when a message holds all facts of it: `tell` adds nothing."""
 
     def sniff(self, head: Head) -> bool:
         if unsupported.tool(head):

@@ -52,8 +52,9 @@ ENDS = {
     "AgentSafetyRefusalError": "refused",
     "ContentPolicyViolationError": "refused",
 }
-"""How Harbor's own policy classes exceptions: what the sandbox, the provider or the harness ended
-counts for neither pass nor fail; any other name (a crash of the agent) is `error`."""
+"""The end that Harbor's own policy gives an exception: a trial ended by the sandbox, the provider
+or the harness counts for neither pass nor fail; any other name (a crash of the agent) is
+`error`."""
 VALID = frozenset(name for name, end in ENDS.items() if end != "infrastructure_error")
 """Exceptions that leave a reward valid in Harbor's own counting: the agent used up its budget, or
 refused."""
@@ -148,20 +149,20 @@ def candidate_of(trial: dict[str, Any]) -> str:
     return " ".join(part for part in parts if part)
 
 
-class Ended(NamedTuple):
-    """How a trial ended: the word for it, the exception's name if there was one."""
+class Ending(NamedTuple):
+    """The end of a trial: the word for it, the exception's name if there was one."""
 
     termination: str | None
     exception: str | None
 
 
-def ended(trial: dict[str, Any]) -> Ended:
+def ended(trial: dict[str, Any]) -> Ending:
     """Return how the trial ended. An exception of a step is the trial's."""
     for holder in (trial, *steps_of(trial)):
         name = mapping(holder.get("exception_info")).get("exception_type")
         if isinstance(name, str) and name:
-            return Ended(ENDS.get(name, "error"), name[:200])
-    return Ended("completed" if trial.get("finished_at") else None, None)
+            return Ending(ENDS.get(name, "error"), name[:200])
+    return Ending("completed" if trial.get("finished_at") else None, None)
 
 
 def steps_of(trial: dict[str, Any]) -> list[dict[str, Any]]:

@@ -41,7 +41,7 @@ _HOLDERS = (
 )  # fmt: skip
 
 
-class Family:
+class TrajectoryFiles:
     """The files around one trajectory file. References are followed only beside it."""
 
     def __init__(self, path: Path) -> None:
@@ -145,10 +145,10 @@ class AtifReader(Format):
         return slug(path.stem)
 
     def companions(self, path: Path) -> tuple[Path, ...]:
-        return tuple(dict.fromkeys((*Family(path).files(), *_logs(path))))
+        return tuple(dict.fromkeys((*TrajectoryFiles(path).files(), *_logs(path))))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        family = Family(source.path)
+        family = TrajectoryFiles(source.path)
         yield from each_record(source, partial(_attempt, source, family), "trajectory")
 
 
@@ -168,7 +168,7 @@ def is_atif(value: Any) -> bool:
     )
 
 
-def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
+def _attempt(source: Source, family: TrajectoryFiles, piece: Piece) -> Foreign:
     document = source.value(piece.raw)
     if not isinstance(document, dict):
         raise Rejected("type:record")
@@ -200,7 +200,9 @@ def _attempt(source: Source, family: Family, piece: Piece) -> Foreign:
     )
 
 
-def parts_of(document: dict[str, Any], family: Family, draft: Draft) -> Iterator[dict[str, Any]]:
+def parts_of(
+    document: dict[str, Any], family: TrajectoryFiles, draft: Draft
+) -> Iterator[dict[str, Any]]:
     """Yield a trajectory and what continues it, in order, with notes of what is missing."""
     extra = object_in(object_in(document, "agent"), "extra")
     if extra.get("parent_session_id"):

@@ -31,7 +31,7 @@ _BAD = frozenset({"error", "errored", "failed", "failure"})
 
 
 class Agent(NamedTuple):
-    """Who acted, as far as a document says."""
+    """The agent of a document; empty where it does not say."""
 
     name: str
     version: str

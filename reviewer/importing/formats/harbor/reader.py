@@ -44,7 +44,7 @@ from reviewer.importing.formats.harbor import (
     used,
     verdict_of,
 )
-from reviewer.importing.formats.harbor.atif import Family, describe, is_atif, parts_of
+from reviewer.importing.formats.harbor.atif import TrajectoryFiles, describe, is_atif, parts_of
 from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, differ, object_in
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
@@ -72,7 +72,7 @@ HARMLESS = frozenset(
 )
 
 
-class _Scene(NamedTuple):
+class _TrialStep(NamedTuple):
     """One step of a trial and its trajectory; a trial without steps is one scene."""
 
     name: str
@@ -120,13 +120,15 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     )
 
 
-def _scenes(trial: dict[str, Any], folder: Path | None, companions: set[Path]) -> Iterator[_Scene]:
+def _scenes(
+    trial: dict[str, Any], folder: Path | None, companions: set[Path]
+) -> Iterator[_TrialStep]:
     steps = [str(step.get("step_name") or "") for step in steps_of(trial)]
     if not steps:
-        yield _Scene("", _trajectory(folder, companions) if folder else None)
+        yield _TrialStep("", _trajectory(folder, companions) if folder else None)
     for name in steps:
         place = folder / "steps" / name if folder else None
-        yield _Scene(name, _trajectory(place, companions) if place else None)
+        yield _TrialStep(name, _trajectory(place, companions) if place else None)
 
 
 def _trajectory(folder: Path, companions: set[Path]) -> Path | None:
@@ -145,14 +147,14 @@ def _trajectory(folder: Path, companions: set[Path]) -> Path | None:
     return None
 
 
-def _told(draft: Draft, scenes: list[_Scene], trial: dict[str, Any]) -> StepWriter:
-    known: Family | None = None
+def _told(draft: Draft, scenes: list[_TrialStep], trial: dict[str, Any]) -> StepWriter:
+    known: TrajectoryFiles | None = None
     writer = StepWriter(draft, lambda ref: known.sub_agent(ref) if known else None)
     before: list[Any] = []
     for scene in scenes:
         if scene.name:
             draft.message("system", {"step": scene.name})
-        known = Family(scene.file) if scene.file else None
+        known = TrajectoryFiles(scene.file) if scene.file else None
         document = known.document(scene.file) if known and scene.file else None
         if known is None or document is None:
             draft.note("no ATIF trajectory that can be read stands with the result")

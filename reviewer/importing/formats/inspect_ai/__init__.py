@@ -53,7 +53,7 @@ def of_one_value(sample: Any) -> Parts:
     )
 
 
-class Texts:
+class Attachments:
     """Puts attached texts back where they are referred to."""
 
     def __init__(self, attachments: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from reviewer.importing.draft import IDENTIFIER, Draft, Status, elapsed_ms, measured, words
 from reviewer.importing.formats.base import mapping, sequence, text
-from reviewer.importing.formats.inspect_ai import Parts, Texts, ranges
+from reviewer.importing.formats.inspect_ai import Attachments, Parts, ranges
 from reviewer.importing.formats.inspect_ai.run import Spend, counts
 from reviewer.trace.record import USER_ACTORS
 
@@ -62,9 +62,9 @@ _ROLES = ("system", "user", "tool", "assistant")
 class History:
     """The messages of one sample that were written so far."""
 
-    def __init__(self, pool: list[Any], texts: Texts) -> None:
+    def __init__(self, pool: list[Any], texts: Attachments) -> None:
         self.spoken = False
-        """Whether the agent has said something of its own."""
+        """True once the agent has said something of its own."""
         self._texts = texts
         self._pool = pool
         self._places = [n for n, one in enumerate(pool) if mapping(one).get("role") in _ROLES]
@@ -166,10 +166,10 @@ def _shown(result: Any) -> Any:
 _MEDIA = frozenset({"text", "image", "audio", "video", "document"})
 
 
-class Talk:
+class MessageWriter:
     """Writes messages into a draft, and knows which calls still wait for their result."""
 
-    def __init__(self, draft: Draft, texts: Texts) -> None:
+    def __init__(self, draft: Draft, texts: Attachments) -> None:
         self.draft = draft
         self.texts = texts
         self._open: dict[str, deque[dict[str, Any]]] = {}
@@ -232,7 +232,7 @@ class Talk:
         return waiting[0] if waiting else None
 
     def taken(self, call_id: Any) -> dict[str, Any] | None:
-        """As `waiting`, and no longer open: the caller writes its result."""
+        """Return the same call and close it: the caller writes its result."""
         waiting = self._open.get(text(call_id))
         return waiting.popleft() if waiting else None
 
@@ -283,7 +283,7 @@ _USER = re.compile(r"user|customer|simulat", re.IGNORECASE)
 class Turns:
     """Writes model events; `spends` is what each of them used."""
 
-    def __init__(self, draft: Draft, talk: Talk, parts: Parts, texts: Texts) -> None:
+    def __init__(self, draft: Draft, talk: MessageWriter, parts: Parts, texts: Attachments) -> None:
         self.spends: list[Spend] = []
         self._draft = draft
         self._talk = talk
@@ -313,7 +313,7 @@ class Turns:
         for choice in sequence(output.get("choices"))[:1]:
             message = mapping(mapping(choice).get("message"))
             if event.get("error") and not (message.get("content") or message.get("tool_calls")):
-                continue  # what stands for the answer that never came
+                continue  # a placeholder of the answer that never came
             more = {} if cached else _figures(event, output, usage)
             self._said(actor, message, user, more, event)
         if cached:

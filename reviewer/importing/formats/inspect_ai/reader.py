@@ -17,10 +17,10 @@ from reviewer.importing.formats.inspect_ai import (
     MISSING,
     REFERENCES,
     START,
+    Attachments,
     EvalLog,
     JsonLog,
     Parts,
-    Texts,
     names_of_log,
 )
 from reviewer.importing.formats.inspect_ai.run import (
@@ -75,7 +75,7 @@ HARMLESS = frozenset(
 
 def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     """Return the sample as a native record. Raises Rejected."""
-    sample, texts = parts.sample, Texts(parts.attachments)
+    sample, texts = parts.sample, Attachments(parts.attachments)
     if sample.get("id") in (None, ""):
         raise Rejected("missing:id")
     draft = Draft("inspect")
@@ -119,7 +119,7 @@ def _together(parts: Parts) -> dict[str, Any]:
     return {**sample, "events": parts.events, "message_pool": parts.pool}
 
 
-def _account(sample: dict[str, Any], texts: Texts, draft: Draft) -> None:
+def _account(sample: dict[str, Any], texts: Attachments, draft: Draft) -> None:
     """Enter what of the sample could be an act and was not written. Spans are no acts: the events
     in them are. What a sandbox ran for a tool, a scorer or the set-up is no act beside that tool's
     call. Of a call that an approver changed, messages and events say what was asked."""
@@ -159,7 +159,7 @@ def _exception(sample: dict[str, Any], draft: Draft) -> str | None:
     return said
 
 
-def _doubts(draft: Draft, parts: Parts, texts: Texts) -> None:
+def _doubts(draft: Draft, parts: Parts, texts: Attachments) -> None:
     """Note what is missing in the sample."""
     if not parts.events:
         draft.note(NO_EVENTS)
@@ -178,7 +178,7 @@ def _said_of(sample: dict[str, Any], decided: Decision) -> Iterator[str]:
         yield INVALID
 
 
-def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Texts) -> None:
+def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Attachments) -> None:
     """Keep facts of the sample that have no place of their own in a trace."""
     source = draft.source
     source["run"] = run.known
@@ -198,12 +198,12 @@ def _keep(draft: Draft, run: Run, sample: dict[str, Any], texts: Texts) -> None:
         source["served_model"] = served
 
 
-def _final_state(sample: dict[str, Any], texts: Texts) -> Any:
+def _final_state(sample: dict[str, Any], texts: Attachments) -> Any:
     """Return the store at the end; a task that keeps nothing in it has an empty one."""
     return texts.whole(mapping(sample.get("store"))) or None
 
 
-def _final_message(sample: dict[str, Any], draft: Draft, texts: Texts) -> str | None:
+def _final_message(sample: dict[str, Any], draft: Draft, texts: Attachments) -> str | None:
     said: Any = texts.whole(at_path(sample, "output", "completion"))
     if not said and sequence(at_path(sample, "output", "choices")):
         said = _visible(texts.whole(at_path(sample, "output", "choices", 0, "message", "content")))
@@ -215,7 +215,7 @@ def _visible(content: Any) -> Any:
     return words([p for p in parts if mapping(p).get("type") == "text"]) if parts else content
 
 
-def _request(sample: dict[str, Any], texts: Texts) -> str:
+def _request(sample: dict[str, Any], texts: Attachments) -> str:
     """Return what was asked: the input, or the user's messages in it."""
     given = texts.whole(sample.get("input"))
     if isinstance(given, str):

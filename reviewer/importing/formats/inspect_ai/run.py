@@ -1,4 +1,4 @@
-"""What a log says of its run as a whole: its header, its scores, whose tokens it counts.
+"""The run of a log as a whole: its header, its scores, and the tokens of each model.
 
 The evaluated model's tokens are the candidate's, a grader's are not. The figures of the header are
 compared with the samples.
@@ -380,7 +380,7 @@ def _version(spec: dict[str, Any]) -> str:
 
 
 class Tally:
-    """What the samples of a log come to, counted while they are read."""
+    """Totals of the samples of a log, counted while they are read."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -15,8 +15,8 @@ import msgspec
 
 from reviewer.importing.draft import Draft, elapsed_ms, measured
 from reviewer.importing.formats.base import mapping, sequence, text
-from reviewer.importing.formats.inspect_ai import Parts, Texts
-from reviewer.importing.formats.inspect_ai.conversation import PENDING, Scope, Talk, Turns
+from reviewer.importing.formats.inspect_ai import Attachments, Parts
+from reviewer.importing.formats.inspect_ai.conversation import PENDING, MessageWriter, Scope, Turns
 
 # Spans --------------------------------------------------------------------------------------------
 
@@ -274,13 +274,13 @@ class Trajectory:
     times between which the agent was at work.
     """
 
-    def __init__(self, draft: Draft, parts: Parts, texts: Texts) -> None:
+    def __init__(self, draft: Draft, parts: Parts, texts: Attachments) -> None:
         self.draft = draft
         self.limit: dict[str, Any] = {}
         self.first = self.last = ""
         self._texts = texts
         self._parts = parts
-        self._talk = Talk(draft, texts)
+        self._talk = MessageWriter(draft, texts)
         self.turns = Turns(draft, self._talk, parts, texts)
         self._spans = Spans()
         self._stores: Stores | None = Stores({})

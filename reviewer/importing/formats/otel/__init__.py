@@ -49,7 +49,7 @@ class Span(NamedTuple):
 
     @property
     def lasted_ms(self) -> float | None:
-        """How long it was open, None when it has no end or ends before it starts."""
+        """Return how long it was open, None when it has no end or ends before it starts."""
         if self.start is None or self.end is None or self.end < self.start:
             return None
         return round((self.end - self.start) / 1e6, 6)
@@ -178,7 +178,7 @@ MOST_ATTEMPTS = 1 << 31
 
 
 class Run(NamedTuple):
-    """What a span's own metadata says of the episode it was run for."""
+    """The episode and attempt that a span's own metadata names."""
 
     episode: str
     attempt: int | None
@@ -289,7 +289,7 @@ _BACK = (
     "output.value",
 )
 TOLD_BY_TOOLS = frozenset((*_GIVEN, *_BACK))
-"""What a tool span was given and gave back: neither holds another call."""
+"""Attributes with the arguments and the result of a tool span: neither holds another call."""
 
 
 def _arguments(span: Span) -> Any:
@@ -417,7 +417,7 @@ def _counts(values: Attributes, names: dict[str, tuple[str, ...]]) -> dict[str, 
 
 
 _COST = ("langfuse.observation.total_cost", "llm.cost.total", "gen_ai.usage.cost", "operation.cost")
-"""What a span cost as Langfuse, OpenInference, OpenLIT and pydantic-ai say it, in that order."""
+"""Attributes with the cost of a span: Langfuse's, OpenInference's, OpenLIT's, pydantic-ai's."""
 
 
 def cost_of(span: Span) -> float | None:

@@ -41,7 +41,7 @@ from reviewer.importing.formats.otel.outcome import (
     usage,
 )
 from reviewer.importing.formats.otel.tree import (
-    Cast,
+    Actors,
     Tree,
     agent_name,
     made_for_one_run,
@@ -246,9 +246,9 @@ EXACT = 1 << 53
 
 
 class Heading(NamedTuple):
-    """What a record is called: `candidate` is what the user said, else empty, and `otherwise` what
-    to take when the spans name none; attempts of the file count from `first_attempt`. `called` says
-    of which suite, candidate and episode a stored attempt of such names is."""
+    """The names of a record: `candidate` is the one the user gave, else empty, and `otherwise` the
+    one to take when the spans name none; attempts of the file count from `first_attempt`. `called`
+    says of which suite, candidate and episode a stored attempt of such names is."""
 
     format: str
     candidate: str
@@ -262,7 +262,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     """Return the record of one attempt. Raises Rejected."""
     draft = Draft(heading.format)
     calls = read_texts(tree, [exchange_of(call) for call in tree.calls])
-    cast, ending = Cast(tree), ending_of(tree)
+    cast, ending = Actors(tree), ending_of(tree)
     tell(tree, cast, calls, Conversation(draft))
     account_for(tree, draft)
     candidate = heading.candidate or candidate_of(tree)
@@ -307,7 +307,9 @@ def _said_of(tree: Tree) -> SourceVerdict | None:
     return SourceVerdict(detail={**(scores.detail if scores else {}), **used})
 
 
-def _final_message(tree: Tree, cast: Cast, calls: Sequence[Exchange], ending: Ending) -> str | None:
+def _final_message(
+    tree: Tree, cast: Actors, calls: Sequence[Exchange], ending: Ending
+) -> str | None:
     """Return the last answer of an agent that works for no other: what its last model call said,
     else the output of its span."""
     if ending.waiting:

@@ -20,7 +20,7 @@ from reviewer.importing.formats.otel.outcome import (
     last_output,
     usage_of_call,
 )
-from reviewer.importing.formats.otel.tree import AGENT, Call, Cast, Tree, actor_name
+from reviewer.importing.formats.otel.tree import AGENT, Actors, Call, Tree, actor_name
 from reviewer.importing.messages.parts import Part, Role, Turn
 from reviewer.importing.messages.text_calls import calls_in, results_in
 
@@ -238,7 +238,7 @@ Act = tuple[int, int, Callable[[], None]]
 """When, which of those at the same time, and what then is to be written."""
 
 
-def tell(tree: Tree, cast: Cast, calls: Sequence[Exchange], telling: Conversation) -> None:
+def tell(tree: Tree, cast: Actors, calls: Sequence[Exchange], telling: Conversation) -> None:
     """Write everything in the order it began. The result of a tool that had an agent at work comes
     after that work, and what only an agent's span knows comes where the agent ends."""
     known = any(one.given or one.answer for one in calls)
@@ -270,7 +270,7 @@ def tell(tree: Tree, cast: Cast, calls: Sequence[Exchange], telling: Conversatio
         _ask_first(tops[0], telling)
 
 
-def _tell_call(one: Exchange, cast: Cast, telling: Conversation) -> None:
+def _tell_call(one: Exchange, cast: Actors, telling: Conversation) -> None:
     span = one.call.span
     actor, called = cast.actor(span)
     telling.hear(one.given, actor, "system" if called else "user")

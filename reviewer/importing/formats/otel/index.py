@@ -32,7 +32,7 @@ class FileValue(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How to call it in a sentence."""
+        """Return its name in a message."""
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
         place = "".join(steps).lstrip(".")
         return f"document {self.document + 1}{place and f', {place}'}"
@@ -183,7 +183,7 @@ class Index:
     def __init__(self) -> None:
         self.spans = self.described = 0
         self.from_zero = False
-        """Whether the file counts attempts from 0."""
+        """True when the file counts attempts from 0."""
         self._at, self._size = array("q"), array("q")
         self._holders = (array("q"), array("q"))
         self._node, self._start = array("q"), array("q")

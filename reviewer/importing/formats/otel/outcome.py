@@ -1,4 +1,4 @@
-"""How an episode ended and what the source thought of it; its tokens, money and time, each counted
+"""The end of an episode and the scores its source gave it; its tokens, cost and time, each counted
 once.
 """
 
@@ -126,7 +126,7 @@ REPEATED = "tokens that several spans report of one model call were counted once
 AGGREGATED = "no model call gives its tokens: the sum on the agent's span was taken"
 UNCOUNTED = "some model calls have no token counts: the sum is a lower bound"
 ROOT = "langfuse.trace.id"
-"""What the spans of a trace that is a thing of its own say of it."""
+"""A fact in the spans of a source that exports whole traces: the trace's id."""
 WRAPPED = "spans around model calls are priced as well as the calls: each call was counted once"
 PRICED_AROUND = "no model call is priced: the cost of the spans around them was taken"
 UNPRICED = "only some of the model calls are priced: no cost is given"

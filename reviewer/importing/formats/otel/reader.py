@@ -38,7 +38,7 @@ MOST_KEPT = 4096
 _kept: dict[tuple[str, str, int, int], tuple[float, frozenset[str]]] = {}
 MOST_ITEMS = 100_000
 MOST_BYTES = 256 << 20
-"""What one episode may hold: its spans are read together."""
+"""Most spans and bytes of one episode: its spans are read together."""
 CUT_OFF = "the file is cut off: episodes at its end may lack spans"
 FROM_ZERO = "the file counts attempts from 0: they are numbered from 1"
 REPEATS = "one episode id names several runs that begin alike: each is taken as an attempt"

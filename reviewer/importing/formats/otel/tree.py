@@ -1,5 +1,5 @@
-"""What kind of operation each span describes, with which model, by which agent; which span is under
-which; which model calls are one and the same.
+"""The tree of spans of an episode: the kind of operation each span describes, its model and its
+agent, the spans above it, and the model calls that several spans describe.
 
 The dialects: OpenTelemetry's `gen_ai.*` (present and former names), OpenInference, Vercel's `ai.*`,
 Google's ADK, pydantic-ai, Traceloop, LangSmith and Langfuse.
@@ -154,7 +154,7 @@ def made_for_one_run(name: str) -> bool:
 
 AGENT = "agent"
 Other = Literal["grader", "simulated_user"]
-"""Who else makes model calls in an episode."""
+"""Others that make model calls in an episode."""
 
 
 class Call(NamedTuple):
@@ -356,9 +356,9 @@ def _together(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-class Cast:
-    """Who acts in an episode: the first agent that speaks by itself is `agent`; agents it calls,
-    and those that come after it, go by their names."""
+class Actors:
+    """The actors of an episode: the first agent that speaks by itself is `agent`; agents it calls,
+    and those that come after it, have their own names."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

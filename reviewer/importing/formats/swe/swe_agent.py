@@ -32,7 +32,7 @@ from reviewer.importing.walking import EACH
 # Turns as events ----------------------------------------------------------------------------------
 
 _PSEUDO = re.compile(r"exit_[a-z_]+|early_exit|skip")
-"""What the harness writes as an action when it ends a run."""
+"""Actions that the harness writes when it ends a run."""
 
 
 def write(draft: Draft, steps: list[Any], history: list[Any], cut: bool) -> str:

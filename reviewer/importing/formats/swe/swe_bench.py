@@ -371,7 +371,7 @@ def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int
 _DATED = re.compile(r"\d{8}_\w")
 """A run's folder in the layout of SWE-bench's experiments, `<date>_<name>`: it names the run."""
 FACTS = ("model", "run", "label", "place")
-"""What of a result is in its attempt's source, for results that come later to be joined by."""
+"""Facts of a result kept in its attempt's source, by which later results are joined."""
 
 
 class SweBenchReader(Format):
