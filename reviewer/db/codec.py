@@ -1,5 +1,5 @@
-"""How values stand in columns: gate results as a bit mask, diagnostics as six float32, costs as
-integer nano-USD so that sums are exact whatever their order."""
+"""The encoding of values in columns: gate results as a bit mask, diagnostics as six float32, costs
+as integer nano-USD so that sums are exact in any order."""
 
 import math
 import struct

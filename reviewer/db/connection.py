@@ -36,12 +36,12 @@ Connection = sqlite3.Connection
 
 
 DatabaseError = sqlite3.Error
-"""What reading and writing a store may raise beside StoreError; modules outside this package name
-it without importing sqlite3."""
+"""Errors of reading and writing a store besides StoreError; modules outside this package name them
+without importing sqlite3."""
 
 
 class StoreError(Exception):
-    """The store cannot be used as asked; the text says what, where, and the way out."""
+    """The store cannot be used this way; the text says what is wrong, where, and the way out."""
 
 
 class EmptyStore(StoreError):
@@ -59,8 +59,8 @@ DAMAGE = (
     MemoryError,
     msgspec.MsgspecError,
 )
-"""What reading a file with a flipped bit can raise, wherever the bit is. Catch it only where the
-store is then examined, or a fault of ours would be called damage."""
+"""Errors that reading a file with a flipped bit can raise, wherever the bit is. Catch them only
+where the store is then examined, or a bug of reviewer would be called damage."""
 
 
 def integrity_faults(connection: sqlite3.Connection, most: int = 1) -> list[str]:
@@ -76,8 +76,8 @@ def scripts() -> list[Path]:
 
 
 def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
-    """A read-only connection: it can neither change nor create the file. `linked` also takes a file
-    behind a link, which the store itself may not be; a backup may.
+    """Return a read-only connection, which can neither change nor create the file. `linked` also
+    accepts a file behind a link, which the store itself may not be; a backup may.
 
     Raises StoreError when the file is missing, not a store of ours, or of a newer reviewer.
     """
@@ -103,8 +103,8 @@ def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
 
 
 def reader_if_made(path: Path) -> sqlite3.Connection | None:
-    """As `reader`; None where there is no store, or one that another thread or process is only
-    making. Raises StoreError."""
+    """Return a reader as `reader` does; None without a store, or while another thread or process is
+    still creating it. Raises StoreError."""
     try:
         return reader(path) if path.exists() else None
     except EmptyStore:
@@ -145,8 +145,8 @@ def writer(path: Path) -> sqlite3.Connection:
 
 
 def refuse_links(path: Path) -> None:
-    """A store lies where it is named: behind a symbolic link, or under a second name, another
-    program would write what is read here. Raises StoreError for its folder, itself or its log."""
+    """Refuse a store behind a symbolic link or under a second name: another program could write
+    what is read here. Raises StoreError for its folder, itself or its log."""
     if path.parent.is_symlink():
         raise StoreError(
             f"{path.parent}: is a link, and a store is not kept behind one: make it a folder, and "
@@ -156,7 +156,7 @@ def refuse_links(path: Path) -> None:
         try:
             found = os.lstat(one)
         except OSError:
-            continue  # most are not there; opening says why another cannot be read
+            continue  # most do not exist; opening says why another cannot be read
         if stat.S_ISLNK(found.st_mode):
             raise StoreError(
                 f"{one}: is a link, and a store is not kept behind one: put the file itself there"
@@ -189,10 +189,10 @@ def _harden(connection: sqlite3.Connection) -> None:
 
 
 def _identify(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether this is a store of ours; False for a file with nothing in it yet.
+    """Return whether this is a store of ours; False for an empty file.
 
-    Raises StoreError for anyone else's database: most have no application_id either, so an
-    unnamed one is ours to fill only while it is empty.
+    Raises StoreError for any other database: most have no application_id either, so an unnamed one
+    is ours to fill only while it is empty.
     """
     found = connection.execute("PRAGMA application_id").fetchone()[0]
     if found != APPLICATION_ID:
@@ -253,8 +253,8 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
 
 @contextmanager
 def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
-    """Several questions about the store as it stands now, whatever others write meanwhile: counting
-    rows after reading the journal would else accuse whoever just added one."""
+    """Read the store as it is now in several queries, whatever others write meanwhile: counting
+    rows after reading the journal would else accuse a row that was just added."""
     connection.execute("BEGIN")
     try:
         yield

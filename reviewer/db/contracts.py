@@ -15,11 +15,11 @@ import msgspec
 from reviewer.suite.model import Category, Episode, Suite
 
 _EPISODES = b'"episodes":['
-"""Quotes inside JSON text are escaped, so this stands where the list begins and nowhere else."""
+"""Quotes inside JSON text are escaped, so this occurs only where the list begins."""
 
 
 class Outline(NamedTuple):
-    """What of a contract has a column of its own; `tags` and `critical` are JSON."""
+    """The parts of a contract that have a column of their own; `tags` and `critical` are JSON."""
 
     episode_id: str
     title: str
@@ -29,7 +29,7 @@ class Outline(NamedTuple):
 
 
 class _OutlineFields(msgspec.Struct):
-    """A contract as far as its outline goes."""
+    """The fields of a contract that its outline needs."""
 
     episode_id: str
     title: str = ""
@@ -84,7 +84,7 @@ def put_episodes(
 
 
 def put_contracts(connection: sqlite3.Connection, suite: int, episodes: Iterable[Episode]) -> None:
-    """Keep the contracts of a suite's episodes, which stand in the store."""
+    """Keep the contracts of episodes that are in the store."""
     connection.executemany(
         "INSERT INTO contract (episode, body)"
         " SELECT id, ? FROM episode WHERE suite=? AND episode_id=?",
@@ -102,13 +102,13 @@ def head(connection: sqlite3.Connection, suite: int) -> Suite:
 
 
 def episode(connection: sqlite3.Connection, key: int) -> Episode | None:
-    """One contract by its episode's key; None for an episode that only a source named."""
+    """Return one contract by its episode's key; None for an episode that only a source named."""
     row = connection.execute("SELECT body FROM contract WHERE episode=?", (key,)).fetchone()
     return _episode.decode(row[0]) if row else None
 
 
 def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
-    """Every episode of a suite as far as its columns tell of it, in the suite's order."""
+    """Return the episodes of a suite with the fields that have columns, in the suite's order."""
     known: dict[str, tuple[str, ...]] = {}
 
     def names(raw: str) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def _pieces(connection: sqlite3.Connection, suite: int) -> Iterator[bytes]:
 
 
 def wrong_outlines(connection: sqlite3.Connection, suite: int) -> bool:
-    """Whether what stands in columns is not what the contracts say."""
+    """Return whether the columns differ from the contracts."""
     rows: list[tuple[Any, ...]] = connection.execute(
         "SELECT e.episode_id, e.title, e.tags, e.category, e.critical, c.body FROM episode e"
         " LEFT JOIN contract c ON c.episode = e.id WHERE e.suite=?",
@@ -172,8 +172,8 @@ def wrong_outlines(connection: sqlite3.Connection, suite: int) -> bool:
 
 
 def split_old(connection: sqlite3.Connection) -> None:
-    """What `008_contracts.sql` keeps, of the suites that stand already. A body that is no longer
-    what it was is left alone: the examination of the store tells of it."""
+    """Fill the tables of `008_contracts.sql` for the suites already stored. A body that was changed
+    is left alone: the examination of the store reports it."""
     for suite, raw in connection.execute("SELECT id, body FROM suite").fetchall():
         try:
             bodies = [bytes(each) for each in _whole.decode(raw).episodes]

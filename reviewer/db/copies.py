@@ -1,4 +1,4 @@
-"""Copies of a store: one whole file, without a write-ahead log beside it."""
+"""Copies of a store: one whole file, without a write-ahead log."""
 
 import sqlite3
 from contextlib import closing

@@ -33,7 +33,7 @@ COUNTS = (
     "cost_unknown",
     "steps",
 )
-"""Columns of `roll` and `first_set`, behind those that say of what they are."""
+"""Columns of `roll` and `first_set` after the keys."""
 
 
 _AHEAD = 2 + len(COUNTS)
@@ -58,7 +58,7 @@ NOTHING = (0,) * (len(COUNTS) + 2 * len(GATES))
 
 
 class CountedTrace(Protocol):
-    """What a roll-up counts of a trace."""
+    """The fields of a trace that a roll-up counts."""
 
     @property
     def candidate(self) -> int: ...
@@ -81,7 +81,7 @@ class CountedTrace(Protocol):
 
 
 class StoredTrace(NamedTuple):
-    """A trace as it stands, as far as it is counted."""
+    """The counted fields of a stored trace."""
 
     candidate: int
     episode: int
@@ -178,7 +178,7 @@ def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) ->
 
 
 def counted_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
-    """One candidate's counts, made from its traces."""
+    """Count one candidate's roll-ups from its traces."""
     found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
     return roll_rows(map(stored_trace, found), {candidate: plan})
 
@@ -216,7 +216,7 @@ def recount_rolls(
 
 
 def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
-    """How many of a candidate's roll-ups are not what its traces give."""
+    """Return how many of a candidate's roll-ups differ from the counts of its traces."""
     there = set(
         connection.execute(
             f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=?",
@@ -246,8 +246,8 @@ def update_firsts(
     written: Iterable[tuple[int, int, int]],
     plans: Mapping[int, Plan],
 ) -> None:
-    """Bring the sets up to date with traces just written, given as (candidate, episode, attempt),
-    inside the caller's transaction. `plans` holds each candidate's plan."""
+    """Update the sets after traces were written, given as (candidate, episode, attempt), inside the
+    caller's transaction. `plans` holds each candidate's plan."""
     least: dict[int, dict[int, int]] = {}
     beyond: set[tuple[int, int]] = set()
     for candidate, episode, attempt in written:
@@ -262,7 +262,7 @@ def update_firsts(
             (candidate, json.dumps(list(lowest))),
         ).fetchall()
         for episode, last, attempts in known:
-            # What comes behind a set that is whole does not change it.
+            # An attempt after a complete set does not change it.
             whole = attempts >= plans[candidate].counted and lowest[episode] > last
             (beyond.discard if whole else beyond.add)((candidate, episode))
     for candidate, episode in sorted(beyond):
@@ -294,7 +294,7 @@ def recount_firsts(
 
 
 def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
-    """How many of a candidate's sets are not what its traces give."""
+    """Return how many of a candidate's sets differ from the counts of its traces."""
     there = set(
         connection.execute(
             f"SELECT {', '.join(_FIRST_COLUMNS)} FROM first_set WHERE candidate=?", (candidate,)
@@ -353,7 +353,7 @@ CountedEpisode = tuple[int, int]
 
 
 def counted_episodes(connection: sqlite3.Connection, traces: Iterable[int]) -> set[CountedEpisode]:
-    """Where these traces are counted."""
+    """Return the episodes that count these traces."""
     found: set[CountedEpisode] = set()
     for trace in traces:
         found |= set(
@@ -363,7 +363,7 @@ def counted_episodes(connection: sqlite3.Connection, traces: Iterable[int]) -> s
 
 
 def recount(connection: sqlite3.Connection, of: Iterable[CountedEpisode]) -> None:
-    """Count these episodes anew, inside the caller's transaction."""
+    """Count these episodes again, inside the caller's transaction."""
     by_candidate: dict[int, set[int]] = {}
     for candidate, episode in of:
         by_candidate.setdefault(candidate, set()).add(episode)

@@ -1,4 +1,5 @@
-"""Decisions of the store: their rows, their signatures, and that both are as the journal says."""
+"""Decisions of the store: their rows, their signatures, and the check of both against the
+journal."""
 
 import base64
 import json
@@ -125,8 +126,8 @@ def signers(connection: sqlite3.Connection, number: int) -> list[str]:
 
 
 def add(connection: sqlite3.Connection, new: DecisionRow, keyid: str, kind: str = SIGNED) -> None:
-    """A decision with its first signature, inside the caller's transaction; `new.seq` is given by
-    the journal. `kind` is SIGNED or TAKEN."""
+    """Add a decision with its first signature, inside the caller's transaction; the journal assigns
+    `new.seq`. `kind` is SIGNED or TAKEN."""
     head = _tell(connection, kind, new, new.principal, keyid, new.at)
     marks = ", ".join("?" * len(new))
     stored = new._replace(seq=head)
@@ -137,7 +138,7 @@ def add(connection: sqlite3.Connection, new: DecisionRow, keyid: str, kind: str 
 def cosign(
     connection: sqlite3.Connection, changed: DecisionRow, keyid: str, principal: str, at: str
 ) -> None:
-    """Another signature under a decision, inside the caller's transaction: `changed` is its row
+    """Add another signature to a decision, inside the caller's transaction: `changed` is its row
     with the new envelope and standing."""
     head = _tell(connection, COSIGNED, changed, principal, keyid, at)
     connection.execute(
@@ -179,7 +180,7 @@ def _sign(
 
 
 def faults(connection: sqlite3.Connection) -> list[str]:
-    """Decisions and signatures that are not as the journal says."""
+    """Return the decisions and signatures that differ from the journal."""
     told: dict[int, tuple[str, ...]] = {}
     standing: dict[int, str] = {}
     signed: dict[tuple[int, str], int] = {}
@@ -232,8 +233,8 @@ def taken(connection: sqlite3.Connection) -> set[int]:
 
 
 def fill_old(connection: sqlite3.Connection) -> None:
-    """Of decisions signed before there were two people: agent, environment, signature, and whether
-    they wait, read from what was signed. Inside the caller's transaction."""
+    """Fill agent, environment, signature and standing of decisions signed before two signatures
+    were possible, read from the envelopes. Inside the caller's transaction."""
     found = connection.execute(
         "SELECT number, decision, principal, envelope, at, seq FROM decision WHERE agent=''"
     ).fetchall()

@@ -73,7 +73,7 @@ RECORD_TABLES: dict[str, RecordTable] = {
     "traces.revised": "revision",
     "codes.changed": "rescored",
 }
-"""Journal entries on what people and judges said, and the table they speak of."""
+"""Types of journal entries about records of people and judges, each with its table."""
 
 
 def batch_digest(
@@ -102,8 +102,8 @@ def slots_digest(
     count: int,
     traces: Sequence[tuple[Any, ...]] | None = None,
 ) -> str:
-    """sha256 over where `count` attempts from id `first` stand: suite, candidate, episode, number.
-    Judging anew and later records change the facts of a batch, and never this."""
+    """sha256 over the slots of `count` attempts from id `first`: suite, candidate, episode, number.
+    Judging again and later records change the facts of a batch, and never this."""
     span = first, first + count
     if traces is None:
         traces = connection.execute(_SLOTS, span).fetchall()
@@ -144,7 +144,7 @@ def batches_of(connection: sqlite3.Connection, traces: list[int]) -> dict[int, i
 
 
 class _Batch(msgspec.Struct):
-    """As much of an entry as says whether it added traces, and which."""
+    """The fields of an entry that say whether it added traces, and which."""
 
     type: str
     first: int = 0

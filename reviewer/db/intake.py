@@ -73,7 +73,7 @@ class Chunk(NamedTuple):
 
 
 class NewRefusal(NamedTuple):
-    """One record for the quarantine. Every text is already free of raw values."""
+    """One record for the quarantine. No text has raw values any more."""
 
     record: int
     candidate_id: str | None
@@ -84,7 +84,7 @@ class NewRefusal(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far one source has come."""
+    """The progress of one source."""
 
     records: int
     added: int
@@ -193,7 +193,7 @@ def trace_row(key: int, t: NewTrace, source: int, first_pack: int) -> tuple[Any,
 
 
 def write_parts(connection: sqlite3.Connection, rows: Iterable[tuple[int, NewTrace]]) -> None:
-    """Write what stands beside the rows of new traces, given with their ids."""
+    """Write the findings, chunks and source verdicts of new traces, given with their ids."""
     findings, chunks, verdicts = [], [], []
     for key, trace in rows:
         for n, finding in enumerate(trace.findings):

@@ -25,11 +25,11 @@ from reviewer.db.digests import (
 
 
 def content_faults(connection: sqlite3.Connection) -> list[str]:
-    """Everything that is not as the journal says; the chain itself is checked elsewhere.
+    """Return everything that differs from the journal; the chain itself is checked elsewhere.
 
-    Reads every trace, and leaves what is derived from traces to `wrong_counts`. Raises ValueError,
-    KeyError or TypeError for a journal body that is no entry of ours, sqlite3.Error for a file
-    that cannot be read.
+    Reads every trace, and leaves counts derived from traces to `wrong_counts`. Raises ValueError,
+    KeyError or TypeError for a journal body that is no entry of ours, sqlite3.Error for a file that
+    cannot be read.
     """
     batches: dict[int, tuple[int, str]] = {}
     slots: dict[int, tuple[int, str]] = {}
@@ -152,7 +152,7 @@ def _finished(connection: sqlite3.Connection, source: int) -> bool:
 
 
 def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
-    """Roll-ups that their traces do not give; `reviewer score` counts anew."""
+    """Yield roll-ups that differ from the counts of their traces; `reviewer score` counts again."""
     for suite in registry.suites(connection):
         body = registry.suite_head(connection, suite.suite_id)
         for one in registry.candidates(connection, suite.id):
@@ -190,8 +190,8 @@ def is_small(connection: sqlite3.Connection) -> bool:
 
 
 def whole_faults(connection: sqlite3.Connection) -> list[str]:
-    """The chain, the facts, the counts and the decisions, each against what the journal says. Reads
-    every row. May raise any of DAMAGE."""
+    """Check the chain, the facts, the counts and the decisions against the journal. Reads every
+    row. May raise any of DAMAGE."""
     if posing := _missing_tables(connection):
         return [posing]
     _, fault = journal.verify(connection)
@@ -212,7 +212,7 @@ def end_faults(connection: sqlite3.Connection) -> list[str]:
 
 
 def _missing_tables(connection: sqlite3.Connection) -> str | None:
-    """A view that stands where a table should would say whatever it likes."""
+    """Return a fault when a view has the name of a table: it could return anything."""
     marks = ", ".join("?" * len(_TABLES))
     found = connection.execute(
         f"SELECT name FROM sqlite_master WHERE type='table' AND name IN ({marks})", _TABLES
@@ -244,8 +244,8 @@ def _journal_faults(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _row_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """The last row of each table against the last journal entry that speaks of it: a journal whose
-    end was cut off, or rows that were put in or taken away at the end."""
+    """Compare the last row of each table with the last journal entry about it: this finds a journal
+    whose end was cut off, and rows added or removed at the end."""
     for table, kind in _ENTRY_OF.items():
         held = connection.execute(f"SELECT max(id) FROM {table}").fetchone()[0]
         if held is None and table != "trace":

@@ -1,6 +1,6 @@
 """Trace payloads: packing them for the store, and reading one, or a window of one, back.
 
-Payloads of up to 1 MB stand together, up to 64 in a zstd frame; a larger trace has its head (all
+Payloads of up to 1 MB are kept together, up to 64 in a zstd frame; a larger trace has its head (all
 but the events) and its events in frames of about 256 KB, so that opening it reads one frame.
 """
 
@@ -138,7 +138,7 @@ def raw_record(
     offset: int | None,
     length: int | None,
 ) -> bytes | None:
-    """The record as stored, None when its payload was refused or stands in chunks."""
+    """Return the record as stored, None when its payload was refused or is kept in chunks."""
     if pack is None or offset is None or length is None:
         return None
     return frame_bytes(connection, pack)[offset : offset + length]
@@ -158,7 +158,7 @@ def large_head_bytes(connection: sqlite3.Connection, trace: int) -> bytes | None
 
 
 class ChunkPlace(NamedTuple):
-    """Which events a chunk of a large trace holds: `events` of them from number `first_seq` on."""
+    """The events in a chunk of a large trace: `events` of them from number `first_seq` on."""
 
     n: int
     first_seq: int

@@ -1,4 +1,4 @@
-"""What the store knows by name: suites, their episodes, candidates."""
+"""The names the store knows: suites, their episodes, candidates."""
 
 import hashlib
 import sqlite3
@@ -14,7 +14,7 @@ from reviewer.suite.gates import in_force
 from reviewer.suite.model import Episode, Suite
 
 MOST_NAMES = 500
-"""Names asked for in one query; SQLite binds at least 999 values."""
+"""Names per query; SQLite binds at least 999 values."""
 
 
 class SuiteRow(NamedTuple):
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
 
 ANY_ATTEMPT = 1 << 62
-"""The plan of a probe: whatever was tried was in plan."""
+"""The plan of a probe: every attempt made was planned."""
 
 
 def plan_of(suite: Suite, declared: int | None) -> Plan:
@@ -104,10 +104,10 @@ def _suite_key(connection: sqlite3.Connection, suite_id: str) -> int:
 
 
 def register_suite(connection: sqlite3.Connection, suite: Suite, now: str) -> SuiteRow:
-    """Register at first use, inside the caller's transaction.
+    """Register a suite at first use, inside the caller's transaction.
 
-    Raises StoreError when this suite id stands in the store under another digest: a suite that
-    was edited after use must take a new id.
+    Raises StoreError when the store has this suite id under another digest: a suite that was edited
+    after use must take a new id.
     """
     known = suite_row(connection, suite.suite_id)
     if known is not None:
@@ -211,13 +211,13 @@ EMPTIED = (
     "(SELECT probe FROM suite s WHERE s.id = candidate.suite)"
     " AND NOT EXISTS (SELECT 1 FROM trace t WHERE t.candidate = candidate.id)"
 )
-"""Whether a candidate of a probe has no attempt left: they came to be known as another's."""
+"""SQL: a candidate of a probe has no attempt left, since all turned out to be another's."""
 
 
 def candidates(
     connection: sqlite3.Connection, suite: int, *, emptied: bool = False
 ) -> list[CandidateRow]:
-    """Candidates of a suite by id, those that were `emptied` only when they are asked for."""
+    """Return the candidates of a suite by id; with `emptied` also those without attempts left."""
     rows = connection.execute(
         f"SELECT {_CANDIDATE} FROM candidate WHERE suite=? AND (? OR NOT ({EMPTIED}))"
         " ORDER BY candidate_id",
@@ -284,8 +284,8 @@ def register_candidate(
 
 
 def unbound(connection: sqlite3.Connection, source: int) -> list[tuple[str, str]]:
-    """(suite id, candidate id) of private suites' candidates that came with this file and are not
-    known by a digest."""
+    """Return (suite id, candidate id) of the candidates of private suites that came with this file
+    and have no digest."""
     return connection.execute(
         "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
         " WHERE c.digest IS NULL AND s.probe = 0 AND EXISTS"
@@ -295,9 +295,10 @@ def unbound(connection: sqlite3.Connection, source: int) -> list[tuple[str, str]
 
 
 def declare(connection: sqlite3.Connection, candidate: int, attempts: int) -> bool:
-    """Note how many attempts per episode a candidate is to make, inside the caller's transaction.
+    """Record how many attempts per episode a candidate is to make, inside the caller's transaction.
 
-    False, and nothing changes, once it has a trace or a plan: it was not said in advance.
+    False, and nothing changes, once it has a trace or a plan: the number was not declared in
+    advance.
     """
     changed = connection.execute(
         "UPDATE candidate SET planned=? WHERE id=? AND planned IS NULL"
@@ -314,7 +315,7 @@ def put_plan(connection: sqlite3.Connection, candidate: int, attempts: int) -> N
 
 
 def declared_plans(connection: sqlite3.Connection) -> dict[int, int]:
-    """Candidate key → attempts per episode, of those whose first run declared more than the
+    """Return candidate key → attempts per episode, of those whose first run declared more than the
     policy plans."""
     return dict(
         connection.execute("SELECT id, planned FROM candidate WHERE planned IS NOT NULL").fetchall()
@@ -322,7 +323,7 @@ def declared_plans(connection: sqlite3.Connection) -> dict[int, int]:
 
 
 def candidate_name(connection: sqlite3.Connection, candidate: int) -> str:
-    """The id of a candidate that stands in the store."""
+    """Return the id of a stored candidate."""
     row = connection.execute(
         "SELECT candidate_id FROM candidate WHERE id=?", (candidate,)
     ).fetchone()

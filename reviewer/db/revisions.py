@@ -1,8 +1,9 @@
-"""Attempts of which more is imported: what is judged, and every other record of it, kept.
+"""Attempts with several records: the one that is judged, and every other record, kept.
 
 `trace` holds the record that is judged as the attempt, `revision` all others. Nothing is deleted or
-moved: a record that goes on takes the row and leaves the one before it here, one that contradicts
-the attempt is kept here itself. Counts, event rows and the journal follow in the same transaction.
+moved: a record that continues the attempt takes the row and leaves the one before it here, one that
+contradicts it is kept here itself. Counts, event rows and the journal follow in the same
+transaction.
 """
 
 import json
@@ -44,11 +45,11 @@ _WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
 
 
 class Revision(NamedTuple):
-    """A record that comes to an attempt that is there. `holds` says that it goes on with the one
-    that is judged, `whole` that it holds every other record of it too, `contained` that the one
-    that is judged holds it (it came from another store). `part` says that all its acts are among
-    those judged: its own findings are none of the attempt's. `answered` are findings, by gate and
-    code, of the record judged so far that the one to be judged answers."""
+    """A further record of a stored attempt. `holds` says that it continues the one that is judged,
+    `whole` that it contains every other record of it too, `contained` that the one that is judged
+    contains it (it came from another store). `part` says that all its acts are among those judged:
+    its own findings are none of the attempt's. `answered` are findings, by gate and code, of the
+    record judged so far that the new one resolves."""
 
     trace: int
     new: NewTrace
@@ -62,7 +63,8 @@ class Revision(NamedTuple):
 
 
 class KeptRecord(NamedTuple):
-    """A record of an attempt that is not the one judged, as far as judging anew asks."""
+    """A record of an attempt that is not the one judged, with the fields that judging again
+    needs."""
 
     id: int
     n: int
@@ -76,8 +78,8 @@ class KeptRecord(NamedTuple):
 
 
 def kept_records(connection: sqlite3.Connection, trace: int) -> list[KeptRecord]:
-    """Every record of an attempt that is not the one judged, in order. Raises StoreError for one
-    that cannot be opened. One is settled when a record was judged since that holds it."""
+    """Return every record of an attempt that is not the one judged, in order. Raises StoreError for
+    one that cannot be opened. One is settled when a later judged record contains it."""
     rows = connection.execute(
         "SELECT id, n, stands, whole, pack, offset, length, findings, final_state, source,"
         " record FROM revision"
@@ -102,7 +104,7 @@ def kept_records(connection: sqlite3.Connection, trace: int) -> list[KeptRecord]
 
 
 def contradicted(connection: sqlite3.Connection, trace: int) -> bool:
-    """Return whether a record stands beside the one judged that no later one was found to hold."""
+    """Return whether a record contradicts the one judged and no later record contains it."""
     row = connection.execute(
         "SELECT 1 FROM revision WHERE trace=? AND stands='beside' AND n >"
         " (SELECT coalesce(max(n), 0) FROM revision WHERE trace=? AND whole=1) LIMIT 1",
@@ -127,8 +129,8 @@ def stored_verdict(connection: sqlite3.Connection, trace: int) -> Verdict:
 
 
 def put_verdict(connection: sqlite3.Connection, trace: int, one: Verdict) -> None:
-    """Write what an attempt comes to, inside the caller's transaction. The caller counts anew and
-    tells the journal."""
+    """Write the verdict of an attempt, inside the caller's transaction. The caller counts again and
+    writes to the journal."""
     connection.execute(
         "UPDATE trace SET gates=?, passed=?, critical=?, infra=? WHERE id=?",
         (mask_of(one), one.passed, one.critical, one.infrastructure, trace),
@@ -186,7 +188,7 @@ def revise(
 def _goes_on(
     connection: sqlite3.Connection, key: int, source: int, one: Revision, first_pack: int, now: str
 ) -> None:
-    """The record takes the row, and the one that was judged is kept here."""
+    """Let the new record take the row, and keep the one that was judged here."""
     stands = stored_verdict(connection, one.trace)
     row = connection.execute(_WHOLE, (one.trace,)).fetchone()
     said = connection.execute(
@@ -227,7 +229,7 @@ def _goes_on(
 def _beside(
     connection: sqlite3.Connection, key: int, source: int, one: Revision, first_pack: int, now: str
 ) -> None:
-    """What is judged stays; the record is kept here, and both count."""
+    """Keep the new record here; both it and the one judged count."""
     new = one.new
     row = trace_row(one.trace, new, source, first_pack)[_PLACE:]
     name = "contained" if one.contained else "beside"
@@ -295,15 +297,15 @@ def _verdict_of_new(new: NewTrace) -> Verdict:
 
 
 def _failed(one: Verdict) -> Verdict:
-    """The verdict of a probe of which a record says that it failed."""
+    """Return the verdict of a probe after a record said that it failed."""
     return structs.replace(one, passed=False, infrastructure=False)
 
 
 def _combined_source_verdict(
     new: tuple[bool | None, float | None, str] | None, said: Sequence[Any] | None
 ) -> tuple[bool | None, float | None, str] | None:
-    """What the source says of an attempt that goes on: a word once said is not lost, and a failure
-    is not lifted."""
+    """Combine the source's verdict with an earlier one: an earlier verdict is not lost, and a
+    failure is not lifted."""
     if said is None or (said[0] is None and said[1] is None):
         return new
     if new is None or new[0] is None or (said[0] == 0 and new[0]):
@@ -329,8 +331,8 @@ def slots_by_evidence(
 def revisions_of_candidate(
     connection: sqlite3.Connection, candidate: int
 ) -> list[tuple[int, int, int]]:
-    """(trace, id, evidence) of every record of a candidate's attempts that is not the one judged,
-    in the order in which they came."""
+    """Return (trace, id, evidence) of every record of a candidate's attempts that is not the one
+    judged, oldest first."""
     return connection.execute(
         "SELECT r.trace, r.id, r.evidence FROM revision r JOIN trace t ON t.id = r.trace"
         " WHERE t.candidate=? ORDER BY r.id",
@@ -372,8 +374,8 @@ def digests_of(connection: sqlite3.Connection, candidate: int) -> set[str]:
 def revision_as_trace(
     connection: sqlite3.Connection, key: int
 ) -> tuple[TraceRow, tuple[Finding, ...], int]:
-    """One such record as the row of a trace would have it, its findings, and its evidence. Its
-    chunks are under the negative of its id, which the row has."""
+    """Return one such record as a row of `trace`, its findings, and its evidence. Its chunks are
+    under the negative of its id, which the row has."""
     values = connection.execute(
         "SELECT t.candidate, t.episode, t.attempt, r.gates, r.passed, r.critical, r.infra,"
         " r.cost_usd, r.latency_ms, r.steps, r.timeouts, r.events, r.termination, r.final_state,"

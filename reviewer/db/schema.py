@@ -63,8 +63,8 @@ def bring_up_to_date(path: Path) -> None:
 
 
 def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
-    """All of it or nothing, names and numbers included: a run killed here leaves the file as it
-    was."""
+    """Apply all scripts or none, names and numbers included: a run killed here leaves the file
+    unchanged."""
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
@@ -108,7 +108,7 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _count_firsts(connection: sqlite3.Connection) -> None:
-    """What `002_first_set.sql` keeps, of the traces that stand already."""
+    """Fill the tables of `002_first_set.sql` for the traces already stored."""
     from reviewer.db import registry
     from reviewer.db.counts import rebuild_firsts
 
@@ -120,14 +120,14 @@ def _count_firsts(connection: sqlite3.Connection) -> None:
 
 _PARTS = (
     "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'"
-    # What sqlite-utils notes beside the schema.
+    # The table that sqlite-utils adds to the schema.
     " AND NOT (tbl_name = '_sqlite_migrations' AND type IN ('table', 'index'))"
 )
 
 
 def foreign_parts(connection: sqlite3.Connection) -> list[str]:
-    """What stands in the schema and is not as one of our schema files makes it: its kind and name.
-    What is missing is no part of it: reading says so. Raises sqlite3.Error."""
+    """Return kind and name of the parts of the schema that none of our schema files makes. Missing
+    parts are not among them: reading reports those. Raises sqlite3.Error."""
     ours = _own_parts()
     return [name for name, sql in connection.execute(_PARTS).fetchall() if (name, sql) not in ours]
 
@@ -144,7 +144,7 @@ def foreign_code(connection: sqlite3.Connection) -> list[str]:
 
 @cache
 def _own_parts() -> frozenset[tuple[str, str | None]]:
-    """Every part of the schema as it is made by, at each of its versions."""
+    """Return every part of the schema at each of its versions."""
     found: set[tuple[str, str | None]] = set()
     with closing(sqlite3.connect(":memory:")) as empty:
         for script in scripts():

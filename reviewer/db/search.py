@@ -1,7 +1,7 @@
 """Rows per event and the full-text index: derived from payloads, filled after an import.
 
-`meta.indexed` is the last trace done; it moves in the same transaction as the rows, so a killed
-run goes on where it stopped and nothing is done twice.
+`meta.indexed` is the last trace done; it moves in the same transaction as the rows, so a killed run
+continues where it stopped and nothing is done twice.
 """
 
 import sqlite3
@@ -51,9 +51,9 @@ class FoundTrace(NamedTuple):
 def traces_holding(
     connection: sqlite3.Connection, words: Sequence[str], suite_id: str, candidate_id: str
 ) -> list[FoundTrace]:
-    """Traces with a word that begins with each of `words`, newest first, one more than
-    `MOST_COUNTED` at most. An empty suite or candidate id is any; each word must be one for the
-    index (`is_word`)."""
+    """Return the traces with a word that begins with each of `words`, newest first, one more than
+    `MOST_COUNTED` at most. An empty suite or candidate id matches any; each word must be one for
+    the index (`is_word`)."""
     query = " AND ".join(_term(word) for word in words)
     rows = connection.execute(
         "SELECT search.rowid, s.suite_id, c.candidate_id, e.episode_id, t.attempt"
@@ -112,8 +112,8 @@ def pending_events(connection: sqlite3.Connection) -> int:
 
 
 def index_faults(connection: sqlite3.Connection) -> list[str]:
-    """Where event rows or full text are not what the payloads of the traces done give: what was
-    taken away there is no longer found by whoever looks for it. What is not indexed yet is none.
+    """Return where event rows or full text differ from the payloads of the indexed traces: a search
+    would miss what was removed there. Traces not indexed yet are no fault.
 
     Counts alone are compared, and payloads opened where they differ. May raise any of DAMAGE.
     """
@@ -141,7 +141,7 @@ def index_faults(connection: sqlite3.Connection) -> list[str]:
 
 
 def _wrong_events(connection: sqlite3.Connection, done: int) -> list[int]:
-    """The first traces whose event rows their payloads do not give."""
+    """Return the first traces whose event rows differ from their payloads."""
     wrong = [
         trace
         for (trace,) in connection.execute(
@@ -156,7 +156,7 @@ def _wrong_events(connection: sqlite3.Connection, done: int) -> list[int]:
         (done,),
     )
     for trace, _, held in rows:
-        # One number twice in a trace is one row, and a payload that was refused has none.
+        # A number that occurs twice in a trace is one row, and a refused payload has none.
         if held != len({row[1] for row in event_rows(trace, _stored_events(connection, trace))}):
             wrong.append(trace)
         if len(wrong) >= MOST_NAMED:
@@ -209,13 +209,13 @@ def _events(
 
 
 def unindex_trace(connection: sqlite3.Connection, trace: int) -> bool:
-    """Take a trace out of the event rows and the full text before it is changed, inside the
-    caller's transaction; whether it stood there."""
+    """Remove a trace from the event rows and the full text before it is changed, inside the
+    caller's transaction; return whether it was there."""
     (done,) = connection.execute("SELECT value FROM meta WHERE key='indexed'").fetchone()
     if trace > int(done):
         return False
     connection.execute("DELETE FROM event WHERE trace=?", (trace,))
-    # The full text keeps no words of its own: those that stand there have to be told.
+    # The full text does not store its words: to delete a row, FTS5 needs them again.
     text = searchable(_stored_events(connection, trace))
     connection.execute(
         "INSERT INTO search (search, rowid, body) VALUES ('delete', ?, ?)", (trace, text)

@@ -1,8 +1,8 @@
-"""Which trace fills which slot: suite × candidate × episode × attempt.
+"""The slot that each trace fills: suite × candidate × episode × attempt.
 
-A record without an attempt takes the next free number; the same record again is known, also when
-it is one of the attempt's earlier records; the same evidence for a second attempt of one candidate
-at one episode is refused and said. Under another candidate it is a binding of its own.
+A record without an attempt takes the next free number; the same record again is known, also when it
+is one of the attempt's earlier records; the same evidence for a second attempt of one candidate at
+one episode is refused and reported. Under another candidate it is a binding of its own.
 """
 
 import json
@@ -26,11 +26,11 @@ MOST_HELD = 20_000
 
 
 class Placement(NamedTuple):
-    """What becomes of one record: an attempt number, or why it gets none.
+    """The outcome for one record: an attempt number, or why it gets none.
 
-    `outcome` is `new`, `known` (nothing to add), or a refusal code such as `slot_filled`;
-    `holder` is the slot (candidate, episode, attempt) that stands in the way, or of a `new` one
-    another binding of the same evidence.
+    `outcome` is `new`, `known` (nothing to add), or a refusal code such as `slot_filled`; `holder`
+    is the slot (candidate, episode, attempt) that is in the way, or of a `new` one another binding
+    of the same evidence.
     """
 
     outcome: str
@@ -43,11 +43,11 @@ class Slots:
 
     `share_evidence` says that attempts may be alike. A record of such a source that names no
     attempt is still known when another source brought the same evidence for the same episode: a
-    file that a harness goes on writing is imported again and again. `number_on` says that attempt
-    numbers hold within one source only (a benchmark's epochs start anew with each run): one that
-    another source has taken becomes the next free one.
+    file that a harness keeps appending to is imported again and again. `number_on` says that
+    attempt numbers are valid within one source only (a benchmark's epochs restart with each run):
+    one that another source has taken becomes the next free one.
 
-    Holds the filled attempts per candidate × episode, and from which number on one may be free;
+    Keeps the filled attempts per candidate × episode, and from which number on one may be free;
     forget them (`refresh`) when another process has written.
     """
 
@@ -113,20 +113,20 @@ class Slots:
                 self._filled[candidate, episode].add(attempt)
                 if not self._share_evidence:
                     self._shape((candidate, episode), (shape[0], shape[1], shape[2]), attempt)
-        # Claims are among what is remembered, unless that was dropped while they stood.
+        # Claims are among the remembered slots, unless those were dropped after the claims.
         for slots in self._claimed.values() if self._forgot else ():
             for candidate, episode, attempt in slots:
                 if episode in fresh.get(candidate, ()):
                     self._filled[candidate, episode].add(attempt)
 
     def known(self, candidate: int, episode: int, evidence: int) -> bool:
-        """Return whether this evidence stands under this candidate and episode: looked up
+        """Return whether this candidate and episode have this evidence, which was looked up
         before."""
         there = self._twins(evidence)
         return bool(there) and any(slot[:2] == (candidate, episode) for slot in there)
 
     def _twins(self, evidence: int) -> list[Slot]:
-        """The slots this evidence stands in, claimed and stored; as a rule none."""
+        """Return the slots that have this evidence, claimed and stored; usually none."""
         if evidence in self._claimed or evidence in self._stored:
             return [*self._claimed.get(evidence, ()), *self._stored.get(evidence, ())]
         return []
@@ -193,7 +193,8 @@ class Slots:
         return Placement("new", attempt, other)
 
     def written(self) -> None:
-        """The claims stand in the store now, so what is held of many slots can be let go."""
+        """Forget the claims, which are in the store now, and the attempts of slots when they are
+        many."""
         self._claimed.clear()
         self._forgot = False
         if len(self._filled) > MOST_HELD:

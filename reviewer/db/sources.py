@@ -58,7 +58,8 @@ def source_by_id(connection: sqlite3.Connection, source: int) -> SourceRow | Non
 
 
 def size_known(connection: sqlite3.Connection, size: int) -> bool:
-    """Whether a file of exactly this size was imported, or begun: it may be the same file."""
+    """Return whether a file of exactly this size was imported, or begun: it may be the same
+    file."""
     row = connection.execute("SELECT 1 FROM source WHERE size=? LIMIT 1", (size,)).fetchone()
     return row is not None
 
@@ -79,7 +80,8 @@ def source_progress(connection: sqlite3.Connection, source: int) -> tuple[int, i
 def add_known(
     connection: sqlite3.Connection, source: int, added: int, known: int, notes: Iterable[str]
 ) -> None:
-    """Count what a source brought of attempts that were there, inside the caller's transaction."""
+    """Add to the counts of a source the attempts that were stored already, inside the caller's
+    transaction."""
     connection.execute(
         "UPDATE source SET added=added+?, known=known+?, notes=? WHERE id=?",
         (added, known, msgspec.json.encode(list(notes)).decode(), source),
@@ -100,8 +102,8 @@ def settle_source(connection: sqlite3.Connection, source: int) -> None:
 
 
 def episode_map_of(connection: sqlite3.Connection, source: int) -> str:
-    """The digest of the map under which an import named its episodes; empty without one, and of
-    imports of before it was kept."""
+    """Return the digest of the map under which an import named its episodes; empty without one, and
+    for imports from before it was kept."""
     row = connection.execute("SELECT map FROM source_file WHERE source=?", (source,)).fetchone()
     return "" if row is None else str(row[0])
 
@@ -146,8 +148,8 @@ class Origins(NamedTuple):
     runs: frozenset[int]
     merged: dict[int, Spans]
     maps: dict[int, list[tuple[Spans | None, ToolMap]]]
-    """Of each source, the maps that its tools were named by, each with the records of a merge it is
-    for (None: all)."""
+    """For each source, the maps that named its tools, each with the records of a merge it applies
+    to (None: all)."""
 
     def tools(self, source: int, record: int) -> ToolMap:
         """The map under which this record was imported."""
@@ -157,8 +159,7 @@ class Origins(NamedTuple):
         return NO_MAP
 
     def own(self, source: int, record: int) -> bool:
-        """Return whether a runner made this record, as the journal of the store it was made in
-        says."""
+        """Return whether a runner made this record, by the journal of the store it was made in."""
         if source in self.runs:
             return True
         return _within(self.merged.get(source, ()), record)
@@ -188,7 +189,7 @@ _decode = msgspec.json.Decoder(_Entry).decode
 
 
 def origins(connection: sqlite3.Connection) -> Origins:
-    """Read the journal for what runs and merges brought in. Raises StoreError for an entry that is
+    """Read from the journal what runs and merges imported. Raises StoreError for an entry that is
     none of ours."""
     runs: set[int] = set()
     merged: dict[int, Spans] = {}
@@ -261,8 +262,8 @@ def spans(records: Iterable[int]) -> list[tuple[int, int]]:
 
 
 class SourceResult(NamedTuple):
-    """What one imported file or run came to for a candidate. Attempts are (episode_id, attempt,
-    passed or None, hex sha256 of the record), by place in the suite, then by attempt."""
+    """The attempts of a candidate in one imported file or run: (episode_id, attempt, passed or
+    None, hex sha256 of the record), by place in the suite, then by attempt."""
 
     source: int
     sha256: str
@@ -270,8 +271,8 @@ class SourceResult(NamedTuple):
 
 
 def source_results(connection: sqlite3.Connection, candidate: int) -> list[SourceResult]:
-    """Of each source that gave this candidate a trace, in import order. An attempt that was lost to
-    infrastructure has no verdict."""
+    """Return the results of each source that gave this candidate a trace, in import order. An
+    attempt that was lost to infrastructure has no verdict."""
     found: dict[int, list[tuple[str, int, int | None, str]]] = {}
     for source, *attempt in connection.execute(
         "SELECT t.source, e.episode_id, t.attempt, CASE WHEN t.infra THEN NULL ELSE t.passed END,"

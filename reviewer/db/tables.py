@@ -27,8 +27,8 @@ class StoredRecord(NamedTuple):
 
 
 class Table(Generic[Row]):
-    """The table of one kind. `columns` are those of a row without its id, `uid` first; `entry` is
-    the type of the journal entries that speak of it."""
+    """The table of one kind of record. `columns` are those of a row without its id, `uid` first;
+    `entry` is the type of the journal entries about it."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Table(Generic[Row]):
     def of_suite(
         self, connection: sqlite3.Connection, suite_digest: str, after: int = 0
     ) -> list[StoredRecord]:
-        """Every row of a suite behind the place `after`, oldest first."""
+        """Return every row of a suite after the place `after`, oldest first."""
         rows = connection.execute(
             f"SELECT id, body FROM {self._name} WHERE suite=? AND id>? ORDER BY id",
             (suite_digest, after),
@@ -92,7 +92,7 @@ class Table(Generic[Row]):
         return [StoredRecord(*row) for row in rows.fetchall()]
 
     def has(self, connection: sqlite3.Connection, suite: str) -> bool:
-        """Whether the suite, as this table names it, has a row."""
+        """Return whether the suite, as this table names it, has a row."""
         row = connection.execute(f"SELECT 1 FROM {self._name} WHERE suite=? LIMIT 1", (suite,))
         return row.fetchone() is not None
 
@@ -172,7 +172,8 @@ NOTES_RECORDED = "notes.recorded"
 
 
 class NoteRow(NamedTuple):
-    """One act on one event. `suite` and `trace` are ids, `body` what its uid is the digest of."""
+    """One bookmark or note on an event, or its removal. `suite` and `trace` are ids, `body` the
+    bytes whose digest the uid is."""
 
     uid: str
     suite: str
@@ -187,7 +188,7 @@ class NoteRow(NamedTuple):
 NOTES: Table[NoteRow] = Table("note", NoteRow._fields, NOTES_RECORDED)
 
 
-# Of the acts of one person on one event and kind the latest counts, in whichever order they came.
+# Of the records of one person on one event and kind the latest counts, in any order of import.
 _LATEST_NOTES = (
     "SELECT body FROM note AS one WHERE {} AND NOT EXISTS (SELECT 1 FROM note AS later"
     " WHERE later.trace=one.trace AND later.seq=one.seq AND later.kind=one.kind"
@@ -197,7 +198,7 @@ _LATEST_NOTES = (
 
 
 class CurrentNote(msgspec.Struct, frozen=True):
-    """A bookmark or note as it stands now: of its row, what is read back."""
+    """A current bookmark or note, read from the body of its row."""
 
     trace_id: str
     trace_sha256: str
@@ -213,12 +214,12 @@ _current_note = msgspec.json.Decoder(CurrentNote)
 
 
 def notes_of_trace(connection: sqlite3.Connection, trace_id: str) -> list[CurrentNote]:
-    """What stands on the events of one trace, by event."""
+    """Return the current bookmarks and notes on the events of one trace, by event."""
     return _current_notes(connection, "trace=?", trace_id)
 
 
 def notes_of_suite(connection: sqlite3.Connection, suite_id: str) -> list[CurrentNote]:
-    """What stands on the events of a suite's traces, by trace and event."""
+    """Return the current bookmarks and notes on a suite's traces, by trace and event."""
     return _current_notes(connection, "suite=?", suite_id)
 
 
@@ -231,7 +232,8 @@ def _current_notes(connection: sqlite3.Connection, where: str, value: str) -> li
 def last_note_time(
     connection: sqlite3.Connection, trace_id: str, seq: int, kind: str, reviewer: str
 ) -> str:
-    """When this person last did something of this kind on this event; "" for never."""
+    """Return when this person last wrote or removed one of this kind on this event; "" for
+    never."""
     row = connection.execute(
         "SELECT max(at) FROM note WHERE trace=? AND seq=? AND kind=? AND reviewer=?",
         (trace_id, seq, kind, reviewer),
@@ -243,7 +245,8 @@ LEAKS_CHECKED = "leaks.checked"
 
 
 class LeakRow(NamedTuple):
-    """One look or withdrawal. `suite` is the digest, `body` what its uid is the digest of."""
+    """One leak check or withdrawal. `suite` is the digest, `body` the bytes whose digest the uid
+    is."""
 
     uid: str
     suite: str
@@ -258,7 +261,7 @@ COSTS_RECORDED = "costs.recorded"
 
 
 class CostRow(NamedTuple):
-    """One entry. `suite` and `candidate` are ids, `body` the entry as it travels."""
+    """One entered cost. `suite` and `candidate` are ids, `body` the entry as exported."""
 
     uid: str
     suite: str
@@ -272,7 +275,7 @@ COSTS: Table[CostRow] = Table("cost", CostRow._fields, COSTS_RECORDED)
 
 
 def cost_entries(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> list[bytes]:
-    """The bodies of a candidate's entries, in the order in which they came in."""
+    """Return the bodies of a candidate's entries, oldest first."""
     rows = connection.execute(
         "SELECT body FROM cost WHERE suite=? AND candidate=? ORDER BY id", (suite_id, candidate_id)
     )
@@ -287,7 +290,8 @@ def cost_places(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 class BreakGlassRow(NamedTuple):
-    """One record; `uid` is the sha256 of its payload, the rest repeats what is shown of it."""
+    """One break-glass record; `uid` is the sha256 of its payload, the rest repeats fields for
+    lists."""
 
     uid: str
     suite: str
@@ -319,7 +323,7 @@ class RunResultRow(NamedTuple):
 
 class LossRow(NamedTuple):
     """One statement that journal was lost; `uid` is the sha256 of its payload, `decisions` a JSON
-    array of the payloads that were signed on what is gone."""
+    array of the payloads signed on the lost part."""
 
     uid: str
     journal: str
@@ -354,7 +358,7 @@ _RUN_RESULT_COLUMNS = ", ".join(RunResultRow._fields)
 def break_glass_rows(
     connection: sqlite3.Connection, agent: str | None = None
 ) -> list[BreakGlassRow]:
-    """Every break-glass record, of one agent or of all, in the order in which they were signed."""
+    """Return every break-glass record, of one agent or of all, in the order of signing."""
     found = connection.execute(
         f"SELECT {_BREAK_GLASS_COLUMNS} FROM break_glass WHERE ? IS NULL OR agent=? ORDER BY id",
         (agent, agent),
@@ -365,7 +369,7 @@ def break_glass_rows(
 def journal_entry_of(
     connection: sqlite3.Connection, table: Literal["break_glass", "loss"], uid: str
 ) -> int:
-    """The journal entry that tells of a row, 0 without one."""
+    """Return the number of the journal entry about a row, 0 without one."""
     row = connection.execute(f"SELECT id FROM {table} WHERE uid=?", (uid,)).fetchone()
     kind = {"break_glass": "breakglass.signed", "loss": "journal.lost"}[table]
     for seq, body in connection.execute(
@@ -379,7 +383,7 @@ def journal_entry_of(
 
 
 def loss_rows(connection: sqlite3.Connection) -> list[LossRow]:
-    """Every statement that journal was lost, in order."""
+    """Return every statement that journal was lost, in order."""
     found = connection.execute(f"SELECT {_LOSS_COLUMNS} FROM loss ORDER BY id").fetchall()
     return [LossRow(*one) for one in found]
 
@@ -387,7 +391,7 @@ def loss_rows(connection: sqlite3.Connection) -> list[LossRow]:
 def run_result_rows(
     connection: sqlite3.Connection, suite_id: str | None = None, candidate_id: str | None = None
 ) -> list[RunResultRow]:
-    """Every signed test result, of a candidate on a suite or of all, in order."""
+    """Return every signed test result, of a candidate on a suite or of all, in order."""
     found = connection.execute(
         f"SELECT {_RUN_RESULT_COLUMNS} FROM run_result "
         " WHERE ?1 IS NULL OR (suite=?1 AND candidate=?2) ORDER BY id",

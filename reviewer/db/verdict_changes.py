@@ -17,7 +17,7 @@ from reviewer.gates.model import SHARED, Finding, without
 from reviewer.judging import judging_version
 
 Answer = Literal["same", "empty", "failed", "other"]
-"""`failed`: it says that the attempt failed, where another word says that it passed."""
+"""`failed`: it says that the attempt failed, where the stored verdict says that it passed."""
 
 
 LATER = "verdicts of the source came later"
@@ -27,11 +27,12 @@ CONTRADICTED = "a later verdict says otherwise: that it failed holds"
 
 
 _OPEN = 2
-"""Completeness is not measured: no word of a source makes it a pass."""
+"""Completeness is not measured: no verdict of a source makes it a pass."""
 
 
 class LateVerdict(NamedTuple):
-    """What a source says of a stored attempt: pass or fail, reward, and further facts as JSON."""
+    """The verdict of a source on a stored attempt: pass or fail, reward, and further facts as
+    JSON."""
 
     candidate: int
     episode: int
@@ -42,7 +43,7 @@ class LateVerdict(NamedTuple):
 
 
 class _StoredVerdict(NamedTuple):
-    """What stands in the store: the attempt's own verdict, and the source's."""
+    """The verdicts in the store: the attempt's own, and the source's."""
 
     trace: int
     probe: bool
@@ -54,7 +55,7 @@ class _StoredVerdict(NamedTuple):
 
 
 def compare_late(connection: sqlite3.Connection, late: LateVerdict) -> Answer:
-    """How a source's word stands to the one in the store."""
+    """Compare a verdict of a source with the one in the store."""
     stands = _stored_verdict(connection, late)
     return "same" if stands is None else _answer(stands, late)
 
@@ -82,9 +83,9 @@ def _answer(stands: _StoredVerdict, late: LateVerdict) -> Answer:
 
 
 def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now: str) -> int:
-    """Write verdicts where there are none, inside the caller's transaction: counts are made anew
-    and the journal says what the batches hold now. What more a source that agrees has to say is
-    added. Returns how many verdicts were filled."""
+    """Write verdicts where there are none, inside the caller's transaction: episodes are counted
+    again and the journal gets the new digests of the batches. Further facts of a source that agrees
+    are added. Returns how many verdicts were filled."""
     filled: list[int] = []
     touched: list[int] = []
     for late in lates:
@@ -123,7 +124,7 @@ def merged_detail(stands: str, more: str) -> str:
 
 
 def canonical_detail(detail: dict[str, Any]) -> str:
-    """Facts of a verdict as JSON, the same in whichever order they came to be known."""
+    """Return the facts of a verdict as JSON, the same in any order of members."""
     return msgspec.json.encode(detail, order="sorted").decode()
 
 
@@ -168,9 +169,9 @@ def settle_shared(
     now: str,
     pairs: Mapping[int, Sequence[int]] = {},
 ) -> int:
-    """Say of these traces, and of those that hold the same record for another candidate, whose a
-    pass is; inside the caller's transaction. `siblings` are other imports of the very file, `names`
-    the candidate that each of its records names itself, `pairs` traces that are known to hold the
+    """Decide for these traces, and for those with the same record under another candidate, for whom
+    a pass counts; inside the caller's transaction. `siblings` are other imports of the same file,
+    `names` the candidate that each of its records names itself, `pairs` traces known to have the
     same record. Returns how many passes do not count."""
     lost: dict[int, str] = {}
     for one in _bindings(connection, "t.id IN (SELECT value FROM json_each(?))", list(fresh)):
@@ -192,8 +193,8 @@ def settle_shared(
 def withhold_passes(
     connection: sqlite3.Connection, lost: dict[int, str], now: str, text: str = PASS_ELSEWHERE
 ) -> int:
-    """Note that the passes of these traces do not count here: by default, under another trace id
-    alone. `text` says why, with `{}` for that id."""
+    """Record that the passes of these traces do not count here: by default, because they count
+    under another trace id. `text` says why, with `{}` for that id."""
     noted: list[int] = []
     for trace, other in lost.items():
         stands = stored_verdict(connection, trace)
@@ -217,8 +218,8 @@ def _keeper(both: list[_Binding], named: str) -> _Binding:
 def _twins(
     connection: sqlite3.Connection, one: _Binding, siblings: Collection[int]
 ) -> list[_Binding]:
-    """Other bindings of a record: of the very file, or the same evidence in a private suite. Runs
-    without a clock may be alike, and whoever names its candidate names its own."""
+    """Return other bindings of a record: in the same file, or the same evidence in a private suite.
+    Runs without a clock may be alike, and a source that names its candidate is trusted."""
     found: dict[int, _Binding] = {}
     if siblings:
         where = "t.source IN (SELECT value FROM json_each(?)) AND t.record=?"

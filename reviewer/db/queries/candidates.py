@@ -1,6 +1,5 @@
-"""A candidate among others: the suites it met, decisions before more attempts came, the last one
-promoted.
-"""
+"""A candidate among others: the other suites it was run on, decisions before more attempts came,
+the last one promoted."""
 
 import json
 import sqlite3
@@ -13,7 +12,7 @@ SUITES_RELATED = "suites.related"
 
 
 class OtherSuite(NamedTuple):
-    """Another frozen suite with attempts of the same candidate, whatever its manifest was then."""
+    """Another frozen suite with attempts of the same candidate id, under any manifest."""
 
     suite_id: str
     digest: str
@@ -22,7 +21,7 @@ class OtherSuite(NamedTuple):
 
 
 class SuiteReason(NamedTuple):
-    """Why both of two suites were used, in the words of whoever said it last."""
+    """The latest reason why two suites were both used, and who gave it."""
 
     reason: str
     reviewer: str
@@ -31,7 +30,8 @@ class SuiteReason(NamedTuple):
 
 
 def other_suites(connection: sqlite3.Connection, suite: int, candidate: int) -> list[OtherSuite]:
-    """Suites other than `suite` (probes apart) on which this candidate has attempts, by id."""
+    """Return the suites other than `suite`, probes excluded, on which this candidate has attempts,
+    by id."""
     found = connection.execute(
         "SELECT s.suite_id, s.digest, sum(r.attempts + r.infra), sum(r.passes)"
         " FROM candidate mine JOIN candidate c ON c.candidate_id = mine.candidate_id"
@@ -44,7 +44,8 @@ def other_suites(connection: sqlite3.Connection, suite: int, candidate: int) -> 
 
 
 def other_suites_of_all(connection: sqlite3.Connection, suite: int) -> list[OtherSuite]:
-    """The other suites that any candidate of this one met, with the attempts made there, by id."""
+    """Return the other suites that any candidate of this one was run on, with the attempts made
+    there, by id."""
     keys = connection.execute("SELECT id FROM candidate WHERE suite=?", (suite,)).fetchall()
     found: dict[str, OtherSuite] = {}
     for (candidate,) in keys:
@@ -57,8 +58,8 @@ def other_suites_of_all(connection: sqlite3.Connection, suite: int) -> list[Othe
 
 
 def suite_reasons(connection: sqlite3.Connection, digest: str) -> dict[str, SuiteReason]:
-    """Digest of another suite → why both were used; the last word counts. A reason holds both
-    ways: for the one suite beside the other."""
+    """Return digest of another suite → why both were used; the latest reason counts. A reason
+    applies to both suites."""
     found: dict[str, SuiteReason] = {}
     rows = connection.execute(
         "SELECT seq, body FROM journal WHERE instr(body, ?) ORDER BY seq",
@@ -91,7 +92,7 @@ def relate_suites(
 
 
 class EarlierDecision(NamedTuple):
-    """A decision signed when the candidate had `attempts`, after which more came in."""
+    """A decision signed when the candidate had `attempts`, after which more were imported."""
 
     number: int
     decision: str
@@ -99,10 +100,11 @@ class EarlierDecision(NamedTuple):
 
 
 def earlier_decisions(connection: sqlite3.Connection, candidate: int) -> list[EarlierDecision]:
-    """Decisions on a candidate after which more of its attempts came in, by number.
+    """Return the decisions on a candidate after which more of its attempts were imported, by
+    number.
 
-    A decision on evidence that has not changed since is none of them: whoever signs it too finds
-    the same report.
+    A decision on evidence that has not changed since is none of them: a second signer finds the
+    same report.
     """
     found = []
     for number, decision, seq in connection.execute(
@@ -113,7 +115,7 @@ def earlier_decisions(connection: sqlite3.Connection, candidate: int) -> list[Ea
             (seq, b'"traces.added"'),
         ).fetchone()
         if after is None:
-            break  # nothing came in behind this decision, nor behind any later one
+            break  # nothing was imported after this decision, nor after any later one
         first = json.loads(after[0])["first"]
         then, since = connection.execute(
             "SELECT coalesce(sum(id < ?1), 0), coalesce(sum(id >= ?1), 0) FROM trace"
@@ -126,7 +128,7 @@ def earlier_decisions(connection: sqlite3.Connection, candidate: int) -> list[Ea
 
 
 def candidates_on(connection: sqlite3.Connection, suite: int) -> int:
-    """How many candidates have an attempt on a suite."""
+    """Return how many candidates have an attempt on a suite."""
     row = connection.execute(
         "SELECT count(DISTINCT r.candidate) FROM roll r JOIN candidate c ON c.id = r.candidate"
         " WHERE c.suite=?",
@@ -145,11 +147,12 @@ class PromotedRow(NamedTuple):
 
 
 def last_promoted(connection: sqlite3.Connection, candidate: int) -> PromotedRow | None:
-    """The last promoted other candidate of the agent that `candidate` (a key) is a version of.
+    """Return the last promoted other candidate of the agent that `candidate` (a key) is a version
+    of.
 
     A promotion counts once its policy of signatures is met, and as long as no later decision on the
-    same candidate blocks it or asks for repair. Without a manifest nobody knows the agent: then
-    only promotions on the same suite count.
+    same candidate blocks it or asks for repair. Without a manifest the agent is unknown: then only
+    promotions on the same suite count.
     """
     mine = connection.execute(
         "SELECT suite, candidate_id, json_extract(CAST(manifest AS TEXT), '$.agent')"

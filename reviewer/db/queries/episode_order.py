@@ -33,7 +33,7 @@ Provide = Callable[[sqlite3.Connection], None]
 
 class Asked(NamedTuple):
     """Which episodes, in which order. `k` is that of pass^k; `complete` says that every episode of
-    the suite has a roll-up, so that nothing need be asked of episodes but what is shown."""
+    the suite has a roll-up, so that only the columns shown are read from episodes."""
 
     suite: int
     candidate: int
@@ -147,8 +147,8 @@ def _rows(
 def ordered_episodes(
     connection: sqlite3.Connection, asked: Asked, provide: Provide, most: int = -1
 ) -> list[int]:
-    """Episode keys in the asked order, at most so many of them. Raises KeyError for an unknown
-    order."""
+    """Return the episode keys in this order, at most so many of them. Raises KeyError for an
+    unknown order."""
     among = _from(connection, asked)
     sql = (
         f"SELECT {among.key} FROM {{tables}} WHERE {among.clause}"
@@ -163,8 +163,8 @@ _LABELS: dict[str, str] = {"tag": "e.tags", "category": CATEGORY}
 def grouped(
     connection: sqlite3.Connection, asked: Asked, group: GroupBy, provide: Provide
 ) -> dict[str, list[int]]:
-    """Label → episode keys in the asked order. An episode stands under each of its tags, one
-    without any under the empty label; labels come as they first occur."""
+    """Return label → episode keys in this order. An episode is listed under each of its tags, one
+    without any under the empty label; labels in order of first occurrence."""
     among = _from(connection, asked)
     sql = (
         f"SELECT {among.key}, {_LABELS[group]} FROM {{tables}} WHERE {among.clause}"
@@ -187,7 +187,7 @@ _SUMMED = ("attempts", "passes", "critical", "infra", "cost_nano", "cost_unknown
 def group_rows(
     connection: sqlite3.Connection, asked: Asked, group: GroupBy, provide: Provide
 ) -> list[GroupRow]:
-    """What group heads are made of, over the episodes that the filter lets through."""
+    """Return the sums for group heads, over the episodes that pass the filter."""
     among = _from(connection, asked)
     alike = f"{_LABELS[group]}, " + ", ".join(
         f"coalesce(s.{name}, r.{name}, 0)" if among.firsts else f"coalesce(r.{name}, 0)"
@@ -216,7 +216,7 @@ def group_rows(
 
 
 class _Labels(dict[str | None, tuple[str, ...]]):
-    """The labels that a column's text stands for."""
+    """The labels in a column's text."""
 
     def __init__(self, group: GroupBy) -> None:
         super().__init__()
@@ -247,8 +247,8 @@ _TABLE = (
 
 
 class Medians:
-    """In ms, over every attempt that has a latency (type 7). Traces are never changed or taken
-    away, so what came behind is all there is to read anew."""
+    """Medians in ms, over every attempt that has a latency (type 7). Traces are never changed or
+    deleted, so only later ones are read again."""
 
     def __init__(self, candidate: int) -> None:
         self._candidate = candidate
@@ -257,8 +257,8 @@ class Medians:
         self._stamp = 0
 
     def lend(self, connection: sqlite3.Connection) -> None:
-        """Bring up what is known, and put it into `temp.latency` of this connection. The store is
-        open for reading alone, whatever is said of the connection's own tables."""
+        """Update the medians, and put them into `temp.latency` of this connection. The store stays
+        read-only; only the connection's own tables are written."""
         self._bring_up(connection)
         if connection.execute("PRAGMA temp.user_version").fetchone()[0] == self._stamp:
             return

@@ -12,7 +12,7 @@ from reviewer.suite.gates import GATES
 
 
 class GateCounts(NamedTuple):
-    """How many attempts fail each gate, and of how many it is not measured; aligned with GATES."""
+    """How many attempts fail each gate, and for how many it is not measured; aligned with GATES."""
 
     fail: tuple[int, ...]
     unknown: tuple[int, ...]
@@ -40,7 +40,7 @@ class FirstSet(NamedTuple):
 
 class RollRow(NamedTuple):
     """Counts of every attempt of one episode made by one candidate; zeros when there is none.
-    `first` holds the first complete set apart, when attempts are numbered beyond the plan."""
+    `first` is the first complete set, when attempts are numbered beyond the plan."""
 
     key: int
     episode_id: str
@@ -103,8 +103,9 @@ def gate_counts(
     first: bool = False,
     keys: Sequence[int] | None = None,
 ) -> dict[int, GateCounts]:
-    """Counts per gate of a candidate's episodes by key, or only of the given ones; nothing of an
-    episode whose attempts pass every gate. `first` counts the first complete sets alone."""
+    """Return counts per gate of a candidate's episodes by key, or only of the given ones; an
+    episode whose attempts pass every gate is absent. `first` counts the first complete sets
+    alone."""
     among = "" if keys is None else f" AND episode IN ({','.join(str(int(k)) for k in keys)})"
     fail: dict[int, list[int]] = {}
     unknown: dict[int, list[int]] = {}
@@ -158,8 +159,8 @@ def roll_sums(connection: sqlite3.Connection, candidate: int) -> tuple[int, int,
 
 
 def count_rows(connection: sqlite3.Connection, suite: int, candidate: int) -> list[tuple[Any, ...]]:
-    """(key, episode id, counts) of every episode in suite order, zeros where the candidate has no
-    attempt. Keys rise with the place in the suite: episodes are only ever added behind."""
+    """Return (key, episode id, counts) of every episode in suite order, zeros where the candidate
+    has no attempt. Keys rise with the place in the suite: episodes are only ever appended."""
     return connection.execute(
         f"SELECT e.id, e.episode_id, {_COUNTS} FROM episode e"
         " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE +e.suite=? ORDER BY e.id",
@@ -190,7 +191,7 @@ _SIDE = ("attempts", "measured", "passes", "critical", "infra")
 def side_rows(
     connection: sqlite3.Connection, candidate: int, episodes: Sequence[int]
 ) -> list[SideRow]:
-    """One candidate's counts on some episodes; none for an episode it has no trace of."""
+    """Return one candidate's counts on some episodes; none for an episode without a trace of it."""
     keys = ",".join(str(int(key)) for key in episodes)
     rows = connection.execute(
         f"SELECT episode, {', '.join(_SIDE)} FROM roll WHERE candidate=? AND episode IN ({keys})",
@@ -201,7 +202,7 @@ def side_rows(
 
 
 def side_total(connection: sqlite3.Connection, candidate: int) -> SideRow:
-    """The same over all episodes; `episode` is 0."""
+    """Return one candidate's counts over all episodes; `episode` is 0."""
     sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _SIDE)
     row = connection.execute(f"SELECT {sums} FROM roll WHERE candidate=?", (candidate,)).fetchone()
     failed = dict(
@@ -214,12 +215,12 @@ def side_total(connection: sqlite3.Connection, candidate: int) -> SideRow:
 
 
 _RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
-"""What a gate mask has a bit of where a gate fails, critically or not."""
+"""A bit of this is set in a gate mask where a gate fails, critically or not."""
 
 
 def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
-    """Episodes with an attempt that fails, or fails a gate; also one that infrastructure took,
-    whose gates are shown and counted nowhere."""
+    """Return the episodes with an attempt that fails, or fails a gate; also one lost to
+    infrastructure, whose gates are shown and counted nowhere."""
     failed = (
         "EXISTS (SELECT 1 FROM gate_count g WHERE g.candidate = r.candidate AND g.first = 0"
         " AND g.episode = r.episode AND g.failed > 0)"

@@ -56,9 +56,9 @@ MOST_TERMS = 32
 
 
 class Term(NamedTuple):
-    """One condition. `value` is the text asked for (of a gate: its name, with `result` beside it),
-    `number` what a figure is compared with: US dollars, seconds, steps, or pass^k from 0 to 1;
-    None where the field has no figure, and for `n/m`, which asks for the unknown."""
+    """One condition. `value` is the text to find (for a gate: its name, with `result`), `number`
+    what a figure is compared with: US dollars, seconds, steps, or pass^k from 0 to 1; None where
+    the field has no figure, and for `n/m`, which finds unknown figures."""
 
     field: Field
     op: Op
@@ -69,7 +69,7 @@ class Term(NamedTuple):
 
 
 class FilterError(ValueError):
-    """What cannot be understood. `place` counts characters from 1."""
+    """A filter that cannot be understood. `place` counts characters from 1."""
 
     def __init__(self, place: int, text: str) -> None:
         super().__init__(f"filter, character {place}: {text}")
@@ -238,8 +238,8 @@ def _number(field: Field, value: str) -> float | None:
 
 
 def completions(text: str, values: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """What the last word of a filter may become, each as the whole word. `values` are those known
-    of `tag`, `tool`, `code` and `episode`."""
+    """Return what the last word of a filter may become, each as the whole word. `values` are the
+    known values of `tag`, `tool`, `code` and `episode`."""
     words = words_of_filter(text)
     if not text or text[-1].isspace() or not words:
         return (*(f"{each}:" for each in TEXTS), *(f"{each}>" for each in NUMBERS))
@@ -327,8 +327,8 @@ def pass_hat(k: int, firsts: bool) -> str:
 def where(
     connection: sqlite3.Connection, terms: Iterable[Term], k: int, firsts: bool, key: str
 ) -> Where:
-    """All terms at once. Binds `:candidate`, which the caller gives; `key` is the column with the
-    episode's key."""
+    """Return all terms as one condition. It binds `:candidate`, which the caller gives; `key` is
+    the column with the episode's key."""
     clauses: list[str] = []
     bound: dict[str, object] = {}
     for n, term in enumerate(terms):
@@ -342,7 +342,7 @@ def where(
 def _clause(
     connection: sqlite3.Connection, term: Term, name: str, k: int, firsts: bool, key: str
 ) -> tuple[str, object]:
-    """(condition, what `:name` in it stands for, None when it names nothing)."""
+    """Return (condition, the value of `:name` in it, None when it has no name)."""
     if term.field == "gate":
         return _gate(term.value, term.result, key), None
     if term.field in _FIGURES or term.field == "pass":
@@ -374,8 +374,8 @@ _SEARCHED = ("e.episode_id", "e.title", "e.tags")
 
 
 def gate_count(gate: str, column: str) -> str:
-    """How many attempts of the episode of a roll-up `r` fail a gate (`failed`), or of how many it
-    is not measured (`unknown`), as SQL."""
+    """Return SQL that counts the attempts of the episode of a roll-up `r` that fail a gate
+    (`failed`), or for which it is not measured (`unknown`)."""
     return (
         f"coalesce((SELECT g.{column} FROM gate_count g WHERE g.candidate = r.candidate"
         f" AND g.first = 0 AND g.episode = r.episode AND g.gate = '{gate}'), 0)"
@@ -383,7 +383,7 @@ def gate_count(gate: str, column: str) -> str:
 
 
 def _gate(gate: str, result: str, key: str) -> str:
-    """What `:n/m` finds, cells show: also an episode without any attempt."""
+    """Match `:n/m` to what cells show: also an episode without any attempt."""
     fail, unknown = gate_count(gate, "failed"), gate_count(gate, "unknown")
     made = "coalesce(r.attempts, 0)"
     if result == "critical":

@@ -17,7 +17,7 @@ class EvidenceRow(NamedTuple):
 
 class RecordPlace(NamedTuple):
     """Where a record was read: its source, and its number in it. `key` is that of the trace, or of
-    the revision behind `offset`."""
+    the revision plus `offset`."""
 
     key: int
     source: int

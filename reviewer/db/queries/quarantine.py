@@ -91,8 +91,8 @@ def quarantined(
 
 
 def unnamed_refusals(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
-    """Return how many refused records of these files, as `sources_of` gives them, name no
-    candidate: each may be any one's whose attempts stand in its file."""
+    """Return how many refused records of these files, as `source_files_of` gives them, name no
+    candidate: each may belong to any candidate with attempts in its file."""
     return sum(
         count
         for path, sha256, count in connection.execute(

@@ -54,8 +54,8 @@ def latencies_within(
 
 
 class Unmeasured(NamedTuple):
-    """One code of what is not measured: how many traces that count have it, how many of these
-    are without a verdict for it, and where the first of them in suite order says so."""
+    """One code of what is not measured: how many counted traces have it, how many of these have no
+    verdict because of it, and where the first of them in suite order has it."""
 
     code: str
     traces: int
@@ -76,10 +76,10 @@ _TRACES = "count(DISTINCT f.trace), count(DISTINCT CASE WHEN t.passed IS NULL TH
 
 
 def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasured]:
-    """Codes of what is not measured. What infrastructure ended is none of them: another attempt
-    stands in its place, or is asked for."""
+    """Return the codes of what is not measured. Attempts that infrastructure ended are left out:
+    another attempt replaces them, or is still needed."""
     rows = connection.execute(
-        # What stands bare is of the row with the least place: SQLite does so for one `min`.
+        # Bare columns are those of the row with the least place: SQLite does so for one `min`.
         f"SELECT f.code, {_TRACES}, t.id, f.gate, f.seq,"
         " min((t.episode << 20) | min(t.attempt, 1048575))"
         f" {_UNMEASURED}{_counted(connection, candidate)} GROUP BY f.code ORDER BY f.code",
@@ -129,9 +129,9 @@ _LOST = "t.infra = 1 AND t.passed IS NULL"
 
 
 class SourceVerdictCount(NamedTuple):
-    """Attempts of which a source said the same: passed or not, and which reward. `lost` to
-    infrastructure, as our gates see it. `epochs` counts the attempts of the same episode that the
-    source scored, where that was asked for; else it is 1."""
+    """Attempts with the same verdict of the source: passed or not, and which reward. `lost` to
+    infrastructure, by our gates. `epochs` counts the attempts of the same episode that the source
+    scored, where `by_episode` names the reader; else it is 1."""
 
     reader: str
     passed: int | None
@@ -144,9 +144,9 @@ class SourceVerdictCount(NamedTuple):
 def source_verdict_counts(
     connection: sqlite3.Connection, candidate: int, by_episode: Container[str] = ()
 ) -> list[SourceVerdictCount]:
-    """What other harnesses said of a candidate's attempts, every one that was made, those of which
-    they said nothing too; nothing where they said nothing at all. `by_episode` names readers whose
-    rows tell apart how many attempts of an episode were scored."""
+    """Count the verdicts of other harnesses on every attempt of a candidate, those without a
+    verdict too; empty where there is no verdict at all. `by_episode` names readers whose rows are
+    divided by how many attempts of an episode were scored."""
     some = connection.execute(
         "SELECT 1 FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace WHERE t.candidate=?"
         " AND (v.passed IS NOT NULL OR v.reward IS NOT NULL) LIMIT 1",
@@ -155,7 +155,7 @@ def source_verdict_counts(
     if some is None:
         return []
     sources = dict(connection.execute("SELECT id, reader FROM source").fetchall())
-    # The version of a reader stands behind a slash.
+    # The version of a reader follows a slash.
     apart = {id for id, reader in sources.items() if reader.partition("/")[0] in by_episode}
     episode = f"iif(t.source IN ({','.join(map(str, apart))}), t.episode, 0)" if apart else "0"
     # Counted here: SQLite would sort every row of a large probe to group them.
@@ -202,7 +202,7 @@ _read = msgspec.json.Decoder(_Detail).decode
 
 
 def others_spent(connection: sqlite3.Connection, candidate: int) -> list[OtherSpent]:
-    """One line for each kind that is there, of every attempt that was made."""
+    """Return one line for each kind that is there, over every attempt made."""
     rows = connection.execute(
         "SELECT v.detail FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
         " WHERE t.candidate=?"
@@ -238,7 +238,7 @@ def _spent_by(who: str, lines: list[_Line]) -> OtherSpent:
 
 
 def _tokens(usage: dict[str, Any]) -> int | None:
-    """All tokens: the total, else what was read and written."""
+    """Return all tokens: the total, else input and output."""
     total = usage.get("total_tokens")
     if isinstance(total, int):
         return total

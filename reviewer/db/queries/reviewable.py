@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class ReviewableTrace(NamedTuple):
-    """What a message is found by, and what flags its trace. `said_elsewhere` is the verdict of the
-    harness beside ours; `efficiency` is 0 to 1."""
+    """The fields of an attempt that locate its message, and those that flag it. `said_elsewhere` is
+    the verdict of the harness beside ours; `efficiency` is 0 to 1."""
 
     id: int
     episode: int
@@ -25,7 +25,8 @@ class ReviewableTrace(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int]:
-        """The same trace, even should another store come in this one's place."""
+        """The identity of the trace, which differs should another store be put in this one's
+        place."""
         return self.id, self.evidence
 
 
@@ -58,7 +59,7 @@ _FLAGGABLE = (
 
 
 def reviewable_traces(connection: sqlite3.Connection, candidate: int) -> list[ReviewableTrace]:
-    """Every attempt of a candidate but those that infrastructure lost, by id."""
+    """Return every attempt of a candidate but those that infrastructure lost, by id."""
     rows = connection.execute(f"{_REVIEWABLE} ORDER BY t.id", (candidate,))
     return [_reviewable(row) for row in rows.fetchall()]
 
@@ -66,7 +67,7 @@ def reviewable_traces(connection: sqlite3.Connection, candidate: int) -> list[Re
 def reviewable_traces_in(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], most: int = -1
 ) -> list[ReviewableTrace]:
-    """As `traces_of`, of some episodes, and at most so many."""
+    """Return the reviewable attempts of some episodes, at most so many."""
     rows = connection.execute(
         f"{_REVIEWABLE} AND t.episode IN (SELECT value FROM json_each(?)) ORDER BY t.id LIMIT ?",
         (candidate, json.dumps(list(episodes)), most),
@@ -77,7 +78,7 @@ def reviewable_traces_in(
 def reviewable_trace(
     connection: sqlite3.Connection, candidate: int, episode: int, attempt: int
 ) -> ReviewableTrace | None:
-    """As `traces_of`, the one in a slot."""
+    """Return the reviewable attempt in a slot."""
     row = connection.execute(
         f"{_REVIEWABLE} AND t.episode=? AND t.attempt=?", (candidate, episode, attempt)
     ).fetchone()
@@ -87,13 +88,13 @@ def reviewable_trace(
 def first_reviewable_traces(
     connection: sqlite3.Connection, candidate: int, most: int
 ) -> list[ReviewableTrace]:
-    """As `traces_of`, at most so many."""
+    """Return the first reviewable attempts, at most so many."""
     rows = connection.execute(f"{_REVIEWABLE} ORDER BY t.id LIMIT ?", (candidate, most))
     return [_reviewable(row) for row in rows.fetchall()]
 
 
 def count_reviewable_traces(connection: sqlite3.Connection, candidate: int) -> int:
-    """How many `traces_of` would give."""
+    """Count the reviewable attempts of a candidate."""
     row = connection.execute(
         f"SELECT count(*) FROM trace t WHERE t.candidate=? AND {_NOT_LOST}", (candidate,)
     ).fetchone()
@@ -101,7 +102,7 @@ def count_reviewable_traces(connection: sqlite3.Connection, candidate: int) -> i
 
 
 def reviewable_slots(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, int]]:
-    """(episode, attempt) of each of `traces_of` whose payload is stored."""
+    """Return (episode, attempt) of each reviewable attempt whose payload is stored."""
     return connection.execute(
         f"SELECT t.episode, t.attempt FROM trace t WHERE t.candidate=? AND {_NOT_LOST}"
         " AND (t.pack IS NOT NULL OR EXISTS (SELECT 1 FROM chunk c WHERE c.trace = t.id))",
@@ -110,10 +111,10 @@ def reviewable_slots(connection: sqlite3.Connection, candidate: int) -> list[tup
 
 
 def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> list[ReviewableTrace]:
-    """Those that can carry a high flag: what failed, what somebody else judged otherwise, and what
-    its user gave a thumbs-down.
+    """Return the attempts that can carry a high flag: those that failed, that another judged
+    differently, and that a user gave a thumbs-down.
 
-    A million traces that pass are not looked at.
+    A million traces that pass are not read.
     """
     rows = connection.execute(_FLAGGABLE, (candidate, candidate, candidate))
     return [_reviewable(row) for row in rows.fetchall()]

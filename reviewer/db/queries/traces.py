@@ -102,8 +102,8 @@ def failed_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[An
 
 
 def failed_findings(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
-    """(trace, gate, code, seq) of what speaks against those traces, in printed order within each.
-    The join is read from left to right: both sides stand in this order already."""
+    """Return (trace, gate, code, seq) of the findings against those traces, in printed order within
+    each. The join is read from left to right: both sides are in this order already."""
     return connection.execute(
         "SELECT f.trace, f.gate, f.code, f.seq FROM trace t CROSS JOIN finding f ON f.trace = t.id"
         f" WHERE {_FAILED} AND f.severity <> 'note' ORDER BY t.id, f.n",
@@ -143,7 +143,8 @@ _FLAG_CODES = ("step_budget", "thumbs_down")
 def flagging(
     connection: sqlite3.Connection, traces: Sequence[int]
 ) -> tuple[dict[int, int], dict[int, frozenset[str]]]:
-    """Of some traces: what another harness said of each, and the codes that flag it for review."""
+    """Return for some traces the verdict of another harness, and the codes that flag each for
+    review."""
     keys = json.dumps(list(traces))
     among = "trace IN (SELECT value FROM json_each(?))"
     said = connection.execute(
@@ -179,7 +180,7 @@ def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
 
 
 class AttemptRow(NamedTuple):
-    """One attempt of one episode, in the words of the trace table."""
+    """The columns of one attempt that lists of test cases need."""
 
     episode_id: str
     attempt: int
@@ -209,7 +210,7 @@ class SourceVerdict(NamedTuple):
 
 
 def source_verdict(connection: sqlite3.Connection, trace: int) -> SourceVerdict | None:
-    """What the source of a trace says of it; None when it says nothing."""
+    """Return the verdict of the source of a trace; None when it gives none."""
     row = connection.execute(
         "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (trace,)
     ).fetchone()
@@ -237,7 +238,7 @@ class RevisionRow(NamedTuple):
 
 
 def revision_rows(connection: sqlite3.Connection, trace: int) -> list[RevisionRow]:
-    """The records of an attempt that are not the one judged, in the order in which they came."""
+    """Return the records of an attempt that are not the one judged, oldest first."""
     rows = connection.execute(
         "SELECT r.n, r.stands, r.why, r.passed, r.infra, r.events, r.findings, r.pack, o.path,"
         " r.record, lower(hex(r.sha256)), r.at,"
@@ -260,7 +261,7 @@ class RescoredRow(NamedTuple):
 
 
 def rescored_rows(connection: sqlite3.Connection, trace: int) -> list[RescoredRow]:
-    """What judging a trace again changed, in order."""
+    """Return the changes of a trace's verdict by judging again, in order."""
     rows = connection.execute(
         "SELECT before, after, code_before, code_after, at FROM rescored WHERE trace=? ORDER BY id",
         (trace,),
@@ -269,7 +270,8 @@ def rescored_rows(connection: sqlite3.Connection, trace: int) -> list[RescoredRo
 
 
 def event_maxima(connection: sqlite3.Connection, trace: int) -> tuple[float | None, float | None]:
-    """The greatest latency (ms) and cost (USD) of one event, as far as events have rows."""
+    """Return the greatest latency (ms) and cost (USD) of one event, of the events that have
+    rows."""
     row = connection.execute(
         "SELECT max(latency_ms), max(cost_usd) FROM event WHERE trace=?", (trace,)
     ).fetchone()
