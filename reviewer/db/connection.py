@@ -21,20 +21,10 @@ import msgspec
 from reviewer.resources import data_folder
 
 APPLICATION_ID = 0x52565752  # "RVWR"
-
-
 BUSY_MS = 10_000
-
-
 LOCK_SECONDS = 60.0
-
-
 SQLITE_VERSION = sqlite3.sqlite_version
-
-
 Connection = sqlite3.Connection
-
-
 DatabaseError = sqlite3.Error
 """Errors of reading and writing a store besides StoreError; modules outside this package name them
 without importing sqlite3."""

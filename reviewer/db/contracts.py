@@ -43,17 +43,9 @@ class _Whole(msgspec.Struct):
 
 
 _suite = msgspec.json.Decoder(Suite)
-
-
 _episode = msgspec.json.Decoder(Episode)
-
-
 _outline_fields = msgspec.json.Decoder(_OutlineFields)
-
-
 _whole = msgspec.json.Decoder(_Whole)
-
-
 _names = msgspec.json.Decoder(list[str])
 
 

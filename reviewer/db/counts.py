@@ -34,25 +34,17 @@ COUNTS = (
     "steps",
 )
 """Columns of `roll` and `first_set` after the keys."""
-
-
 _AHEAD = 2 + len(COUNTS)
-
-
 _ADD = (
     f"INSERT INTO roll (candidate, episode, {', '.join(COUNTS)})"
     f" VALUES ({', '.join('?' * (len(COUNTS) + 2))}) ON CONFLICT DO UPDATE SET "
     + ", ".join(f"{name}={name}+excluded.{name}" for name in COUNTS)
 )
-
-
 _ADD_GATES = (
     "INSERT INTO gate_count (candidate, first, episode, gate, failed, unknown)"
     " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
     " failed=failed+excluded.failed, unknown=unknown+excluded.unknown"
 )
-
-
 NOTHING = (0,) * (len(COUNTS) + 2 * len(GATES))
 """The counts of an episode without an attempt."""
 
@@ -230,14 +222,10 @@ def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> i
 
 
 _FIRST_COLUMNS = ("candidate", "episode", "last", *COUNTS)
-
-
 _PUT_FIRST = (
     f"INSERT OR REPLACE INTO first_set ({', '.join(_FIRST_COLUMNS)})"
     f" VALUES ({', '.join('?' * len(_FIRST_COLUMNS))})"
 )
-
-
 _LOST = "infra=1 AND passed IS NULL"
 
 

@@ -16,11 +16,7 @@ import msgspec
 from reviewer.db import journal
 
 _TRACES = "SELECT * FROM trace WHERE id >= ? AND id < ? ORDER BY id"
-
-
 _SLOTS = "SELECT id, candidate, episode, attempt FROM trace WHERE id >= ? AND id < ? ORDER BY id"
-
-
 # The texts behind the keys of those traces, once each: joined to every row they cost as much as
 # writing it.
 _NAMES = (
@@ -31,22 +27,14 @@ _NAMES = (
     "SELECT id, path, sha256 FROM source"
     " WHERE id IN (SELECT source FROM trace WHERE id >= ? AND id < ?) ORDER BY id",
 )
-
-
 _VERDICTS = (
     "SELECT trace, passed, reward FROM source_verdict WHERE trace >= ? AND trace < ? ORDER BY trace"
 )
-
-
 _FINDINGS = "SELECT * FROM finding WHERE trace >= ? AND trace < ? ORDER BY trace, n"
-
-
 _CHUNKS = (
     "SELECT trace, n, first_seq, events, length(frame) FROM chunk WHERE trace >= ? AND trace < ?"
     " ORDER BY trace, n"
 )
-
-
 RecordTable = Literal[
     "label",
     "judgment",
@@ -59,8 +47,6 @@ RecordTable = Literal[
     "revision",
     "rescored",
 ]
-
-
 RECORD_TABLES: dict[str, RecordTable] = {
     "labels.recorded": "label",
     "judgments.added": "judgment",

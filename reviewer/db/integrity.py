@@ -169,17 +169,11 @@ def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
 
 SMALL_ENTRIES, SMALL_TRACES = 1_000, 500
 """Proving as much as this whole takes a few milliseconds."""
-
-
 _TABLES = (
     *("journal", "suite", "candidate", "episode", "trace"),
     *("roll", "first_set", "gate_count", "decision"),
 )
-
-
 _ENTRY_OF: dict[str, str] = {table: kind for kind, table in RECORD_TABLES.items()}
-
-
 _ENTRY_OF["trace"] = "traces.added"
 
 

@@ -205,8 +205,6 @@ def episode_keys(
 
 
 _CANDIDATE = "id, candidate_id, digest, manifest, seq, planned"
-
-
 EMPTIED = (
     "(SELECT probe FROM suite s WHERE s.id = candidate.suite)"
     " AND NOT EXISTS (SELECT 1 FROM trace t WHERE t.candidate = candidate.id)"

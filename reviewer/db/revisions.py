@@ -23,24 +23,16 @@ from reviewer.db.search import index_trace, unindex_trace
 from reviewer.gates.model import Finding, Verdict, combined
 
 _PLACE = 4  # id, candidate, episode, attempt
-
-
 _TRACE = (
     "gates", "passed", "critical", "infra", "cost_usd", "latency_ms", "steps", "timeouts", "events",
     "termination", "final_state", "evidence", "sha256", "source", "record", "pack", "offset",
     "length",
 )  # fmt: skip
-
-
 _COLUMNS = (
     "id", "trace", "n", "stands", "whole", "why", *_TRACE, "said", "reward", "detail", "findings",
     "at",
 )  # fmt: skip
-
-
 _INSERT = f"INSERT INTO revision ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-
-
 _WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
 
 

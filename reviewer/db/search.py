@@ -17,17 +17,9 @@ from reviewer.db.payload import decode_record, frame_bytes, large_events
 from reviewer.trace.record import ABSENT, Event, kind_of
 
 BATCH = 256
-
-
 TEXT_PER_TRACE = 1 << 20
-
-
 MOST_NAMED = 5
-
-
 _EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-
-
 _TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
 
 MOST_COUNTED = 10_000

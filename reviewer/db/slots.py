@@ -15,12 +15,8 @@ from reviewer.db.revisions import slots_by_evidence
 
 Slot = tuple[int, int, int]
 """(candidate, episode, attempt)"""
-
-
 Shape = tuple[float | None, float | None, int]
 """Cost, latency and number of events: alike wherever one record is written in other ways."""
-
-
 MOST_HELD = 20_000
 """Candidate × episode pairs remembered from one batch to the next."""
 

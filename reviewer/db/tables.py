@@ -119,8 +119,6 @@ class LabelRow(NamedTuple):
 
 
 LABELS: Table[LabelRow] = Table("label", LabelRow._fields, LABELS_RECORDED)
-
-
 JUDGMENTS_ADDED = "judgments.added"
 
 
@@ -186,8 +184,6 @@ class NoteRow(NamedTuple):
 
 
 NOTES: Table[NoteRow] = Table("note", NoteRow._fields, NOTES_RECORDED)
-
-
 # Of the records of one person on one event and kind the latest counts, in any order of import.
 _LATEST_NOTES = (
     "SELECT body FROM note AS one WHERE {} AND NOT EXISTS (SELECT 1 FROM note AS later"
@@ -255,8 +251,6 @@ class LeakRow(NamedTuple):
 
 
 LEAKS: Table[LeakRow] = Table("leak", LeakRow._fields, LEAKS_CHECKED)
-
-
 COSTS_RECORDED = "costs.recorded"
 
 
@@ -338,20 +332,10 @@ class LossRow(NamedTuple):
 
 
 BREAK_GLASS: Table[BreakGlassRow] = Table("break_glass", BreakGlassRow._fields, "breakglass.signed")
-
-
 RUN_RESULTS: Table[RunResultRow] = Table("run_result", RunResultRow._fields, "run.attested")
-
-
 LOSSES: Table[LossRow] = Table("loss", LossRow._fields, "journal.lost")
-
-
 _LOSS_COLUMNS = ", ".join(LossRow._fields)
-
-
 _BREAK_GLASS_COLUMNS = ", ".join(BreakGlassRow._fields)
-
-
 _RUN_RESULT_COLUMNS = ", ".join(RunResultRow._fields)
 
 

@@ -18,14 +18,8 @@ from reviewer.judging import judging_version
 
 Answer = Literal["same", "empty", "failed", "other"]
 """`failed`: it says that the attempt failed, where the stored verdict says that it passed."""
-
-
 LATER = "verdicts of the source came later"
-
-
 CONTRADICTED = "a later verdict says otherwise: that it failed holds"
-
-
 _OPEN = 2
 """Completeness is not measured: no verdict of a source makes it a pass."""
 
@@ -129,18 +123,10 @@ def canonical_detail(detail: dict[str, Any]) -> str:
 
 
 SHARED_RECORD = "the same record is evidence of another candidate"
-
-
 PASS_ELSEWHERE = "the same record is evidence of {}: a pass counts there alone"
-
-
 RUN_CONTINUES = "its run goes on in {}, under another contract: import that file for this suite too"
-
-
 _MADE = ("run/1",)
 """Readers of what was really made: two of theirs may be alike."""
-
-
 _BINDINGS = (
     "SELECT t.id, c.candidate_id, s.suite_id || '/' || c.candidate_id || '/' || e.episode_id ||"
     " '/' || t.attempt, o.candidate, o.reader, t.latency_ms, t.record, t.evidence, s.probe"

@@ -25,8 +25,6 @@ from reviewer.db.queries.filters import (
 from reviewer.suite.gates import GATES
 
 GroupBy = Literal["none", "tag", "category"]
-
-
 Provide = Callable[[sqlite3.Connection], None]
 """Puts the candidate's median latencies into `temp.latency` of a connection, where they are not."""
 
@@ -75,8 +73,6 @@ class GroupRow(NamedTuple):
 
 
 _WORST = (("coalesce(r.critical, 0)", True), (FAILS, True), ("r.attempts IS NULL", False))
-
-
 _PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
     "worst": _WORST,
     "episode": (("e.episode_id", False),),
@@ -87,11 +83,7 @@ _PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
     },
 }
 """(expression, whether it falls), the first that differs deciding; then the suite's order."""
-
-
 _FIGURES = {"cost": COST, "latency": LATENCY, "steps": STEPS}
-
-
 _NAMED = ("worst", "episode", "pass", "cost", "latency", "steps", "attempts", "tags")
 
 
@@ -179,8 +171,6 @@ def grouped(
 
 
 _NO_GATE = (0,) * len(GATES)
-
-
 _SUMMED = ("attempts", "passes", "critical", "infra", "cost_nano", "cost_unknown")
 
 
@@ -232,11 +222,7 @@ class _Labels(dict[str | None, tuple[str, ...]]):
 
 
 _STAMPS = itertools.count(1)
-
-
 _BLOCK = 2_000
-
-
 _TABLE = (
     "PRAGMA temp_store=MEMORY",
     "PRAGMA query_only=OFF",

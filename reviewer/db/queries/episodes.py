@@ -67,15 +67,11 @@ _COUNTS = ", ".join(
         "cost_unknown", "steps",
     )
 )  # fmt: skip
-
-
 _ROLL = (
     f"SELECT e.id, e.episode_id, e.title, e.tags, {_COUNTS}"
     " FROM episode e LEFT JOIN roll r ON r.candidate=:candidate AND r.episode=e.id"
     " WHERE e.suite=:suite"
 )
-
-
 _FIRST = (
     "SELECT episode, last, attempts, measured, passes, critical, infra, in_plan, cost_nano,"
     " cost_unknown, steps FROM first_set WHERE candidate=:candidate"

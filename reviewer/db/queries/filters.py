@@ -24,34 +24,18 @@ from reviewer.suite.model import Category
 Field = Literal[
     "gate", "tool", "code", "tag", "category", "episode", "cost", "latency", "steps", "pass", "word"
 ]
-
-
 Op = Literal[":", ">", "<", ">=", "<=", "="]
-
-
 TEXTS: tuple[Field, ...] = ("gate", "tool", "code", "tag", "category", "episode")
-
-
 NUMBERS: tuple[Field, ...] = ("cost", "latency", "steps", "pass")
-
-
 CATEGORIES: tuple[str, ...] = get_args(Category)
-
-
 GATE_WORDS = ("fail", "critical", "n/m", "pass")
-
-
 OPS: tuple[Op, ...] = (">=", "<=", ">", "<", "=")
-
-
 _UNITS = {
     "cost": (("$", 1.0),),
     "latency": (("ms", 0.001), ("min", 60.0), ("s", 1.0)),
     "steps": (),
     "pass": (),
 }
-
-
 MOST_TERMS = 32
 
 
@@ -276,29 +260,13 @@ def quoted(value: str) -> str:
 
 RARE = 50_000
 """Traces that may hold a tool, up to which each is looked at; beyond, episodes are."""
-
-
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-
-
 _WORD_CHARS = frozenset(string.ascii_letters + string.digits)
-
-
 FAILS = "(coalesce(r.measured, 0) - coalesce(r.passes, 0))"
-
-
 _MADE = "(coalesce(r.attempts, 0) + coalesce(r.infra, 0))"
-
-
 COST = f"CASE WHEN {_MADE} > 0 AND r.cost_unknown = 0 THEN r.cost_nano / 1e9 / {_MADE} END"
-
-
 STEPS = f"CASE WHEN {_MADE} > 0 THEN 1.0 * r.steps / {_MADE} END"
-
-
 LATENCY = "l.ms"
-
-
 CATEGORY = "e.category"
 
 
@@ -368,8 +336,6 @@ def _clause(
 
 
 _FIGURES = {"cost": COST, "latency": f"{LATENCY} / 1000.0", "steps": STEPS}
-
-
 _SEARCHED = ("e.episode_id", "e.title", "e.tags")
 
 

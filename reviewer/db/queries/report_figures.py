@@ -70,8 +70,6 @@ _UNMEASURED = (
     " WHERE t.candidate=? AND f.severity='not_measured'"
     " AND NOT (t.infra = 1 AND t.passed IS NULL)"
 )
-
-
 _TRACES = "count(DISTINCT f.trace), count(DISTINCT CASE WHEN t.passed IS NULL THEN f.trace END)"
 
 

@@ -31,20 +31,14 @@ class ReviewableTrace(NamedTuple):
 
 
 _NOT_LOST = "NOT (t.infra = 1 AND t.passed IS NULL)"
-
-
 _COLUMNS = (
     "t.id, t.episode, t.attempt, t.pack, t.offset, t.length, t.critical, t.passed,"
     " v.passed, t.termination, t.diagnostics, t.evidence"
 )
-
-
 _REVIEWABLE = (
     f"SELECT {_COLUMNS} FROM trace t LEFT JOIN source_verdict v ON v.trace = t.id"
     f" WHERE t.candidate=? AND {_NOT_LOST}"
 )
-
-
 # A cross join is read from left to right: what few rows there are picks the traces.
 _FLAGGABLE = (
     f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1)"

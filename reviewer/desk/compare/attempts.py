@@ -34,8 +34,6 @@ from reviewer.trace.record import ABSENT, Event, TraceRecord, by_agent, kind_of
 
 MOST_WORDS = 3_000
 """Words of a text that are compared, from its start."""
-
-
 SHORT = 120
 """Characters of a value in a line."""
 
@@ -97,11 +95,7 @@ def word_changes(before: str, after: str) -> list[tuple[str, str]]:
 
 MOST_EVENTS = 5_000
 """Events of an attempt that are aligned, from its first."""
-
-
 STEP_LINES = 20
-
-
 ANSWER = ("observation", "approval", "state", "message")
 """What a call got back, and what an event that is no call says."""
 

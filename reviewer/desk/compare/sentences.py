@@ -12,8 +12,6 @@ from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
 NAMED = 5
 """Steps told one by one before the rest is counted."""
-
-
 DID = {
     "tool_result": "got the result of",
     "approval": "asked for approval",
@@ -21,8 +19,6 @@ DID = {
     "message": "wrote a message",
     "error": "met an error",
 }
-
-
 Findings = Sequence[FindingView]
 
 

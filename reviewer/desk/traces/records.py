@@ -16,12 +16,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.trace.record import ABSENT, Event, TraceRecord
 
 CACHED_RECORDS = 8
-
-
 CACHED_BYTES = 16 << 20
 """Of large traces, events of as many bytes stay decoded; two chunks do, however large they are."""
-
-
 WINDOW = 500
 
 

@@ -142,14 +142,8 @@ def held_to_articles(measure: Measure, values: Sequence[float | None]) -> list[T
 
 MOST = 50
 """Candidates shown; of more, the newest so many."""
-
-
 CLOCK = "first named in this store's journal"
-
-
 NINETY_FIVE = "95% interval"
-
-
 NO_LIMITS = "no interval is reported"
 
 

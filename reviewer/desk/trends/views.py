@@ -7,17 +7,9 @@ from reviewer.desk.views import Recommendation, SuiteInfo, View
 Measure = Literal[
     "completion", "efficiency", "human_pass", "safety_block", "steps", "cpst", "pass_hat"
 ]
-
-
 Unit = Literal["share", "count", "usd"]
-
-
 Better = Literal["higher", "lower"]
-
-
 Source = Literal["policy", "articles"]
-
-
 TargetState = Literal["met", "failed", "open", "none"]
 
 
