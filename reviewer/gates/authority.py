@@ -43,7 +43,8 @@ _ASIDE = frozenset(
 )
 """Members of an approval that set no limit; as arguments of the call they count."""
 _MOST = 256
-"""Approvals looked at for one call; more of one tool that fit none of its calls are no evidence."""
+"""Approvals considered for one call; more of one tool that fit none of its calls are no
+evidence."""
 
 
 class UnapprovedCall(NamedTuple):

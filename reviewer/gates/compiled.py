@@ -48,9 +48,9 @@ class Contract(Struct, frozen=True, kw_only=True):
     names: ToolNames
     """Every tool the contract lists, for comparison with other names."""
     ordered: bool
-    """Whether the contract says anything about the order of calls."""
+    """Whether the contract has a rule on the order of calls."""
     stateful: bool
-    """Whether the contract says anything about the end state or the final message."""
+    """Whether the contract has a rule on the end state or the final message."""
     aliases: dict[str, str] = {}
     """Names that an import declared to be tools of this contract."""
     map_digest: str = ""

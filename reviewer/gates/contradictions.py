@@ -34,7 +34,7 @@ _DECIMALS = 4
 _EXACTLY = 1 + 1e-9
 """The factor by which a sum of doubles may exceed the exact sum."""
 _COARSE_MS = 1000
-"""How much a time may be off: clocks of records often count in seconds."""
+"""Milliseconds that a time may be off: clocks of records often count in seconds."""
 
 _DEEP = 64
 

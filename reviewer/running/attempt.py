@@ -38,7 +38,7 @@ _END_TEXTS = {
 
 
 class _End(NamedTuple):
-    """How the candidate's part ended. `why` says it in words, unless it ended by itself."""
+    """The end of the candidate's part. `why` is in words, unless it ended by itself."""
 
     termination: str
     why: str = ""

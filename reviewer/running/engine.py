@@ -128,7 +128,7 @@ class Control:
 
 
 MOST_AGAIN = 3
-"""How often one attempt is run again after its worker was lost."""
+"""Times that one attempt is run again after its worker was lost."""
 
 
 class Events(NamedTuple):

@@ -22,7 +22,7 @@ from reviewer.running.model import (
 )
 
 Attempt = Callable[[Task, Approver | None], Awaitable[FinishedAttempt]]
-"""How one attempt is carried out; `reviewer.running.attempt.run_attempt` is."""
+"""The function that carries out one attempt: `run_attempt`, or a test's own."""
 
 
 class _Places:

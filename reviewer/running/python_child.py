@@ -42,7 +42,8 @@ class Channel:
 
 
 class Call:
-    """What a candidate calls tools with: `call("tool", name=value)`, or with a dict."""
+    """The function with which a candidate calls tools: `call("tool", name=value)`, or with a
+    dict."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -85,7 +86,8 @@ class Call:
 
 
 class AwaitedCall:
-    """As Call, for a candidate that is a coroutine. Calls are still made one after another."""
+    """The same as Call for a candidate that is a coroutine. Calls are still made one after
+    another."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

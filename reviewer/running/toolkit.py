@@ -20,7 +20,7 @@ TOOLKITS = "toolkits"
 """The folder of the suite, under its lock, in which toolkits stand."""
 
 ANSWER_S = 60.0
-"""How long a toolkit may take to be made, or to answer."""
+"""Seconds that a toolkit may take to be made, or to answer."""
 
 
 class ToolkitWorld:

@@ -235,7 +235,7 @@ def tool_call_metrics(
 
 
 Keys = Sequence[str | None]
-"""What an item is known by, strictest first: its key at each level, None where it has none."""
+"""The keys of an item, strictest first: one per level, None where it has none."""
 
 
 class Pair(NamedTuple):

@@ -1,4 +1,4 @@
-"""Whether the files of a suite are a suite: shape, then meaning, all problems at once.
+"""The check of a suite's files: shape, then meaning, all problems at once.
 
 Of the meaning, contradictions and empty promises of a contract are refused. Pure: bytes in, values
 and problems out.
@@ -22,7 +22,8 @@ from reviewer.suite.wording import wording
 
 
 class SuiteCheck(NamedTuple):
-    """What the files say. The values are None where `problems` made them unusable."""
+    """The values of the files and their problems. A value is None where `problems` made it
+    unusable."""
 
     suite: Suite | None
     rubric: Rubric | None
@@ -103,7 +104,7 @@ def _episode(
     try:
         episode = values.episode_value(values.merge_defaults(defaults, reading.raw), path)
     except ContractError as error:
-        # After a fault of shape the rest need not be a whole episode; what is wrong was said.
+        # After a fault of shape the rest need not be a whole episode; the fault was reported.
         problems += [] if reading.problems else error.problems
         return None
     found = episode_problems(episode, whole=reading.whole)
@@ -175,7 +176,7 @@ def _judge(files: Mapping[str, bytes], problems: list[Problem]) -> JudgePrompt |
     return None if reading.problems or reading.raw is None else values.judge_value(reading.raw)
 
 
-# What a contract may name in `critical`: a gate, or a code that one may state.
+# The names that `critical` of a contract may have: a gate, or a code that one may state.
 
 
 _CODES = frozenset(code for codes in GATE_CODES.values() for code in codes)
@@ -184,7 +185,7 @@ _CODES = frozenset(code for codes in GATE_CODES.values() for code in codes)
 def known_check(text: str) -> bool:
     """Return whether `text` names a gate, a code, or a code with what may follow its colon.
 
-    `missing` and `missing:` stand for every missing part, `missing:verify_state` for that one.
+    `missing` and `missing:` mean every missing part, `missing:verify_state` for that one.
     """
     head, colon, _ = text.partition(":")
     if f"{head}:" in _CODES:
@@ -211,8 +212,8 @@ Found = Iterator[tuple[str, str]]
 def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str, str]]:
     """Return why this episode is refused; [] when it is a contract that can be met and missed.
 
-    `whole` is False when members of the wrong type were left out before: then nothing is said of
-    what is absent.
+    `whole` is False when members of the wrong type were left out before: then absent members are
+    not reported.
     """
     problems = [
         *_tools(episode.tools),

@@ -1,5 +1,5 @@
-"""How a file that people wrote is refused (which file, where in it, and why), and what an id, a
-tool name and a path inside a suite may look like.
+"""Problems of files that people wrote (which file, where in it, and why), and the rules for ids,
+tool names and paths inside a suite.
 """
 
 import re
@@ -49,7 +49,7 @@ def shown(text: str, longest: int = _LONGEST) -> str:
 
 
 def json_path(parts: Iterable[str | int]) -> str:
-    """`("tools", "allowed", 0)` as `$.tools.allowed[0]`; odd names stand in quotes."""
+    """`("tools", "allowed", 0)` as `$.tools.allowed[0]`; odd names are quoted."""
     out = ["$"]
     for part in parts:
         if isinstance(part, int):
@@ -94,7 +94,7 @@ def name_problem(text: str) -> str | None:
 
 
 def path_problem(path: str) -> str | None:
-    """Return why `path` cannot stand in a lock, or None.
+    """Return why `path` cannot be in a lock, or None.
 
     Refused: absolute paths, `.` and `..` parts, backslashes, control characters, names that are
     not NFC (two systems would store them under different bytes).

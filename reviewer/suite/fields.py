@@ -42,7 +42,7 @@ class Check(Struct, frozen=True, eq=False):
 
 
 class Extra(Struct, frozen=True, eq=False):
-    """What is added to the JSON Schema of the member, beyond what its type says."""
+    """An addition to the JSON Schema of the member, beyond that of its type."""
 
     schema: dict[str, Any]
 

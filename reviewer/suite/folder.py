@@ -36,8 +36,8 @@ LABELS = "labels"
 JUDGMENTS = "judgments"
 FROZEN = ".frozen"
 UNLOCKED = frozenset({CANDIDATES, TRACES, LABELS, JUDGMENTS, LOCK_FILE, SUMS_FILE})
-"""What stands beside the lock, not under it: who is judged, what was seen, and what people and a
-judge said of it."""
+"""The entries that the lock does not cover: candidates, their traces, and labels and judgments of
+them."""
 
 MAX_FILE = 16 * 1024 * 1024
 MAX_FILES = 100_000
@@ -57,7 +57,7 @@ class SuiteBroken(ContractError):
 
 
 class SuiteState(NamedTuple):
-    """Whether a folder is as it was frozen.
+    """The state of a folder: whether it is as it was frozen.
 
     `digest` is that of the lock ("" without one), `files` the locked content by path with
     `suite.lock` among it: what `load_trusted` takes.
@@ -296,11 +296,10 @@ def _name(folder: Path) -> str:
     return folder.resolve().name or str(folder)
 
 
-# Whether a suite's folder still is what its lock lists, said quickly and with little memory.
+# A quick check, with little memory, whether a suite's folder still is what its lock lists.
 #
-# Every file is read, one at a time, and the lock is written anew on the way: what comes out must
-# have the digest that is asked for. What is wrong with a folder that is not as it was, `folder`
-# says.
+# Every file is read, one at a time, and the lock is computed again from them: it must
+# have the wanted digest. `suite_state` finds what is wrong with a folder that differs.
 
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -308,15 +307,15 @@ _BLOCK = 1 << 16
 
 
 class _NotFrozen(Exception):
-    """Something here that no frozen suite holds, or that cannot be read."""
+    """An entry that no frozen suite holds, or that cannot be read."""
 
 
 def as_frozen(folder: Path, digest: str) -> bool:
     """Return whether a folder is, byte for byte, what the lock of this digest lists, and that lock
-    and its sums stand beside it.
+    and its sums are beside it.
 
     Where this is so, `suite_state` says `frozen` with this digest. `digest` must be that of a lock
-    that was read in full before: names in it are not looked at again.
+    that was read in full before: names in it are not checked again.
     """
     try:
         return _as_locked(folder, digest)

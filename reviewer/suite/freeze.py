@@ -43,7 +43,8 @@ _MAX_DIFF_LINES = 20_000
 
 
 class NewVersion(NamedTuple):
-    """What `freeze_as` did: the new folder and digest, and the files put back in the old one."""
+    """The result of `freeze_as`: the new folder and digest, and the files put back in the old
+    one."""
 
     folder: Path
     digest: str

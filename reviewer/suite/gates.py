@@ -14,7 +14,7 @@ class Code(NamedTuple):
     """A code that a gate may state. One that ends with a colon is followed by a tool, a path or a
     text.
 
-    `lacking` marks a code that says evidence lacks and fails nothing by itself (as does every code
+    `lacking` marks a code for missing evidence, which fails nothing by itself (as does every code
     that ends with `_not_measured`). `critical` is whether a contract may name it in `critical`.
     """
 
@@ -38,7 +38,7 @@ class Limit(NamedTuple):
 class Gate(NamedTuple):
     """A hard gate.
 
-    `covers` is what it judges, in the words of a report. `codes` stand in the order in which the
+    `covers` is what it judges, in the words of a report. `codes` are in the order in which the
     gate prints them. `printed` orders gates in a printed list of codes. Every failure of a
     `critical` gate is critical. `of_acts` marks a gate that judges what the agent did: it is not
     measured while a part of the record is unread. A gate with a `limit` is optional: it is in force
@@ -203,7 +203,6 @@ def in_force(limits: dict[str, int]) -> tuple[str, ...]:
 
 
 def unmeasured_code(code: str) -> bool:
-    """Return whether a finding of this code says that evidence lacks, and fails nothing by
-    itself."""
+    """Return whether a finding of this code means missing evidence, and fails nothing by itself."""
     head = code.partition(":")[0]
     return head in _LACKING or head.endswith("_not_measured")

@@ -57,7 +57,7 @@ class LockProblem(NamedTuple):
 def make_lock(suite_id: str, files: Mapping[str, bytes]) -> bytes:
     """Return the lock's bytes for `files` (path inside the suite: content).
 
-    Raises ContractError naming every path that may not stand in a lock.
+    Raises ContractError naming every path that may not be in a lock.
     """
     problems = list(_path_problems(files, LOCK_FILE))
     if (reason := id_problem(suite_id)) is not None:
@@ -74,7 +74,7 @@ def make_lock(suite_id: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def lock_parts(suite_id: str) -> tuple[bytes, bytes]:
-    """Return what stands before and behind the entries of a lock, which are joined by commas."""
+    """Return the bytes before and behind the entries of a lock, which are joined by commas."""
     whole = canonical_bytes({"schema": LOCK_SCHEMA, "suite_id": suite_id, "files": []})
     cut = whole.index(b"[") + 1
     return whole[:cut], whole[cut:]

@@ -50,7 +50,7 @@ RED_TEAM = "red-team"
 
 
 def learned(*kinds: Any) -> None:
-    """Have msgspec learn these types and all they are made of; 0.1 ms each.
+    """Have msgspec learn these types and all their parts; 0.1 ms each.
 
     msgspec learns a struct when it first converts to it, and two threads that make it learn the
     same one at once end the process. A module that calls this where it is imported has it learn
@@ -173,7 +173,7 @@ class Expected(Value, frozen=True):
 
     @property
     def names_text(self) -> bool:
-        """Return whether it says anything that a final message can be compared with."""
+        """Return whether it has a text that a final message can be compared with."""
         return self.message_reference is not None or bool(self.message_contains)
 
 
@@ -467,7 +467,7 @@ class RedactionRules(Value, frozen=True):
         "order_id",
     )
     allow_keys: Annotated[Names, "Built-in sensitive names that are harmless in this suite."] = ()
-    # What suites were frozen with that name no detector: this default can never grow.
+    # Suites that name no detector were frozen with these: this default can never grow.
     detectors: Annotated[
         tuple[Detector, ...],
         UNIQUE,

@@ -1,4 +1,5 @@
-"""How people judge final messages (rubric.json), and what an LLM judge is asked (judge.json)."""
+"""The shapes of rubric.json, by which people judge final messages, and of judge.json, the prompt of
+an LLM judge."""
 
 from collections.abc import Iterable, Set
 from typing import Annotated, ClassVar, Literal

@@ -28,7 +28,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Refusal:
-    """Stands in the parsed value where a number was refused, until its path is known."""
+    """A placeholder in the parsed value for a refused number, until its path is known."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -104,7 +104,7 @@ def loads(
 
 
 def load_object(data: bytes, file: str = "input", *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
-    """As `loads`, for a document that must be an object."""
+    """Return the value of a document that must be an object, as `loads` does."""
     value = loads(data, file, max_bytes=max_bytes)
     if not isinstance(value, dict):
         raise ContractError(file, "$", f"must be a JSON object, found {type_name(value)}")

@@ -22,7 +22,7 @@ LONGEST = 512
 _MEMO = 4096
 _MARKS = late("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 _CONTROLS = late(r"[\x00-\x08\x0e-\x1f\x7f]")
-# What harnesses and models leave behind a name: a channel marker, an argument list, a NUL's rest.
+# Remnants of harnesses and models behind a name: a channel marker, an argument list, a NUL's rest.
 _BEHIND = late(r"<\||[\x00({\[]")
 _ESCAPED = late(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|%([0-7][0-9a-fA-F])")
 _PARTING = late(r"_{2,}|[^\w-]+")
@@ -46,7 +46,7 @@ _ALIKE: Final = str.maketrans({"1": "l", "i": "l", "0": "o", "m": "rn"})
 
 
 class Spelling(NamedTuple):
-    """What a name is compared by: the keys of it `whole`, of what is left without its first
+    """The keys by which a name is compared: of it `whole`, of what is left without its first
     namespaces (`tails`), and of its `last` part. All empty when nothing in it can be compared.
     `perhaps` are keys of what it may be when a single `_` parts a namespace, or when a version, a
     word of calling or swapped digits are left away."""
@@ -251,7 +251,7 @@ def _key(text: str) -> str:
     return "".join(kept).translate(_ALIKE)
 
 
-# Names of a source's tools that an import declares to be tools of the suite.
+# Names of a source's tools that an import maps to tools of the suite.
 
 
 class ToolMap(NamedTuple):
@@ -305,7 +305,7 @@ def map_problems(suite: Suite, names: tuple[tuple[str, str], ...]) -> list[str]:
     return found
 
 
-# Whose word can never approve a call: the agent's own, whatever it calls itself.
+# Names that can never approve a call: the agent's own, whatever it calls itself.
 
 
 _SELF = frozenset(
@@ -323,8 +323,8 @@ def is_agent(actor: str) -> bool:
 
 @lru_cache(1024)
 def is_self(actor: str) -> bool:
-    """Return whether that name says no more than agent, model or user: nobody can be told from
-    it."""
+    """Return whether that name means no more than agent, model or user, so that it identifies no
+    one."""
     plain = bare(actor)
     return not plain or plain in _SELF or plain in _WITHIN or plain in _OF_AGENTS or is_user(actor)
 

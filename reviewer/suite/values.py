@@ -146,8 +146,8 @@ def _long_form(write: object) -> object:
 
 
 def converted(raw: Raw, kind: type[T], file: str) -> T:
-    """Return the value of type `kind` that `raw` says. ContractError naming the place that does
-    not."""
+    """Return `raw` as a value of type `kind`. Raise ContractError naming the place that does not
+    fit."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:

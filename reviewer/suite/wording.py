@@ -59,36 +59,36 @@ def _uncommented(text: str) -> str:
 
 
 def readings(message: str) -> tuple[str, ...]:
-    """Return the ways a message is looked into for wording: as it is written, and as it is seen."""
+    """Return the readings of a message in which wording is searched: as written, and as seen."""
     plain = unhidden(message)
     return tuple(dict.fromkeys(map(wording, (message, plain, seen_through(message)))))
 
 
 def stands_in(text: str, read: tuple[str, ...]) -> bool:
-    """Return whether wording stands in a message, of which these are the `readings`."""
+    """Return whether wording occurs in a message, of which these are the `readings`."""
     wanted = {wording(text), wording(unhidden(text))} - {""}
     return any(one in reading for one in wanted for reading in read)
 
 
 def stands_hidden_in(text: str, read: tuple[str, ...]) -> bool:
-    """As `stands_in`, also where only the marks in the wording itself tell the two apart: for what
-    a message may not say."""
+    """Return whether wording occurs in a message, also where only marks in the wording itself
+    differ: for wording that a message may not have."""
     plain = wording(seen_through(text))
     return stands_in(text, read) or bool(plain and any(plain in reading for reading in read))
 
 
 def stands_loosely_in(text: str, message: str) -> bool:
-    """Return whether the words of a wording stand in a message in a row, whatever signs, tags,
-    colors, accents, look-alikes or footnotes stand between and on them: nobody can say that it is
-    there, nor that it is not."""
+    """Return whether the words of a wording occur in a message in a row, with any signs, tags,
+    colors, accents, look-alikes or footnotes between and on them: whether that is the wording is
+    open."""
     if len(message) > LONGEST or _MARKED.search(text):
-        return False  # marks of its own may be what tells it from other words
+        return False  # its own marks may distinguish it from other words
     wanted = _words(text)
     return bool(wanted) and f" {wanted} " in f" {_words(message)} "
 
 
 LONGEST = 100_000
-"""Characters of a message that are looked into so."""
+"""Characters of a message that are searched this way."""
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _CODED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _NOTED = re.compile(r"\[\^?\d+\]|<sup>[^<]{0,20}</sup>", re.IGNORECASE)
@@ -110,16 +110,16 @@ def _words(text: str) -> str:
 
 
 def wording_problem(text: str) -> str | None:
-    """Return why `text` cannot be looked for in a message, or None."""
+    """Return why `text` cannot be searched in a message, or None."""
     if HOSTILE_IN_LINE.sub("", text).strip():
         return None
     return "is blank, so no message is told from another by it: write the words, or take it out"
 
 
-# Whether a message says a phrase, denies it, or leaves that open.
+# Use of a phrase in a message: said, denied, or open.
 #
-# Words, not meaning: plain English negation is looked at with care, irony and most other
-# languages are beyond it.
+# Words, not meaning: plain English negation is handled with care; irony and most other languages
+# are not.
 
 
 PhraseUse = Literal["found", "negated", "absent"]
@@ -164,7 +164,7 @@ _AFTER = re.compile(
 
 
 def phrase_use(message: str, phrase: str) -> PhraseUse | None:
-    """Return whether the message says the phrase: `found` when it stands at least once without a
+    """Return whether the message says the phrase: `found` when it occurs at least once without a
     negation around it, `negated` when each place denies it. None for a message of more than LONGEST
     characters.
 
@@ -191,8 +191,8 @@ def _folded(text: str) -> str:
 
 
 def denied_everywhere(message: str, phrase: str) -> bool:
-    """Return whether the phrase stands in the message, as words or within one, and a negation
-    stands around each place. False for a text too long to look into."""
+    """Return whether the phrase occurs in the message, as words or within one, with a negation
+    around each place. False for a text too long to search."""
     wanted, text = _folded(phrase), _folded(message)
     if not wanted or len(text) > LONGEST:
         return False
@@ -204,7 +204,7 @@ def denied_everywhere(message: str, phrase: str) -> bool:
 
 
 _HARDLY = re.compile(r"\b(?:nothing|hardly|scarcely|barely)\b[^.!?]*\Z")
-"""Words that all but deny what comes behind them: nobody is to say that it is said."""
+"""Words that almost deny what follows them: a phrase behind one does not count as said."""
 
 
 def _denied(text: str, start: int, end: int) -> bool:
@@ -220,9 +220,9 @@ _MOST = 1000
 def claim_use(message: str, says: tuple[str, ...], denials: tuple[str, ...]) -> ClaimUse:
     """Return whether a message makes a claim, in any of the wordings of it.
 
-    `said` only when no word of doubt, question or negation stands in the sentences that hold a
-    wording of it, or refers back to them; `denied` when one of the denials stands so. Whatever else
-    is `unclear`. Both wordings and denials are compared without case, forms and markup.
+    `said` only when no word of doubt, question or negation is in the sentences with a wording of
+    it, or refers back to them; `denied` when one of the denials is used so. Everything else is
+    `unclear`. Both wordings and denials are compared without case, forms and markup.
     """
     if len(message) > LONGEST:
         return "unclear"
@@ -266,8 +266,8 @@ def _refers_back(sentences: list[str], place: int) -> bool:
 
 
 def _led_by(sentences: list[str], place: int) -> bool:
-    """Return whether the doubt stands in a line above that ends in a colon or asks, or in a short
-    one just above."""
+    """Return whether the doubt is in a line above that ends in a colon or a question mark, or in a
+    short one just above."""
     if place and len(sentences[place - 1].split()) <= 3 and _CUE.search(sentences[place - 1]):
         return True
     for before in reversed(sentences[max(0, place - _ABOVE) : place]):
@@ -277,7 +277,7 @@ def _led_by(sentences: list[str], place: int) -> bool:
 
 
 _ABOVE = 20
-"""Sentences above that are looked at for one that leads to this one."""
+"""Sentences above that are searched for one that leads to this one."""
 _POINTS = re.compile(
     r"(?:that|this|it|which|so|these|those|such|both|neither|the (?:claim|idea|opposite))\b"
 )

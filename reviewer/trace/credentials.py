@@ -213,7 +213,7 @@ def _named(text: str, at: int, end: int) -> bool:
 
 
 def _quoted(found: re.Match[str]) -> tuple[int, int] | None:
-    """Return the whole of a value in quotes, which may hold what no bare value holds."""
+    """Return the span of a value in quotes, which may hold characters that no bare value holds."""
     start, end = found.span("value")
     rest = _TO_QUOTE[found["open"][-1]].match(found.string, end) if found["open"] else None
     return (start, rest.end()) if rest is not None else None

@@ -11,9 +11,9 @@ from msgspec import Raw, Struct
 from reviewer.trace import late
 from reviewer.trace.record import ABSENT, Event, Status, by_agent, is_user
 
-# Markup of tool calls in a text: whether there is any, whichever model was trained on it.
+# Markup of tool calls in a text, of any model.
 #
-# This only finds; `messages.astext` reads. A text is looked at as its reader would see it too:
+# This only finds it; `messages.astext` reads it. A text is also searched as its reader sees it:
 # without invisible characters, in ordinary letters, with entities resolved.
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _KEPT_CLEAN, _KEPT_TEXT = 128, 8192
-"""How long a text may be, in characters, of which is remembered that it is clean, or how it is
+"""The longest texts, in characters, of which is remembered that they are clean, or how they are
 masked."""
 NESTED = 3
 DEEPEST = 2 * MAX_DEPTH

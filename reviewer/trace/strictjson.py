@@ -70,7 +70,7 @@ class RepeatedMembers(dict[str, Any]):
 
     shadowed: tuple[tuple[str, Any], ...] = ()
     met: ClassVar[bool] = False
-    """Whether this process has made one. While it has not, no search is needed."""
+    """True once this process has made one. While it has not, no search is needed."""
 
     def __new__(cls, *args: Any, **more: Any) -> "RepeatedMembers":
         RepeatedMembers.met = True
@@ -251,7 +251,7 @@ _BEGIN = late(
 _WINDOW = 512
 _LONGEST_WORD = 16
 _PATIENCE = 16
-"""How often each character may be read without success before failed parts are skipped, so that
+"""Times that each character may be read without success before failed parts are skipped, so that
 time is linear."""
 
 

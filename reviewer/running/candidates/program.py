@@ -165,7 +165,7 @@ def _named(said: Mapping[str, Any], name: str) -> str:
 
 
 TURN_S = 600.0
-"""How long a turn may take when the manifest has no `timeout_s`."""
+"""Seconds that a turn may take when the manifest has no `timeout_s`."""
 
 _GRACE_S = 0.3
 
@@ -285,7 +285,7 @@ def check_command(candidate: Candidate, folder: Path) -> None:
 def argv_of(candidate: Candidate, folder: Path) -> tuple[str, ...]:
     """Return the command with its program as an absolute path.
 
-    A program without a slash is looked for on PATH; a relative path is one below the suite's
+    A program without a slash is searched on PATH; a relative path is one below the suite's
     `candidates/`, and so is any argument that begins with `./`. Raises Unrunnable.
     """
     where = f"{manifest_file(candidate, folder)}: $.runner.command"

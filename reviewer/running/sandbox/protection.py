@@ -31,7 +31,7 @@ SHARED = ("/tmp", "/run", "/dev/shm")
 """Folders through which processes meet; /run holds the sockets of the machine's services."""
 
 RESOLVER = "/run/systemd/resolve"
-"""What /etc/resolv.conf is often a link into."""
+"""The folder into which /etc/resolv.conf is often a link."""
 
 
 class Places(NamedTuple):

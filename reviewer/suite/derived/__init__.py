@@ -14,7 +14,7 @@ from reviewer.suite.errors import id_problem
 from reviewer.suite.values import EPISODES, RUBRIC_FILE, SUITE_FILE
 from reviewer.trace.rules import DETECTORS
 
-# What becomes of one record: a contract, or the reason why there is none.
+# The result of one record: a contract, or the reason why there is none.
 
 
 LONGEST_NAME = 255
@@ -73,7 +73,7 @@ def checked(drafted: ContractDraft) -> bytes:
     return data
 
 
-# The files of a suite that was made out of contracts; nobody has frozen it yet.
+# The files of a suite made of contracts, which is not frozen yet.
 
 
 POLICY_FILE = "policy.md"

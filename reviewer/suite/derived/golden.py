@@ -37,7 +37,7 @@ class GoldenCall(NamedTuple):
     arguments: dict[str, Any] | None = None
 
     def step(self) -> dict[str, Any]:
-        """As an episode says it."""
+        """Return the call as an episode has it."""
         if self.arguments is None:
             return {"tool": self.tool}
         return {"tool": self.tool, "arguments": self.arguments}
@@ -124,7 +124,8 @@ def _wanted(entry: Any, place: str) -> GoldenCall:
 
 
 def _arguments(given: Any, place: str) -> dict[str, Any] | None:
-    """None when nothing is given: an empty object stands where nobody filled it in."""
+    """Return the arguments, None when nothing is given: tools write an empty object for no
+    arguments."""
     value = _opened(given)
     if value in (None, "", {}):
         return None
@@ -134,7 +135,7 @@ def _arguments(given: Any, place: str) -> dict[str, Any] | None:
 
 
 def _opened(value: Any) -> Any:
-    """JSON that stands in a text (a cell of a table, OpenAI's arguments) as what it says."""
+    """Return the value of JSON within a text (a cell of a table, OpenAI's arguments)."""
     if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
         return value
     try:
@@ -146,7 +147,7 @@ def _opened(value: Any) -> Any:
 Match = Literal["strict", "unordered", "subset", "superset"]
 MATCHES: tuple[Match, ...] = ("strict", "unordered", "subset", "superset")
 SHORT = 60
-"""Characters of an answer that can be looked for as it stands."""
+"""Characters of an answer that can be searched for as it is."""
 
 IDS = ("episode_id", "id", "case_id", "task_id", "example_id", "name", "test")
 REQUESTS = ("user_request", "input", "query", "question", "prompt", "inputs", "task", "scenario")
@@ -225,7 +226,7 @@ def named(record: dict[str, Any]) -> str:
 
 
 def _expectations(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record with its nested expectations laid open; what stands outside them wins."""
+    """Return the record with its nested expectations laid open; members outside them win."""
     for name in NESTED:
         nested = record.get(name)
         if is_conversation(nested):

@@ -1,7 +1,7 @@
 """A tau2-bench task as a contract of the agent, and as readers of its results see it.
 
 The benchmark scores what `reward_basis` names. Of that, calls and wording can be gated here; the
-end state of its database stands in no file, and its environment assertions run in it alone. The
+end state of its database is in no file, and its environment assertions run in it alone. The
 functions that read a task are total: what has another shape than the benchmark's counts as
 absent.
 """
@@ -71,7 +71,7 @@ def request_of(task: dict[str, Any]) -> str:
 
 
 def initial_state_of(task: dict[str, Any]) -> dict[str, Any]:
-    """Return what is set up before the task begins, {} when the domain's own state stands."""
+    """Return what is set up before the task begins, {} when it is the domain's own state."""
     state = _object(task.get("initial_state"))
     return {name: state[name] for name in _STATE if state.get(name)}
 
@@ -200,7 +200,8 @@ def contract_of(
     task: Any, writes: frozenset[str] | None, require: Require = "all"
 ) -> ContractDraft:
     """Return the contract of one task. `writes` are the domain's tools that change something, None
-    when nobody knows; `require` says whether reading tools are required too. Raises NoContract."""
+    when it is not known; `require` says whether reading tools are required too. Raises
+    NoContract."""
     if not isinstance(task, dict) or not id_of(task):
         raise NoContract("is no task: it has no id")
     criteria = criteria_of(task)
